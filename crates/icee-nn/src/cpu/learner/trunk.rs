@@ -1,0 +1,519 @@
+//! The trunk in training: forward with everything saved that the way back needs, and the way back.
+//!
+//! Rows are the history tokens, then the query tokens; chunks of rows never mix the two, because query rows have no
+//! keys and values.
+
+use super::gradients::{LayerGradient, add_layer_gradients};
+use super::{Gradients, Workers};
+use crate::batch::{Batch, Tokens};
+use crate::cpu::kernels::attention::{
+    HeadRows, KEYS, KeyTile, Visible, attend_single, gather_rows, query_scale, tiled_len, transpose_keys,
+};
+use crate::cpu::kernels::attention_backward::{Keys, Rows, attend_backward};
+use crate::cpu::kernels::elementwise::{add, gelu_backward, layer_norm_backward};
+use crate::cpu::packed::{Packed, product};
+use crate::cpu::threads::{Cpu, Shared, reserve};
+use crate::cpu::view::{AfterAttention, CHUNK, View};
+use crate::layout::{LinearId, Norm};
+use crate::spec::History;
+use std::ops::Range;
+
+/// What one block saves for the way back.
+#[derive(Default)]
+struct Saved {
+    /// The stream before the block, [rows, width].
+    x: Vec<f32>,
+    stats1: Vec<[f32; 2]>,
+    query: Vec<f32>,
+    /// [history rows, 2 · width].
+    key_value: Vec<f32>,
+    attended: Vec<f32>,
+    /// (highest score, 1 / sum), [attention heads, rows].
+    attention_stats: Vec<[f32; 2]>,
+    middle: Vec<f32>,
+    stats2: Vec<[f32; 2]>,
+    /// The MLP's hidden layer before GELU, [rows, mlp width].
+    hidden: Vec<f32>,
+}
+
+/// The trunk's buffers, kept from step to step.
+#[derive(Default)]
+pub(crate) struct Trunk {
+    blocks: Vec<Saved>,
+    /// The stream behind the last block.
+    last: Vec<f32>,
+    last_stats: Vec<[f32; 2]>,
+    /// The trunk's output, [rows, width].
+    pub out: Vec<f32>,
+    /// dL/d(out), [rows, width].
+    pub dout: Vec<f32>,
+    back: Back,
+}
+
+/// Buffers of the way back, shared by all blocks.
+#[derive(Default)]
+struct Back {
+    dnext: Vec<f32>,
+    dmiddle: Vec<f32>,
+    dprevious: Vec<f32>,
+    dhidden: Vec<f32>,
+    activated: Vec<f32>,
+    normed1: Vec<f32>,
+    normed2: Vec<f32>,
+    dattended: Vec<f32>,
+    dquery: Vec<f32>,
+    dkey_value: Vec<f32>,
+    /// Norm gradients of each chunk, [chunks, 2 · width].
+    norm_parts: Vec<f32>,
+}
+
+/// The rows of a batch: where history ends and where each sequence lies.
+#[derive(Clone, Copy)]
+pub(crate) struct RowMap<'a> {
+    pub history: &'a Tokens,
+    pub queries: Option<&'a Tokens>,
+}
+
+impl<'a> RowMap<'a> {
+    pub fn new(batch: &'a Batch) -> RowMap<'a> {
+        RowMap { history: &batch.history, queries: batch.queries.as_ref() }
+    }
+
+    pub fn rows(&self) -> usize {
+        self.history.len() + self.queries.map_or(0, Tokens::len)
+    }
+
+    /// Number of chunks: history's, then the queries'.
+    pub fn chunks(&self) -> usize {
+        self.history.len().div_ceil(CHUNK) + self.queries.map_or(0, |q| q.len().div_ceil(CHUNK))
+    }
+
+    /// The rows of a chunk, and whether they are history.
+    pub fn chunk(&self, index: usize) -> (Range<usize>, bool) {
+        let own = self.history.len().div_ceil(CHUNK);
+        if index < own {
+            let start = index * CHUNK;
+            return (start..self.history.len().min(start + CHUNK), true);
+        }
+        let start = self.history.len() + (index - own) * CHUNK;
+        (start..self.rows().min(start + CHUNK), false)
+    }
+
+    /// The history rows and the query rows of a sequence.
+    fn sequence(&self, s: usize) -> (Range<usize>, Range<usize>) {
+        let history = self.history.offsets[s]..self.history.offsets[s + 1];
+        let base = self.history.len();
+        let queries = self.queries.map_or(base..base, |q| base + q.offsets[s]..base + q.offsets[s + 1]);
+        (history, queries)
+    }
+}
+
+fn scaled(range: &Range<usize>, by: usize) -> Range<usize> {
+    range.start * by..range.end * by
+}
+
+impl Trunk {
+    fn reserve(&mut self, view: &View<'_>, map: RowMap<'_>, backward: bool) {
+        let (rows, width) = (map.rows(), view.spec.width);
+        self.blocks.resize_with(view.spec.layers, Saved::default);
+        for b in &mut self.blocks {
+            for buffer in [&mut b.x, &mut b.query, &mut b.attended, &mut b.middle] {
+                reserve(buffer, rows * width);
+            }
+            reserve(&mut b.key_value, map.history.len() * 2 * width);
+            reserve(&mut b.hidden, rows * view.spec.mlp_width);
+            reserve(&mut b.stats1, rows);
+            reserve(&mut b.stats2, rows);
+            reserve(&mut b.attention_stats, rows * view.spec.attention_heads);
+        }
+        for buffer in [&mut self.last, &mut self.out, &mut self.dout] {
+            reserve(buffer, rows * width);
+        }
+        reserve(&mut self.last_stats, rows);
+        if !backward {
+            return;
+        }
+        let b = &mut self.back;
+        for buffer in [
+            &mut b.dnext,
+            &mut b.dmiddle,
+            &mut b.dprevious,
+            &mut b.normed1,
+            &mut b.normed2,
+            &mut b.dattended,
+            &mut b.dquery,
+        ] {
+            reserve(buffer, rows * width);
+        }
+        reserve(&mut b.dkey_value, map.history.len() * 2 * width);
+        reserve(&mut b.dhidden, rows * view.spec.mlp_width);
+        reserve(&mut b.activated, rows * view.spec.mlp_width);
+        reserve(&mut b.norm_parts, map.chunks() * 2 * width);
+    }
+
+    /// From tokens to the trunk's output, saving what the way back needs.
+    pub fn forward(&mut self, cpu: &Cpu, view: &View<'_>, map: RowMap<'_>, workers: &mut Workers, backward: bool) {
+        self.reserve(view, map, backward);
+        let width = view.spec.width;
+        let history_fields = view.spec.history_fields();
+        let query_fields = view.spec.query_fields();
+        let x = Shared::new(&mut self.blocks[0].x);
+        let scratch = Shared::new(&mut workers.scratch);
+        cpu.each(map.chunks(), |c, worker| {
+            let (rows, is_history) = map.chunk(c);
+            // SAFETY: chunks are disjoint, and a worker runs one task at a time.
+            let (x, scratch) = unsafe { (x.get(scaled(&rows, width)), &mut scratch.get(worker..worker + 1)[0]) };
+            match map.queries {
+                Some(queries) if !is_history => {
+                    let start = rows.start - map.history.len();
+                    view.embed(&query_fields, &queries.fields, start, rows.len(), x, scratch);
+                }
+                _ => view.embed(&history_fields, &map.history.fields, rows.start, rows.len(), x, scratch),
+            }
+        });
+        for layer in 0..view.spec.layers {
+            self.forward_block(cpu, view, map, workers, layer);
+        }
+        let scratch_rows = map.rows();
+        let (out, stats) = (Shared::new(&mut self.out), Shared::new(&mut self.last_stats[..scratch_rows]));
+        let last = &self.last;
+        cpu.each(map.chunks(), |c, _| {
+            let (rows, _) = map.chunk(c);
+            let wide = scaled(&rows, width);
+            // SAFETY: chunks are disjoint.
+            unsafe { view.norm(&view.layout.norm, &last[wide.clone()], out.get(wide), stats.get(rows)) }
+        });
+    }
+
+    fn forward_block(&mut self, cpu: &Cpu, view: &View<'_>, map: RowMap<'_>, workers: &mut Workers, layer: usize) {
+        let (width, mlp) = (view.spec.width, view.spec.mlp_width);
+        let block = &view.layout.blocks[layer];
+        let (head, tail) = self.blocks.split_at_mut(layer + 1);
+        let saved = &mut head[layer];
+        let next = tail.first_mut().map_or(&mut self.last, |b| &mut b.x);
+        let x = &saved.x;
+        {
+            let (query, key_value) = (Shared::new(&mut saved.query), Shared::new(&mut saved.key_value));
+            let stats = Shared::new(&mut saved.stats1);
+            let scratch = Shared::new(&mut workers.scratch);
+            cpu.each(map.chunks(), |c, worker| {
+                let (rows, is_history) = map.chunk(c);
+                let wide = scaled(&rows, width);
+                // SAFETY: chunks are disjoint, and a worker runs one task at a time.
+                unsafe {
+                    let key_value = is_history.then(|| key_value.get(scaled(&rows, 2 * width)));
+                    let scratch = &mut scratch.get(worker..worker + 1)[0];
+                    let (stats, query) = (stats.get(rows), query.get(wide.clone()));
+                    view.before_attention(block, &x[wide], stats, query, key_value, scratch);
+                }
+            });
+        }
+        attention_forward(cpu, view, map, workers, saved);
+        let (query_rows, stats) = (&saved.attended, Shared::new(&mut saved.stats2));
+        let (middle, hidden, next) = (Shared::new(&mut saved.middle), Shared::new(&mut saved.hidden), Shared::new(next));
+        let x = &saved.x;
+        let scratch = Shared::new(&mut workers.scratch);
+        cpu.each(map.chunks(), |c, worker| {
+            let (rows, _) = map.chunk(c);
+            let wide = scaled(&rows, width);
+            // SAFETY: chunks are disjoint, and a worker runs one task at a time.
+            unsafe {
+                let io = AfterAttention {
+                    x: &x[wide.clone()],
+                    attended: &query_rows[wide.clone()],
+                    middle: middle.get(wide.clone()),
+                    stats: stats.get(rows.clone()),
+                    hidden: hidden.get(scaled(&rows, mlp)),
+                    next: next.get(wide),
+                };
+                view.after_attention(block, io, &mut scratch.get(worker..worker + 1)[0]);
+            }
+        });
+    }
+
+    /// From dL/d(out) to dL/d(tokens), which stays in the returned buffer [rows, width]; weight gradients are added.
+    pub fn backward(
+        &mut self,
+        cpu: &Cpu,
+        view: &View<'_>,
+        transposed: &[Packed<f32>],
+        map: RowMap<'_>,
+        workers: &mut Workers,
+        gradients: &mut Gradients,
+    ) -> &[f32] {
+        let (rows, width) = (map.rows(), view.spec.width);
+        self.back.dnext[..rows * width].fill(0.0);
+        {
+            let (dnext, normed) = (Shared::new(&mut self.back.dnext), Shared::new(&mut self.back.normed1));
+            let parts = Shared::new(&mut self.back.norm_parts);
+            let (x, dout, stats) = (&self.last, &self.dout, &self.last_stats);
+            cpu.each(map.chunks(), |c, _| {
+                let (rows, _) = map.chunk(c);
+                let wide = scaled(&rows, width);
+                // SAFETY: chunks are disjoint.
+                unsafe {
+                    let to = (dnext.get(wide.clone()), normed.get(wide.clone()), parts.get(scaled(&(c..c + 1), 2 * width)));
+                    norm_backward(view, &view.layout.norm, &x[wide.clone()], &stats[rows], &dout[wide], to);
+                }
+            });
+        }
+        add_norm_parts(view, &view.layout.norm, map, &self.back.norm_parts, gradients);
+        for layer in (0..view.spec.layers).rev() {
+            self.backward_block(cpu, view, transposed, map, workers, gradients, layer);
+        }
+        &self.back.dnext[..rows * width]
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn backward_block(
+        &mut self,
+        cpu: &Cpu,
+        view: &View<'_>,
+        transposed: &[Packed<f32>],
+        map: RowMap<'_>,
+        workers: &mut Workers,
+        gradients: &mut Gradients,
+        layer: usize,
+    ) {
+        let (width, mlp) = (view.spec.width, view.spec.mlp_width);
+        let (block, saved, back) = (&view.layout.blocks[layer], &self.blocks[layer], &mut self.back);
+        let product = |id: LinearId, rows: usize, x: &[f32], add: Option<&[f32]>, out: &mut [f32]| {
+            product(view.isa, &transposed[id.0], rows, x, None, add, out);
+        };
+        {
+            let (dmiddle, dhidden) = (Shared::new(&mut back.dmiddle), Shared::new(&mut back.dhidden));
+            let (activated, normed) = (Shared::new(&mut back.activated), Shared::new(&mut back.normed2));
+            let (dattended, parts) = (Shared::new(&mut back.dattended), Shared::new(&mut back.norm_parts));
+            let scratch = Shared::new(&mut workers.scratch);
+            let dnext = &back.dnext;
+            cpu.each(map.chunks(), |c, worker| {
+                let (rows, _) = map.chunk(c);
+                let (wide, tall) = (scaled(&rows, width), scaled(&rows, mlp));
+                let count = rows.len();
+                // SAFETY: chunks are disjoint, and a worker runs one task at a time.
+                unsafe {
+                    let dhidden = dhidden.get(tall.clone());
+                    product(block.mlp_out, count, &dnext[wide.clone()], None, dhidden);
+                    gelu_backward(view.isa, &saved.hidden[tall.clone()], dhidden, activated.get(tall));
+                    let dnormed = &mut scratch.get(worker..worker + 1)[0].normed;
+                    reserve(dnormed, wide.len());
+                    let dnormed = &mut dnormed[..wide.len()];
+                    product(block.mlp_in, count, dhidden, None, dnormed);
+                    let dmiddle = dmiddle.get(wide.clone());
+                    dmiddle.copy_from_slice(&dnext[wide.clone()]);
+                    let (x, stats) = (&saved.middle[wide.clone()], &saved.stats2[rows]);
+                    let parts = parts.get(scaled(&(c..c + 1), 2 * width));
+                    norm_backward(view, &block.norm2, x, stats, dnormed, (dmiddle, normed.get(wide.clone()), parts));
+                    product(block.project, count, dmiddle, None, dattended.get(wide));
+                }
+            });
+        }
+        add_norm_parts(view, &block.norm2, map, &back.norm_parts, gradients);
+        attention_backward(cpu, view, map, workers, saved, back);
+        {
+            let (dprevious, normed) = (Shared::new(&mut back.dprevious), Shared::new(&mut back.normed1));
+            let parts = Shared::new(&mut back.norm_parts);
+            let scratch = Shared::new(&mut workers.scratch);
+            let (dmiddle, dquery, dkey_value) = (&back.dmiddle, &back.dquery, &back.dkey_value);
+            cpu.each(map.chunks(), |c, worker| {
+                let (rows, is_history) = map.chunk(c);
+                let wide = scaled(&rows, width);
+                // SAFETY: chunks are disjoint, and a worker runs one task at a time.
+                unsafe {
+                    let scratch = &mut scratch.get(worker..worker + 1)[0];
+                    reserve(&mut scratch.normed, wide.len());
+                    reserve(&mut scratch.hidden, wide.len());
+                    let mut dnormed = &mut scratch.normed[..wide.len()];
+                    product(block.query, rows.len(), &dquery[wide.clone()], None, dnormed);
+                    if is_history {
+                        let sum = &mut scratch.hidden[..wide.len()];
+                        let dkey_value = &dkey_value[scaled(&rows, 2 * width)];
+                        product(block.key_value, rows.len(), dkey_value, Some(dnormed), sum);
+                        dnormed = sum;
+                    }
+                    let dprevious = dprevious.get(wide.clone());
+                    dprevious.copy_from_slice(&dmiddle[wide.clone()]);
+                    let (x, stats) = (&saved.x[wide.clone()], &saved.stats1[rows]);
+                    let parts = parts.get(scaled(&(c..c + 1), 2 * width));
+                    norm_backward(view, &block.norm1, x, stats, dnormed, (dprevious, normed.get(wide), parts));
+                }
+            });
+        }
+        add_norm_parts(view, &block.norm1, map, &back.norm_parts, gradients);
+        let rows = map.rows();
+        let layer = |id, x, dy, rows| LayerGradient { id, x, dy, rows };
+        let layers = [
+            layer(block.mlp_out, &back.activated[..], &back.dnext[..], rows),
+            layer(block.mlp_in, &back.normed2, &back.dhidden, rows),
+            layer(block.project, &saved.attended, &back.dmiddle, rows),
+            layer(block.query, &back.normed1, &back.dquery, rows),
+            layer(block.key_value, &back.normed1, &back.dkey_value, map.history.len()),
+        ];
+        add_layer_gradients(cpu, view.layout, &layers, &mut gradients.values, &mut workers.panels);
+        std::mem::swap(&mut back.dnext, &mut back.dprevious);
+    }
+}
+
+/// Adds dL/dx into the first of `to`; the others receive the norm's output anew and dL/d(gain, bias).
+fn norm_backward(
+    view: &View<'_>,
+    norm: &Norm,
+    x: &[f32],
+    stats: &[[f32; 2]],
+    dnormed: &[f32],
+    (dx, normed, parts): (&mut [f32], &mut [f32], &mut [f32]),
+) {
+    let (gain, bias) = (&view.weights[norm.gain.clone()], &view.weights[norm.bias.clone()]);
+    parts.fill(0.0);
+    let (dgain, dbias) = parts.split_at_mut(gain.len());
+    // SAFETY: the kernel checks lengths; the instruction set was detected.
+    unsafe { layer_norm_backward(view.isa, x, stats, gain, bias, dnormed, dx, normed, dgain, dbias) }
+}
+
+/// Adds all chunks' norm gradients, in order.
+fn add_norm_parts(view: &View<'_>, norm: &Norm, map: RowMap<'_>, parts: &[f32], gradients: &mut Gradients) {
+    let width = view.spec.width;
+    for part in parts.chunks_exact(2 * width).take(map.chunks()) {
+        // SAFETY: the kernel checks lengths; the instruction set was detected.
+        unsafe {
+            add(view.isa, &part[..width], &mut gradients.values[norm.gain.clone()]);
+            add(view.isa, &part[width..], &mut gradients.values[norm.bias.clone()]);
+        }
+    }
+}
+
+/// What the rows of a sequence's history see.
+fn history_visible(history: History, count: usize) -> Visible {
+    match history {
+        History::Causal => Visible::Causal { first: 1 },
+        History::Set => Visible::All(count),
+    }
+}
+
+fn attention_forward(cpu: &Cpu, view: &View<'_>, map: RowMap<'_>, workers: &mut Workers, saved: &mut Saved) {
+    let (width, heads, head_width) = (view.spec.width, view.spec.attention_heads, view.spec.head_width());
+    let total_rows = map.rows();
+    let (attended, stats) = (Shared::new(&mut saved.attended), Shared::new(&mut saved.attention_stats));
+    let attention = Shared::new(&mut workers.attention);
+    let (query, key_value) = (&saved.query, &saved.key_value);
+    cpu.each(map.history.sequences() * heads, |task, worker| {
+        let (s, head) = (task / heads, task % heads);
+        let (history, queries) = map.sequence(s);
+        let (count, at) = (history.len(), head * head_width);
+        // SAFETY: a worker runs one task at a time.
+        let space = unsafe { &mut attention.get(worker..worker + 1)[0] };
+        let len = tiled_len(count, head_width);
+        reserve(&mut space.keys_transposed, len);
+        reserve(&mut space.values, len);
+        if count > 0 {
+            let key_rows = &key_value[history.start * 2 * width + at..];
+            transpose_keys(count, key_rows, 2 * width, head_width, &mut space.keys_transposed);
+            gather_rows(count, &key_rows[width..], 2 * width, head_width, &mut space.values);
+        }
+        space.tiles.clear();
+        for start in (0..count).step_by(KEYS) {
+            let keys = space.keys_transposed[start * head_width..].as_ptr();
+            space.tiles.push(KeyTile { keys, values: space.values[start * head_width..].as_ptr() });
+        }
+        for (rows, visible) in [
+            (history, history_visible(view.spec.history, count)),
+            (queries, Visible::All(count)),
+        ] {
+            if rows.is_empty() {
+                continue;
+            }
+            let wide = rows.start * width + at..(rows.end - 1) * width + at + head_width;
+            let rows = HeadRows {
+                rows: rows.len(),
+                head_width,
+                visible,
+                query: query[wide.clone()].as_ptr(),
+                query_stride: width,
+                out: attended.pointer(wide),
+                out_stride: width,
+                stats: stats.pointer(head * total_rows + rows.start..head * total_rows + rows.end),
+            };
+            // SAFETY: each task writes its own rows' columns of its own head; all ranges were checked.
+            unsafe { attend_single(view.isa, &rows, &space.tiles) }
+        }
+    });
+}
+
+fn attention_backward(cpu: &Cpu, view: &View<'_>, map: RowMap<'_>, workers: &mut Workers, saved: &Saved, back: &mut Back) {
+    let (width, heads, head_width) = (view.spec.width, view.spec.attention_heads, view.spec.head_width());
+    let total_rows = map.rows();
+    let (dquery, dkey_value) = (Shared::new(&mut back.dquery), Shared::new(&mut back.dkey_value));
+    let attention = Shared::new(&mut workers.attention);
+    let dattended = &back.dattended;
+    cpu.each(map.history.sequences() * heads, |task, worker| {
+        let (s, head) = (task / heads, task % heads);
+        let (history, queries) = map.sequence(s);
+        let (count, at) = (history.len(), head * head_width);
+        // SAFETY: a worker runs one task at a time.
+        let space = unsafe { &mut attention.get(worker..worker + 1)[0] };
+        space.reserve_backward(count, history.len().max(queries.len()), head_width);
+        if count > 0 {
+            let key_rows = &saved.key_value[history.start * 2 * width + at..];
+            transpose_keys(count, key_rows, 2 * width, head_width, &mut space.keys_transposed);
+            transpose_keys(count, &key_rows[width..], 2 * width, head_width, &mut space.values_transposed);
+            gather_rows(count, key_rows, 2 * width, head_width, &mut space.keys);
+        }
+        space.dkeys[..count * head_width].fill(0.0);
+        space.dvalues[..count * head_width].fill(0.0);
+        for (rows, visible) in [
+            (history.clone(), history_visible(view.spec.history, count)),
+            (queries, Visible::All(count)),
+        ] {
+            if rows.is_empty() {
+                continue;
+            }
+            let (n, from) = (rows.len(), rows.start * width + at);
+            gather_rows(n, &saved.query[from..], width, head_width, &mut space.query);
+            let scale = query_scale(head_width);
+            space.query[..n * head_width].iter_mut().for_each(|q| *q *= scale);
+            gather_rows(n, &dattended[from..], width, head_width, &mut space.dout);
+            for r in 0..n {
+                let out = &saved.attended[from + r * width..][..head_width];
+                let dout = &space.dout[r * head_width..][..head_width];
+                space.delta[r] = out.iter().zip(dout).map(|(o, d)| o * d).sum();
+            }
+            space.dquery[..n * head_width].fill(0.0);
+            let mut keys = Keys {
+                count,
+                head_width,
+                keys: &space.keys,
+                keys_transposed: &space.keys_transposed,
+                values_transposed: &space.values_transposed,
+                dkeys: &mut space.dkeys,
+                dvalues: &mut space.dvalues,
+            };
+            let stats = head * total_rows;
+            let mut row_set = Rows {
+                visible,
+                query: &space.query,
+                dout: &space.dout,
+                stats: &saved.attention_stats[stats + rows.start..stats + rows.end],
+                delta: &space.delta[..n],
+                dquery: &mut space.dquery,
+            };
+            // SAFETY: the kernel checks lengths; the instruction set was detected.
+            unsafe { attend_backward(view.isa, &mut keys, &mut row_set) }
+            let unscale = 1.0 / (head_width as f32).sqrt();
+            scatter(n, head_width, &space.dquery, unscale, &dquery, from, width);
+        }
+        // Scaled queries carry log₂ e / √d; keys' gradients need 1 / √d.
+        let to = history.start * 2 * width + at;
+        scatter(count, head_width, &space.dkeys, std::f32::consts::LN_2, &dkey_value, to, 2 * width);
+        scatter(count, head_width, &space.dvalues, 1.0, &dkey_value, to + width, 2 * width);
+    });
+}
+
+/// to[start + r · stride ..] = x[r] · scale for each row of one head; other tasks own the columns between.
+fn scatter(rows: usize, head_width: usize, x: &[f32], scale: f32, to: &Shared<'_, f32>, start: usize, stride: usize) {
+    for (r, row) in x.chunks_exact(head_width).take(rows).enumerate() {
+        let from = start + r * stride;
+        // SAFETY: a task owns its head's columns of its sequence's rows.
+        let out = unsafe { to.get(from..from + head_width) };
+        out.iter_mut().zip(row).for_each(|(o, x)| *o = x * scale);
+    }
+}

@@ -1,0 +1,45 @@
+//! What can go wrong, said so that the reader knows which thing and what to do.
+
+use std::path::PathBuf;
+
+/// The engine's errors.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A model description that cannot be built.
+    #[error("model description: {0}")]
+    Spec(String),
+    /// A batch that does not fit the model.
+    #[error("batch: {0}")]
+    Batch(String),
+    /// A call on caches that they cannot serve.
+    #[error("cache: {0}")]
+    Cache(String),
+    /// A file that could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A checkpoint file whose content is not what it should be.
+    #[error("{}: {problem}", path.display())]
+    Checkpoint {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Threads could not be started.
+    #[error("could not start {threads} threads: {reason}")]
+    Threads {
+        /// How many were asked for.
+        threads: usize,
+        /// What the system said.
+        reason: String,
+    },
+}
+
+/// The engine's result.
+pub type Result<T> = std::result::Result<T, Error>;
