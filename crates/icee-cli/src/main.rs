@@ -14,7 +14,11 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    /// Measure the engine's speed on this machine
+    #[command(subcommand)]
+    Bench(commands::bench::BenchCommand),
+}
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -28,5 +32,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> anyhow::Result<()> {
-    match command {}
+    match command {
+        Command::Bench(command) => commands::bench::run(&command),
+    }
 }

@@ -2,6 +2,7 @@
 
 mod kernels;
 mod learner;
+mod network;
 mod packed;
 mod simd;
 mod threads;
@@ -9,6 +10,7 @@ mod update;
 mod view;
 
 pub use learner::{Gradients, Learner, Losses};
+pub use network::{Cache, CandidateSet, Network, Precision};
 pub use simd::Isa;
 pub use threads::Cpu;
 pub(crate) use update::{AdamStep, adam_update};

@@ -45,11 +45,6 @@ impl<E: Element> Packed<E> {
         let width = PANEL.min(padded(self.columns) - column);
         (self.data[column * self.depth..].as_ptr(), width)
     }
-
-    /// Numbers stored, padding included.
-    pub fn bytes(&self) -> usize {
-        self.data.len() * size_of::<E>()
-    }
 }
 
 impl Packed<f32> {
@@ -79,13 +74,6 @@ pub(crate) enum Weights {
 }
 
 impl Weights {
-    pub fn bytes(&self) -> usize {
-        match self {
-            Weights::Single(w) => w.bytes(),
-            Weights::Half(w) => w.bytes(),
-        }
-    }
-
     /// out = (bias + x · W) + add, for `rows` rows; see [`product`].
     pub fn product(&self, isa: Isa, rows: usize, x: &[f32], bias: Option<&[f32]>, add: Option<&[f32]>, out: &mut [f32]) {
         match self {

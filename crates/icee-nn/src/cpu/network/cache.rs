@@ -1,0 +1,234 @@
+//! Key-value caches: what a sequence's history left behind in every block, one cache a sequence.
+//!
+//! A cache is a list of pages of 64 tokens. A page holds, for every block and head, the keys in the groups that the
+//! attention kernel reads, then the values. Pages are shared between forks and copied when written to.
+
+use super::Precision;
+use crate::cpu::kernels::attention::{HeadRows, KEYS, KeyTile, attend_half, attend_single};
+use crate::cpu::kernels::matmul::Element;
+use crate::cpu::packed::half_bits;
+use crate::cpu::simd::{Isa, LANES};
+use crate::spec::ModelSpec;
+use std::sync::Arc;
+
+/// The sizes that a cache shares with its model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub layers: usize,
+    pub heads: usize,
+    pub head_width: usize,
+    pub context: usize,
+}
+
+impl Shape {
+    pub fn of(spec: &ModelSpec) -> Shape {
+        Shape {
+            layers: spec.layers,
+            heads: spec.attention_heads,
+            head_width: spec.head_width(),
+            context: spec.context,
+        }
+    }
+
+    /// Elements of one page.
+    fn page(&self) -> usize {
+        self.layers * self.heads * 2 * KEYS * self.head_width
+    }
+
+    /// Where a block's head has its keys in a page; its values follow.
+    pub fn keys_at(&self, layer: usize, head: usize) -> usize {
+        (layer * self.heads + head) * 2 * KEYS * self.head_width
+    }
+
+    /// Where they have their values.
+    pub fn values_at(&self, layer: usize, head: usize) -> usize {
+        self.keys_at(layer, head) + KEYS * self.head_width
+    }
+}
+
+/// One sequence's keys and values.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    shape: Shape,
+    pages: Pages,
+    len: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Pages {
+    Single(Vec<Arc<Vec<f32>>>),
+    Half(Vec<Arc<Vec<u16>>>),
+}
+
+impl Cache {
+    pub(crate) fn new(shape: Shape, precision: Precision) -> Cache {
+        let pages = match precision {
+            Precision::Single => Pages::Single(Vec::new()),
+            Precision::Half => Pages::Half(Vec::new()),
+        };
+        Cache { shape, pages, len: 0 }
+    }
+
+    /// Tokens it holds.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Tokens it can still take.
+    pub fn room(&self) -> usize {
+        self.shape.context - self.len
+    }
+
+    /// Forgets all tokens from `len` on; does nothing if there are none.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+        let pages = self.len.div_ceil(KEYS);
+        match &mut self.pages {
+            Pages::Single(list) => list.truncate(pages),
+            Pages::Half(list) => list.truncate(pages),
+        }
+    }
+
+    /// A second cache with the same history; both grow independently, and share memory until they do.
+    pub fn fork(&self) -> Cache {
+        self.clone()
+    }
+
+    /// Bytes of its pages (shared ones counted in each fork).
+    pub fn bytes(&self) -> usize {
+        match &self.pages {
+            Pages::Single(list) => list.len() * self.shape.page() * 4,
+            Pages::Half(list) => list.len() * self.shape.page() * 2,
+        }
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    pub(crate) fn precision(&self) -> Precision {
+        match self.pages {
+            Pages::Single(_) => Precision::Single,
+            Pages::Half(_) => Precision::Half,
+        }
+    }
+
+    /// Makes room for `count` more tokens, owns the pages they fall into, and counts them in. Their keys and values
+    /// are written through the pointers of [`Cache::page_pointers`].
+    pub(crate) fn extend(&mut self, count: usize) {
+        let first = self.len / KEYS;
+        self.len += count;
+        let (pages, size) = (self.len.div_ceil(KEYS), self.shape.page());
+        match &mut self.pages {
+            Pages::Single(list) => own(list, first, pages, size),
+            Pages::Half(list) => own(list, first, pages, size),
+        }
+    }
+}
+
+fn own<E: Clone + Default>(list: &mut Vec<Arc<Vec<E>>>, first: usize, pages: usize, size: usize) {
+    for page in list.iter_mut().skip(first) {
+        Arc::make_mut(page);
+    }
+    while list.len() < pages {
+        list.push(Arc::new(vec![E::default(); size]));
+    }
+}
+
+/// What a cache may store its numbers as.
+pub(crate) trait Stored: Element {
+    fn from_f32(x: f32) -> Self;
+
+    /// Appends a cache's page pointers, good for reading until the cache changes.
+    fn read_pointers(cache: &Cache, out: &mut Vec<*mut Self>);
+
+    /// Appends a cache's page pointers; those that [`Cache::extend`] made its own may be written.
+    fn write_pointers(cache: &mut Cache, out: &mut Vec<*mut Self>);
+
+    /// Attention over tiles of this kind.
+    ///
+    /// # Safety
+    /// As the kernels'.
+    unsafe fn attend(isa: Isa, rows: &HeadRows, tiles: &[KeyTile<Self>]);
+}
+
+fn read_list<E>(list: &[Arc<Vec<E>>], out: &mut Vec<*mut E>) {
+    out.extend(list.iter().map(|page| page.as_ptr().cast_mut()));
+}
+
+fn write_list<E>(list: &mut [Arc<Vec<E>>], out: &mut Vec<*mut E>) {
+    out.extend(list.iter_mut().map(|page| match Arc::get_mut(page) {
+        Some(own) => own.as_mut_ptr(),
+        None => page.as_ptr().cast_mut(),
+    }));
+}
+
+impl Stored for f32 {
+    fn from_f32(x: f32) -> f32 {
+        x
+    }
+    fn read_pointers(cache: &Cache, out: &mut Vec<*mut f32>) {
+        if let Pages::Single(list) = &cache.pages {
+            read_list(list, out);
+        }
+    }
+    fn write_pointers(cache: &mut Cache, out: &mut Vec<*mut f32>) {
+        if let Pages::Single(list) = &mut cache.pages {
+            write_list(list, out);
+        }
+    }
+    unsafe fn attend(isa: Isa, rows: &HeadRows, tiles: &[KeyTile<f32>]) {
+        // SAFETY: the caller's contract.
+        unsafe { attend_single(isa, rows, tiles) }
+    }
+}
+
+impl Stored for u16 {
+    fn from_f32(x: f32) -> u16 {
+        half_bits(x)
+    }
+    fn read_pointers(cache: &Cache, out: &mut Vec<*mut u16>) {
+        if let Pages::Half(list) = &cache.pages {
+            read_list(list, out);
+        }
+    }
+    fn write_pointers(cache: &mut Cache, out: &mut Vec<*mut u16>) {
+        if let Pages::Half(list) = &mut cache.pages {
+            write_list(list, out);
+        }
+    }
+    unsafe fn attend(isa: Isa, rows: &HeadRows, tiles: &[KeyTile<u16>]) {
+        // SAFETY: the caller's contract.
+        unsafe { attend_half(isa, rows, tiles) }
+    }
+}
+
+/// Writes the key and value that a token at `position` has in one block's head.
+///
+/// # Safety
+/// `pages` must hold the cache's writable pointers, the position must lie in the range made by its last
+/// [`Cache::extend`], and no other task may touch this block's head meanwhile.
+pub(crate) unsafe fn write_token<E: Stored>(
+    shape: Shape,
+    pages: &[*mut E],
+    (layer, head): (usize, usize),
+    position: usize,
+    key: &[f32],
+    value: &[f32],
+) {
+    let (page, slot, width) = (pages[position / KEYS], position % KEYS, shape.head_width);
+    let keys = shape.keys_at(layer, head) + (slot / LANES) * LANES * width + slot % LANES;
+    let values = shape.values_at(layer, head) + slot * width;
+    for (d, (&k, &v)) in key.iter().zip(value).enumerate().take(width) {
+        // SAFETY: the caller's contract; a page has room for every block and head.
+        unsafe {
+            *page.add(keys + d * LANES) = E::from_f32(k);
+            *page.add(values + d) = E::from_f32(v);
+        }
+    }
+}
