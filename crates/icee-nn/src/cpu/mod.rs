@@ -2,6 +2,7 @@
 
 mod kernels;
 mod learner;
+mod memory;
 mod network;
 mod packed;
 mod simd;

@@ -1,8 +1,10 @@
 //! Weights laid out for the product kernel: panels of 64 columns, each row of a panel contiguous.
 
 use super::kernels::matmul::{Element, Left, Out, Right, product_panel, product_panel_f16};
+use super::kernels::elementwise::widen;
 use super::simd::{Isa, LANES};
 use half::f16;
+use std::cell::RefCell;
 
 /// Columns of a panel.
 pub(crate) const PANEL: usize = 64;
@@ -108,10 +110,32 @@ fn half_product(
     add: Option<&[f32]>,
     out: &mut [f32],
 ) {
-    each_panel(w, rows, x, bias, add, out, |columns, a, b, out| {
-        // SAFETY: `each_panel` checked all lengths.
-        unsafe { product_panel_f16(isa, rows, w.depth, columns, a, b, out) }
+    if rows <= FEW_ROWS {
+        each_panel(w, rows, x, bias, add, out, |columns, a, b, out| {
+            // SAFETY: `each_panel` checked all lengths.
+            unsafe { product_panel_f16(isa, rows, w.depth, columns, a, b, out) }
+        });
+        return;
+    }
+    WIDENED.with_borrow_mut(|panel| {
+        each_panel(w, rows, x, bias, add, out, |columns, a, b, out| {
+            let len = w.depth * b.step;
+            panel.resize(len, 0.0);
+            // SAFETY: `each_panel` checked all lengths; a panel has `depth` rows of `step` elements.
+            unsafe {
+                widen(isa, std::slice::from_raw_parts(b.ptr, len), panel);
+                let b = Right { ptr: panel.as_ptr(), step: b.step, vector: b.vector };
+                product_panel(isa, rows, w.depth, columns, a, b, out);
+            }
+        });
     });
+}
+
+/// Up to this many rows a half-precision panel is widened as it is read; for more it is widened once.
+const FEW_ROWS: usize = 6;
+
+thread_local! {
+    static WIDENED: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Calls `panel(columns, left, right, out)` for each panel of W, after checking every length.
@@ -122,7 +146,7 @@ fn each_panel<E: Element>(
     bias: Option<&[f32]>,
     add: Option<&[f32]>,
     out: &mut [f32],
-    panel: impl Fn(usize, Left, Right<E>, Out),
+    mut panel: impl FnMut(usize, Left, Right<E>, Out),
 ) {
     assert!(x.len() >= rows * w.depth && out.len() >= rows * w.columns);
     assert!(bias.is_none_or(|b| b.len() >= w.columns) && add.is_none_or(|a| a.len() >= rows * w.columns));

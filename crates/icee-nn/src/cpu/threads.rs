@@ -123,10 +123,3 @@ pub(crate) fn chunk(index: usize, size: usize, total: usize) -> Range<usize> {
     let start = index * size;
     start..total.min(start + size)
 }
-
-/// Grows a buffer to at least `len`, keeping what is allocated.
-pub(crate) fn reserve<T: Default + Clone>(buffer: &mut Vec<T>, len: usize) {
-    if buffer.len() < len {
-        buffer.resize(len, T::default());
-    }
-}

@@ -5,7 +5,7 @@
 use super::kernels::elementwise::{gelu, layer_norm};
 use super::packed::Weights;
 use super::simd::Isa;
-use super::threads::reserve;
+use super::memory::reserve;
 use crate::batch::FieldValues;
 use crate::layout::{Block, Embedding, Layout, LinearId, Norm};
 use crate::spec::ModelSpec;

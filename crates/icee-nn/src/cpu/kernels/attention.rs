@@ -1,19 +1,22 @@
 //! Attention of some rows over the keys of one sequence, one head, in tiles of 64 keys: softmax is kept online, so
 //! there is never a rows × keys matrix.
 //!
-//! Keys lie transposed in groups of sixteen, [key group][dimension][16 keys], so that a score needs no sum across
-//! lanes; values lie row by row. Each row's result depends on its own query and on the tiles it sees, always cut at
+//! A tile's keys lie transposed, [dimension][64 keys], so that a score needs no sum across lanes; its values lie row
+//! by row. Both are read from front to back. Each row's result depends on its own query and on the tiles it sees, always cut at
 //! multiples of 64 keys: not on the rows computed beside it. That is why token by token, a whole sequence at once,
 //! and any chunk of queries agree to the last bit.
 
 use super::elementwise::{LOG2_E, exp2};
 use super::matmul::{Element, Left, Right, tile};
 use crate::cpu::simd::{LANES, Simd, kernel};
+use std::mem::MaybeUninit;
 
 /// Keys of a tile.
 pub(crate) const KEYS: usize = 64;
 /// Rows computed side by side.
 const ROWS: usize = 6;
+/// Groups of sixteen keys in a tile.
+const GROUPS: usize = KEYS / LANES;
 
 /// The widest head.
 pub(crate) const MAX_HEAD: usize = 128;
@@ -21,7 +24,7 @@ pub(crate) const MAX_HEAD: usize = 128;
 /// Where one tile's 64 keys and values of one head lie.
 #[derive(Clone, Copy)]
 pub(crate) struct KeyTile<E> {
-    /// [4 groups][head width][16 keys].
+    /// [head width][64 keys].
     pub keys: *const E,
     /// [64 keys][head width].
     pub values: *const E,
@@ -84,7 +87,7 @@ unsafe fn score_rows<S: Simd, E: Element, const R: usize>(
     ) {
         unsafe {
             let a = Left { ptr: query, row: head_width, step: 1 };
-            let b = Right { ptr: keys.add(first * LANES * head_width), step: LANES, vector: LANES * head_width };
+            let b = Right { ptr: keys.add(first * LANES), step: KEYS, vector: LANES };
             let sums = tile::<S, E, R, G>(head_width, a, b, [[S::splat(0.0); G]; R]);
             for (r, row) in sums.iter().enumerate() {
                 for (g, &value) in row.iter().enumerate() {
@@ -167,13 +170,16 @@ unsafe fn mix_values<S: Simd, E: Element, const R: usize>(
 unsafe fn row_block<S: Simd, E: Element, const R: usize>(h: &HeadRows, tiles: &[KeyTile<E>], row: usize) {
     unsafe {
         let width = h.head_width;
-        let mut query = [0.0f32; ROWS * MAX_HEAD];
-        let mut mixed = [0.0f32; ROWS * MAX_HEAD];
+        // Only the first R · width elements are used; they are written before they are read.
+        let mut query = [const { MaybeUninit::<f32>::uninit() }; ROWS * MAX_HEAD];
+        let mut mixed = [const { MaybeUninit::<f32>::uninit() }; ROWS * MAX_HEAD];
+        let (query, mixed) = (query.as_mut_ptr().cast::<f32>(), mixed.as_mut_ptr().cast::<f32>());
         let scale = S::splat(query_scale(width));
         for r in 0..R {
             let from = h.query.add((row + r) * h.query_stride);
             for at in (0..width).step_by(LANES) {
-                S::store(query.as_mut_ptr().add(r * width + at), S::mul(S::load(from.add(at)), scale));
+                S::store(query.add(r * width + at), S::mul(S::load(from.add(at)), scale));
+                S::store(mixed.add(r * width + at), S::splat(0.0));
             }
         }
         let mut highest = [f32::NEG_INFINITY; ROWS];
@@ -183,7 +189,7 @@ unsafe fn row_block<S: Simd, E: Element, const R: usize>(h: &HeadRows, tiles: &[
         for (t, key_tile) in tiles.iter().enumerate().take(longest.div_ceil(KEYS)) {
             let keys = KEYS.min(longest - t * KEYS);
             let groups = keys.div_ceil(LANES);
-            score_rows::<S, E, R>(query.as_ptr(), width, key_tile.keys, groups, &mut scores);
+            score_rows::<S, E, R>(query, width, key_tile.keys, groups, &mut scores);
             let mut rescale = [1.0f32; ROWS];
             for r in 0..R {
                 let seen = h.visible.keys(row + r).saturating_sub(t * KEYS).min(KEYS);
@@ -196,9 +202,15 @@ unsafe fn row_block<S: Simd, E: Element, const R: usize>(h: &HeadRows, tiles: &[
                 }
                 let hidden = S::splat(f32::NEG_INFINITY);
                 let mut top = hidden;
-                for g in 0..groups {
-                    let s = S::load(line.add(g * LANES));
-                    top = S::max(top, S::first(seen.saturating_sub(g * LANES), s, hidden));
+                if seen == KEYS {
+                    for g in 0..GROUPS {
+                        top = S::max(top, S::load(line.add(g * LANES)));
+                    }
+                } else {
+                    for g in 0..groups {
+                        let s = S::load(line.add(g * LANES));
+                        top = S::max(top, S::first(seen.saturating_sub(g * LANES), s, hidden));
+                    }
                 }
                 let top = S::largest(top).max(highest[r]);
                 if top > highest[r] {
@@ -206,16 +218,25 @@ unsafe fn row_block<S: Simd, E: Element, const R: usize>(h: &HeadRows, tiles: &[
                     highest[r] = top;
                 }
                 let mut sum = S::mul(sums[r], S::splat(rescale[r]));
-                for g in 0..groups {
-                    let s = S::load(line.add(g * LANES));
-                    let p = exp2::<S>(S::sub(s, S::splat(top)));
-                    let p = S::first(seen.saturating_sub(g * LANES), p, S::splat(0.0));
-                    S::store(line.add(g * LANES), p);
-                    sum = S::add(sum, p);
+                if seen == KEYS {
+                    for g in 0..GROUPS {
+                        let s = S::load(line.add(g * LANES));
+                        let p = exp2::<S>(S::sub(s, S::splat(top)));
+                        S::store(line.add(g * LANES), p);
+                        sum = S::add(sum, p);
+                    }
+                } else {
+                    for g in 0..groups {
+                        let s = S::load(line.add(g * LANES));
+                        let p = exp2::<S>(S::sub(s, S::splat(top)));
+                        let p = S::first(seen.saturating_sub(g * LANES), p, S::splat(0.0));
+                        S::store(line.add(g * LANES), p);
+                        sum = S::add(sum, p);
+                    }
                 }
                 sums[r] = sum;
             }
-            mix_values::<S, E, R>(&scores, keys, key_tile.values, width, &rescale, mixed.as_mut_ptr());
+            mix_values::<S, E, R>(&scores, keys, key_tile.values, width, &rescale, mixed);
         }
         for r in 0..R {
             let sum = S::sum(sums[r]);
@@ -223,7 +244,7 @@ unsafe fn row_block<S: Simd, E: Element, const R: usize>(h: &HeadRows, tiles: &[
             let inverse = if sum > 0.0 { 1.0 / sum } else { 0.0 };
             let to = h.out.add((row + r) * h.out_stride);
             for at in (0..width).step_by(LANES) {
-                let value = S::load(mixed.as_ptr().add(r * width + at));
+                let value = S::load(mixed.add(r * width + at));
                 S::store(to.add(at), S::mul(value, S::splat(inverse)));
             }
             if !h.stats.is_null() {
@@ -290,18 +311,19 @@ pub(crate) fn tiled_len(count: usize, head_width: usize) -> usize {
     count.next_multiple_of(KEYS) * head_width
 }
 
-/// Transposes rows into key groups: out[group][dimension][16], zero beyond the last row.
+/// Transposes rows into key tiles: out[tile][dimension][64], zero beyond the last row.
 pub(crate) fn transpose_keys(rows: usize, x: &[f32], stride: usize, head_width: usize, out: &mut [f32]) {
-    let out = &mut out[..tiled_len(rows, head_width)];
-    for (g, group) in out.chunks_exact_mut(LANES * head_width).enumerate() {
-        let valid = LANES.min(rows.saturating_sub(g * LANES));
-        if valid < LANES {
-            group.fill(0.0);
-        }
-        for lane in 0..valid {
-            let row = &x[(g * LANES + lane) * stride..][..head_width];
-            for (d, &value) in row.iter().enumerate() {
-                group[d * LANES + lane] = value;
+    let empty = [0.0; MAX_HEAD];
+    for (t, tile) in out[..tiled_len(rows, head_width)].chunks_exact_mut(KEYS * head_width).enumerate() {
+        for group in 0..GROUPS {
+            let lanes: [&[f32]; LANES] = std::array::from_fn(|lane| match t * KEYS + group * LANES + lane {
+                row if row < rows => &x[row * stride..][..head_width],
+                _ => &empty[..head_width],
+            });
+            for (d, line) in tile.as_chunks_mut::<KEYS>().0.iter_mut().enumerate() {
+                for (value, lane) in line[group * LANES..][..LANES].iter_mut().zip(&lanes) {
+                    *value = lane[d];
+                }
             }
         }
     }

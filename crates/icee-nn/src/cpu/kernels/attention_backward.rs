@@ -18,7 +18,7 @@ pub(crate) struct Keys<'a> {
     pub head_width: usize,
     /// Keys row by row, [count][head width].
     pub keys: &'a [f32],
-    /// Keys transposed in groups, as in the forward pass.
+    /// Keys transposed in tiles, as in the forward pass.
     pub keys_transposed: &'a [f32],
     /// Values transposed likewise.
     pub values_transposed: &'a [f32],
@@ -55,12 +55,12 @@ unsafe fn add_product<S: Simd>(rows: usize, depth: usize, columns: usize, a: Lef
     }
 }
 
-/// tile[r][k] = x[r] · y[k] for `groups` groups of transposed keys y.
+/// tile[r][k] = x[r] · y[k] for the first `groups` × 16 of a tile's transposed keys y.
 #[inline(always)]
 unsafe fn scores<S: Simd>(rows: usize, width: usize, groups: usize, x: *const f32, y: *const f32, tile: *mut f32) {
     unsafe {
         let a = Left { ptr: x, row: width, step: 1 };
-        let b = Right { ptr: y, step: LANES, vector: LANES * width };
+        let b = Right { ptr: y, step: KEYS, vector: LANES };
         let out = Out { ptr: tile, row: KEYS, start: std::ptr::null(), add: std::ptr::null() };
         panel::<S, f32>(rows, width, groups * LANES, a, b, out);
     }

@@ -255,3 +255,19 @@ kernel! {
     /// None beyond the instruction set.
     pub(crate) unsafe fn add(x: &[f32], sum: &mut [f32]) = add_body
 }
+
+#[inline(always)]
+unsafe fn widen_body<S: Simd>(halves: &[u16], out: &mut [f32]) {
+    assert!(halves.len() == out.len() && halves.len().is_multiple_of(LANES));
+    unsafe {
+        each_vector(out.len(), |at, _| S::store(out.as_mut_ptr().add(at), S::load_f16(halves.as_ptr().add(at))));
+    }
+}
+
+kernel! {
+    /// Widens half-precision numbers, a multiple of sixteen of them.
+    ///
+    /// # Safety
+    /// None beyond the instruction set.
+    pub(crate) unsafe fn widen(halves: &[u16], out: &mut [f32]) = widen_body
+}

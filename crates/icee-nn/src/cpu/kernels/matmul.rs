@@ -83,9 +83,9 @@ pub(crate) unsafe fn tile<S: Simd, E: Element, const MR: usize, const NV: usize>
     }
 }
 
-/// A tile with its start, its addend and its store; only the first `columns` columns are written.
+/// A tile with its start, its addend and its store. Unless `FULL`, only the first `columns` columns are touched.
 #[inline(always)]
-unsafe fn finished_tile<S: Simd, E: Element, const MR: usize, const NV: usize>(
+unsafe fn finished_tile<S: Simd, E: Element, const MR: usize, const NV: usize, const FULL: bool>(
     depth: usize,
     columns: usize,
     a: Left,
@@ -93,26 +93,46 @@ unsafe fn finished_tile<S: Simd, E: Element, const MR: usize, const NV: usize>(
     out: Out,
 ) {
     unsafe {
+        let valid = |v: usize| if FULL { LANES } else { columns.saturating_sub(v * LANES) };
         let mut sums = [[S::splat(0.0); NV]; MR];
         if !out.start.is_null() {
             for v in 0..NV {
-                let start = S::load_first(columns.saturating_sub(v * LANES), out.start.add(v * LANES));
+                let start = S::load_first(valid(v), out.start.add(v * LANES));
                 for row in &mut sums {
                     row[v] = start;
                 }
             }
         }
-        let sums = tile::<S, E, MR, NV>(depth, a, b, sums);
-        for r in 0..MR {
-            for v in 0..NV {
-                let valid = columns.saturating_sub(v * LANES);
-                let at = r * out.row + v * LANES;
-                let mut value = sums[r][v];
-                if !out.add.is_null() {
-                    value = S::add(value, S::load_first(valid, out.add.add(at)));
+        let mut sums = tile::<S, E, MR, NV>(depth, a, b, sums);
+        if !out.add.is_null() {
+            for (r, row) in sums.iter_mut().enumerate() {
+                for (v, sum) in row.iter_mut().enumerate() {
+                    *sum = S::add(*sum, S::load_first(valid(v), out.add.add(r * out.row + v * LANES)));
                 }
-                S::store_first(valid, out.ptr.add(at), value);
             }
+        }
+        for (r, row) in sums.iter().enumerate() {
+            for (v, &sum) in row.iter().enumerate() {
+                S::store_first(valid(v), out.ptr.add(r * out.row + v * LANES), sum);
+            }
+        }
+    }
+}
+
+/// Chooses between whole vectors and a ragged last one.
+#[inline(always)]
+unsafe fn fitted_tile<S: Simd, E: Element, const MR: usize, const NV: usize>(
+    depth: usize,
+    columns: usize,
+    a: Left,
+    b: Right<E>,
+    out: Out,
+) {
+    unsafe {
+        if columns >= NV * LANES {
+            finished_tile::<S, E, MR, NV, true>(depth, columns, a, b, out);
+        } else {
+            finished_tile::<S, E, MR, NV, false>(depth, columns, a, b, out);
         }
     }
 }
@@ -130,10 +150,10 @@ unsafe fn row_block<S: Simd, E: Element, const MR: usize>(
         let vectors = columns.div_ceil(LANES);
         if S::WIDE || MR == 1 {
             match vectors {
-                1 => finished_tile::<S, E, MR, 1>(depth, columns, a, b, out),
-                2 => finished_tile::<S, E, MR, 2>(depth, columns, a, b, out),
-                3 => finished_tile::<S, E, MR, 3>(depth, columns, a, b, out),
-                _ => finished_tile::<S, E, MR, 4>(depth, columns, a, b, out),
+                1 => fitted_tile::<S, E, MR, 1>(depth, columns, a, b, out),
+                2 => fitted_tile::<S, E, MR, 2>(depth, columns, a, b, out),
+                3 => fitted_tile::<S, E, MR, 3>(depth, columns, a, b, out),
+                _ => fitted_tile::<S, E, MR, 4>(depth, columns, a, b, out),
             }
             return;
         }
@@ -146,7 +166,7 @@ unsafe fn row_block<S: Simd, E: Element, const MR: usize>(
                 add: offset(out.add),
                 ..out
             };
-            finished_tile::<S, E, MR, 1>(depth, columns - v * LANES, a, b, out);
+            fitted_tile::<S, E, MR, 1>(depth, columns - v * LANES, a, b, out);
         }
     }
 }

@@ -6,7 +6,8 @@ use crate::batch::{ClassTargets, FieldValues};
 use crate::cpu::kernels::elementwise::{add, gelu_backward};
 use crate::cpu::kernels::loss::class_loss;
 use crate::cpu::packed::product;
-use crate::cpu::threads::{Shared, chunk, reserve};
+use crate::cpu::memory::reserve;
+use crate::cpu::threads::{Shared, chunk};
 use crate::cpu::view::CHUNK;
 use crate::layout::Embedding;
 

@@ -5,7 +5,8 @@ use super::{Context, Gradients, Workers};
 use crate::batch::{FieldValues, Tokens};
 use crate::cpu::kernels::elementwise::gelu_backward;
 use crate::cpu::packed::product;
-use crate::cpu::threads::{Shared, chunk, reserve};
+use crate::cpu::memory::reserve;
+use crate::cpu::threads::{Shared, chunk};
 use crate::cpu::view::CHUNK;
 use crate::layout::{Embedding, LinearId};
 

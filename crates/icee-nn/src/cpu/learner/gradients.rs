@@ -7,14 +7,15 @@ use crate::cpu::kernels::elementwise::add;
 use crate::cpu::kernels::matmul::{Left, Out, Right, product_panel};
 use crate::cpu::packed::PANEL;
 use crate::cpu::simd::{Isa, LANES};
-use crate::cpu::threads::{Cpu, Shared, reserve};
+use crate::cpu::memory::reserve;
+use crate::cpu::threads::{Cpu, Shared};
 use crate::layout::{Layout, LinearId};
 use std::ops::Range;
 
 /// Rows of the batch that are summed in registers before they are added to memory.
 const DEPTH: usize = 128;
 /// Input rows of one piece.
-const INPUTS: usize = 64;
+const INPUTS: usize = 128;
 
 /// One linear layer's inputs and output gradients.
 #[derive(Clone, Copy)]

@@ -10,7 +10,8 @@ mod trunk;
 
 use super::kernels::attention::KeyTile;
 use super::packed::{Packed, Weights};
-use super::threads::{Cpu, Shared, reserve};
+use super::memory::reserve;
+use super::threads::{Cpu, Shared};
 use super::view::{Scratch, View};
 use crate::batch::Batch;
 use crate::{Model, Result};

@@ -12,7 +12,8 @@ use crate::cpu::kernels::attention::{
 use crate::cpu::kernels::attention_backward::{Keys, Rows, attend_backward};
 use crate::cpu::kernels::elementwise::{add, gelu_backward, layer_norm_backward};
 use crate::cpu::packed::{Packed, product};
-use crate::cpu::threads::{Cpu, Shared, reserve};
+use crate::cpu::memory::reserve;
+use crate::cpu::threads::{Cpu, Shared};
 use crate::cpu::view::{AfterAttention, CHUNK, View};
 use crate::layout::{LinearId, Norm};
 use crate::spec::History;
@@ -21,8 +22,6 @@ use std::ops::Range;
 /// What one block saves for the way back.
 #[derive(Default)]
 struct Saved {
-    /// The stream before the block, [rows, width].
-    x: Vec<f32>,
     stats1: Vec<[f32; 2]>,
     query: Vec<f32>,
     /// [history rows, 2 · width].
@@ -39,9 +38,10 @@ struct Saved {
 /// The trunk's buffers, kept from step to step.
 #[derive(Default)]
 pub(crate) struct Trunk {
+    /// One a block; without a way back, one for all.
     blocks: Vec<Saved>,
-    /// The stream behind the last block.
-    last: Vec<f32>,
+    /// The residual stream before each block and behind the last, [rows, width] each; without a way back, two in turn.
+    streams: Vec<Vec<f32>>,
     last_stats: Vec<[f32; 2]>,
     /// The trunk's output, [rows, width].
     pub out: Vec<f32>,
@@ -115,9 +115,16 @@ fn scaled(range: &Range<usize>, by: usize) -> Range<usize> {
 impl Trunk {
     fn reserve(&mut self, view: &View<'_>, map: RowMap<'_>, backward: bool) {
         let (rows, width) = (map.rows(), view.spec.width);
-        self.blocks.resize_with(view.spec.layers, Saved::default);
-        for b in &mut self.blocks {
-            for buffer in [&mut b.x, &mut b.query, &mut b.attended, &mut b.middle] {
+        let blocks = if backward { view.spec.layers } else { 1 };
+        if self.blocks.len() < blocks {
+            self.blocks.resize_with(blocks, Saved::default);
+            self.streams.resize_with(blocks + 1, Vec::new);
+        }
+        for stream in &mut self.streams[..=blocks] {
+            reserve(stream, rows * width);
+        }
+        for b in &mut self.blocks[..blocks] {
+            for buffer in [&mut b.query, &mut b.attended, &mut b.middle] {
                 reserve(buffer, rows * width);
             }
             reserve(&mut b.key_value, map.history.len() * 2 * width);
@@ -126,7 +133,7 @@ impl Trunk {
             reserve(&mut b.stats2, rows);
             reserve(&mut b.attention_stats, rows * view.spec.attention_heads);
         }
-        for buffer in [&mut self.last, &mut self.out, &mut self.dout] {
+        for buffer in [&mut self.out, &mut self.dout] {
             reserve(buffer, rows * width);
         }
         reserve(&mut self.last_stats, rows);
@@ -157,7 +164,7 @@ impl Trunk {
         let width = view.spec.width;
         let history_fields = view.spec.history_fields();
         let query_fields = view.spec.query_fields();
-        let x = Shared::new(&mut self.blocks[0].x);
+        let x = Shared::new(&mut self.streams[0]);
         let scratch = Shared::new(&mut workers.scratch);
         cpu.each(map.chunks(), |c, worker| {
             let (rows, is_history) = map.chunk(c);
@@ -172,11 +179,11 @@ impl Trunk {
             }
         });
         for layer in 0..view.spec.layers {
-            self.forward_block(cpu, view, map, workers, layer);
+            let (from, to) = if backward { (layer, layer + 1) } else { (layer % 2, (layer + 1) % 2) };
+            self.forward_block(cpu, view, map, workers, layer, from, to);
         }
-        let scratch_rows = map.rows();
-        let (out, stats) = (Shared::new(&mut self.out), Shared::new(&mut self.last_stats[..scratch_rows]));
-        let last = &self.last;
+        let last = &self.streams[if backward { view.spec.layers } else { view.spec.layers % 2 }];
+        let (out, stats) = (Shared::new(&mut self.out), Shared::new(&mut self.last_stats));
         cpu.each(map.chunks(), |c, _| {
             let (rows, _) = map.chunk(c);
             let wide = scaled(&rows, width);
@@ -185,13 +192,23 @@ impl Trunk {
         });
     }
 
-    fn forward_block(&mut self, cpu: &Cpu, view: &View<'_>, map: RowMap<'_>, workers: &mut Workers, layer: usize) {
+    /// One block, from stream `from` to stream `to`.
+    #[allow(clippy::too_many_arguments)]
+    fn forward_block(
+        &mut self,
+        cpu: &Cpu,
+        view: &View<'_>,
+        map: RowMap<'_>,
+        workers: &mut Workers,
+        layer: usize,
+        from: usize,
+        to: usize,
+    ) {
         let (width, mlp) = (view.spec.width, view.spec.mlp_width);
         let block = &view.layout.blocks[layer];
-        let (head, tail) = self.blocks.split_at_mut(layer + 1);
-        let saved = &mut head[layer];
-        let next = tail.first_mut().map_or(&mut self.last, |b| &mut b.x);
-        let x = &saved.x;
+        let saved = &mut self.blocks[if to == from + 1 { from } else { 0 }];
+        let [x, next] = self.streams.get_disjoint_mut([from, to]).expect("two streams");
+        let x = &*x;
         {
             let (query, key_value) = (Shared::new(&mut saved.query), Shared::new(&mut saved.key_value));
             let stats = Shared::new(&mut saved.stats1);
@@ -209,9 +226,8 @@ impl Trunk {
             });
         }
         attention_forward(cpu, view, map, workers, saved);
-        let (query_rows, stats) = (&saved.attended, Shared::new(&mut saved.stats2));
+        let (attended, stats) = (&saved.attended, Shared::new(&mut saved.stats2));
         let (middle, hidden, next) = (Shared::new(&mut saved.middle), Shared::new(&mut saved.hidden), Shared::new(next));
-        let x = &saved.x;
         let scratch = Shared::new(&mut workers.scratch);
         cpu.each(map.chunks(), |c, worker| {
             let (rows, _) = map.chunk(c);
@@ -220,7 +236,7 @@ impl Trunk {
             unsafe {
                 let io = AfterAttention {
                     x: &x[wide.clone()],
-                    attended: &query_rows[wide.clone()],
+                    attended: &attended[wide.clone()],
                     middle: middle.get(wide.clone()),
                     stats: stats.get(rows.clone()),
                     hidden: hidden.get(scaled(&rows, mlp)),
@@ -246,7 +262,7 @@ impl Trunk {
         {
             let (dnext, normed) = (Shared::new(&mut self.back.dnext), Shared::new(&mut self.back.normed1));
             let parts = Shared::new(&mut self.back.norm_parts);
-            let (x, dout, stats) = (&self.last, &self.dout, &self.last_stats);
+            let (x, dout, stats) = (&self.streams[view.spec.layers], &self.dout, &self.last_stats);
             cpu.each(map.chunks(), |c, _| {
                 let (rows, _) = map.chunk(c);
                 let wide = scaled(&rows, width);
@@ -277,6 +293,7 @@ impl Trunk {
     ) {
         let (width, mlp) = (view.spec.width, view.spec.mlp_width);
         let (block, saved, back) = (&view.layout.blocks[layer], &self.blocks[layer], &mut self.back);
+        let stream = &self.streams[layer];
         let product = |id: LinearId, rows: usize, x: &[f32], add: Option<&[f32]>, out: &mut [f32]| {
             product(view.isa, &transposed[id.0], rows, x, None, add, out);
         };
@@ -333,7 +350,7 @@ impl Trunk {
                     }
                     let dprevious = dprevious.get(wide.clone());
                     dprevious.copy_from_slice(&dmiddle[wide.clone()]);
-                    let (x, stats) = (&saved.x[wide.clone()], &saved.stats1[rows]);
+                    let (x, stats) = (&stream[wide.clone()], &saved.stats1[rows]);
                     let parts = parts.get(scaled(&(c..c + 1), 2 * width));
                     norm_backward(view, &block.norm1, x, stats, dnormed, (dprevious, normed.get(wide), parts));
                 }

@@ -1,15 +1,19 @@
 //! Key-value caches: what a sequence's history left behind in every block, one cache a sequence.
 //!
-//! A cache is a list of pages of 64 tokens. A page holds, for every block and head, the keys in the groups that the
-//! attention kernel reads, then the values. Pages are shared between forks and copied when written to.
+//! A cache is a list of pages. A page holds, for every block and head, tiles of 64 tokens as the attention kernel reads
+//! them: keys transposed, then values. Pages are shared between forks and copied when written to.
 
 use super::Precision;
 use crate::cpu::kernels::attention::{HeadRows, KEYS, KeyTile, attend_half, attend_single};
 use crate::cpu::kernels::matmul::Element;
 use crate::cpu::packed::half_bits;
-use crate::cpu::simd::{Isa, LANES};
+use crate::cpu::memory::zeros;
+use crate::cpu::simd::Isa;
 use crate::spec::ModelSpec;
 use std::sync::Arc;
+
+/// Tiles of a page at most. Long pages make long runs of memory, which a CPU fetches ahead by itself.
+const MAX_PAGE_TILES: usize = 8;
 
 /// The sizes that a cache shares with its model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +22,8 @@ pub(crate) struct Shape {
     pub heads: usize,
     pub head_width: usize,
     pub context: usize,
+    /// Tiles of a page.
+    pub page_tiles: usize,
 }
 
 impl Shape {
@@ -27,22 +33,28 @@ impl Shape {
             heads: spec.attention_heads,
             head_width: spec.head_width(),
             context: spec.context,
+            page_tiles: spec.context.div_ceil(KEYS).min(MAX_PAGE_TILES),
         }
     }
 
-    /// Elements of one page.
+    /// Tokens of a page.
+    fn page_tokens(&self) -> usize {
+        self.page_tiles * KEYS
+    }
+
+    /// Elements of a page.
     fn page(&self) -> usize {
-        self.layers * self.heads * 2 * KEYS * self.head_width
+        self.layers * self.heads * 2 * self.page_tokens() * self.head_width
     }
 
-    /// Where a block's head has its keys in a page; its values follow.
-    pub fn keys_at(&self, layer: usize, head: usize) -> usize {
-        (layer * self.heads + head) * 2 * KEYS * self.head_width
+    /// Where a block's head has the keys of a tile in a page; the tile's values follow.
+    pub fn keys_at(&self, layer: usize, head: usize, tile: usize) -> usize {
+        ((layer * self.heads + head) * self.page_tiles + tile) * 2 * KEYS * self.head_width
     }
 
-    /// Where they have their values.
-    pub fn values_at(&self, layer: usize, head: usize) -> usize {
-        self.keys_at(layer, head) + KEYS * self.head_width
+    /// Where it has the tile's values.
+    pub fn values_at(&self, layer: usize, head: usize, tile: usize) -> usize {
+        self.keys_at(layer, head, tile) + KEYS * self.head_width
     }
 }
 
@@ -87,7 +99,7 @@ impl Cache {
     /// Forgets all tokens from `len` on; does nothing if there are none.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
-        let pages = self.len.div_ceil(KEYS);
+        let pages = self.len.div_ceil(self.shape.page_tokens());
         match &mut self.pages {
             Pages::Single(list) => list.truncate(pages),
             Pages::Half(list) => list.truncate(pages),
@@ -121,9 +133,9 @@ impl Cache {
     /// Makes room for `count` more tokens, owns the pages they fall into, and counts them in. Their keys and values
     /// are written through the pointers of [`Cache::page_pointers`].
     pub(crate) fn extend(&mut self, count: usize) {
-        let first = self.len / KEYS;
+        let first = self.len / self.shape.page_tokens();
         self.len += count;
-        let (pages, size) = (self.len.div_ceil(KEYS), self.shape.page());
+        let (pages, size) = (self.len.div_ceil(self.shape.page_tokens()), self.shape.page());
         match &mut self.pages {
             Pages::Single(list) => own(list, first, pages, size),
             Pages::Half(list) => own(list, first, pages, size),
@@ -136,7 +148,7 @@ fn own<E: Clone + Default>(list: &mut Vec<Arc<Vec<E>>>, first: usize, pages: usi
         Arc::make_mut(page);
     }
     while list.len() < pages {
-        list.push(Arc::new(vec![E::default(); size]));
+        list.push(Arc::new(zeros(size)));
     }
 }
 
@@ -221,13 +233,15 @@ pub(crate) unsafe fn write_token<E: Stored>(
     key: &[f32],
     value: &[f32],
 ) {
-    let (page, slot, width) = (pages[position / KEYS], position % KEYS, shape.head_width);
-    let keys = shape.keys_at(layer, head) + (slot / LANES) * LANES * width + slot % LANES;
-    let values = shape.values_at(layer, head) + slot * width;
+    let page_tokens = shape.page_tokens();
+    let (page, slot, width) = (pages[position / page_tokens], position % KEYS, shape.head_width);
+    let tile = position % page_tokens / KEYS;
+    let keys = shape.keys_at(layer, head, tile) + slot;
+    let values = shape.values_at(layer, head, tile) + slot * width;
     for (d, (&k, &v)) in key.iter().zip(value).enumerate().take(width) {
         // SAFETY: the caller's contract; a page has room for every block and head.
         unsafe {
-            *page.add(keys + d * LANES) = E::from_f32(k);
+            *page.add(keys + d * KEYS) = E::from_f32(k);
             *page.add(values + d) = E::from_f32(v);
         }
     }

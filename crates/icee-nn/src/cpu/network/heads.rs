@@ -2,7 +2,8 @@
 
 use super::{Network, scaled};
 use crate::batch::{FieldValues, Pools};
-use crate::cpu::threads::{Shared, chunk, reserve};
+use crate::cpu::memory::reserve;
+use crate::cpu::threads::{Shared, chunk};
 use crate::cpu::view::{CHUNK, View};
 use crate::layout::{Embedding, HeadLayout, LinearId};
 use crate::{Error, FieldKind, Result};
@@ -133,7 +134,7 @@ impl Network {
         reserve(&mut self.head_out, rows * values * classes);
         let (workers, out) = (Shared::new(&mut self.workers), Shared::new(&mut self.head_out));
         let parallel = rows * values * first * classes > 1 << 18;
-        let size = if parallel { rows.div_ceil(cpu.threads()).next_multiple_of(6).min(CHUNK) } else { CHUNK };
+        let size = if parallel { super::chunk_size(rows, cpu.threads()) } else { CHUNK };
         super::each(&cpu, parallel, rows.div_ceil(size), |c, worker| {
             let r = chunk(c, size, rows);
             // SAFETY: chunks are disjoint, and a worker runs one task at a time.

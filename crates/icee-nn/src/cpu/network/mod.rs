@@ -11,7 +11,8 @@ pub use heads::CandidateSet;
 
 use super::kernels::attention::{HeadRows, KeyTile, Visible};
 use super::packed::{Packed, Weights};
-use super::threads::{Cpu, Shared, chunk, reserve};
+use super::memory::reserve;
+use super::threads::{Cpu, Shared, chunk};
 use super::view::{AfterAttention, CHUNK, Scratch, View};
 use crate::batch::Tokens;
 use crate::spec::{FieldSpec, History};
@@ -99,12 +100,13 @@ impl<E: Stored> PageTable<E> {
 
     fn fill_tiles(&self, sequence: usize, shape: Shape, layer: usize, head: usize, tiles: &mut Vec<KeyTile<E>>) {
         tiles.clear();
-        tiles.extend(self.of(sequence).iter().map(|&page| {
-            // SAFETY: a page has room for every block and head.
-            unsafe {
-                KeyTile { keys: page.add(shape.keys_at(layer, head)), values: page.add(shape.values_at(layer, head)) }
-            }
-        }));
+        for &page in self.of(sequence) {
+            // SAFETY: a page has room for every block, head and tile.
+            tiles.extend((0..shape.page_tiles).map(|tile| unsafe {
+                let (keys, values) = (shape.keys_at(layer, head, tile), shape.values_at(layer, head, tile));
+                KeyTile { keys: page.add(keys), values: page.add(values) }
+            }));
+        }
     }
 }
 
@@ -238,7 +240,7 @@ impl Network {
         reserve(&mut buffers.key_value, total * 2 * width);
         // Few rows are done sooner than threads are woken. Rows are independent, so the cut does not matter.
         let parallel = total * width * width > 1 << 18;
-        let size = if parallel { total.div_ceil(cpu.threads()).next_multiple_of(6).min(CHUNK) } else { CHUNK };
+        let size = if parallel { chunk_size(total, cpu.threads()) } else { CHUNK };
         let chunks = total.div_ceil(size);
         let fields = spec.history_fields();
         let workers = Shared::new(&mut self.workers);
@@ -357,11 +359,12 @@ impl Network {
         let (heads, head_width, shape) = (spec.attention_heads, spec.head_width(), Shape::of(spec));
         reserve(&mut self.rows.out, tokens.len() * width);
         let fields = spec.query_fields();
+        let size = chunk_size(tokens.len(), cpu.threads());
         let mut tasks = Vec::new();
         for s in 0..caches.len() {
             let rows = tokens.offsets[s]..tokens.offsets[s + 1];
-            tasks.extend((0..rows.len().div_ceil(CHUNK)).map(|c| {
-                let part = chunk(c, CHUNK, rows.len());
+            tasks.extend((0..rows.len().div_ceil(size)).map(|c| {
+                let part = chunk(c, size, rows.len());
                 (s, rows.start + part.start..rows.start + part.end)
             }));
         }
@@ -432,6 +435,12 @@ impl Worker {
         x.copy_from_slice(&self.next[..attended.len()]);
         self.scratch.stats = stats;
     }
+}
+
+/// Rows of a chunk such that all threads get the same number of chunks; a multiple of the product's row tile.
+fn chunk_size(rows: usize, threads: usize) -> usize {
+    let chunks = rows.div_ceil(CHUNK).next_multiple_of(threads).max(1);
+    rows.div_ceil(chunks).next_multiple_of(6).clamp(6, CHUNK)
 }
 
 fn each(cpu: &Cpu, parallel: bool, count: usize, task: impl Fn(usize, usize) + Sync + Send) {
