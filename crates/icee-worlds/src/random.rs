@@ -1,10 +1,46 @@
 //! Random streams: one for every (seed, purpose, index), none of which knows how many threads there are.
 
-use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
+use rand::{SeedableRng, TryRng};
+use std::convert::Infallible;
 
-/// The generator behind everything random here. Its values are the same on every platform.
-pub type GameRng = ChaCha8Rng;
+/// The generator behind everything random here: ChaCha with 8 rounds, whose values are the same on every platform.
+/// Unlike the bare generator it can be copied, so that a world in the middle of an episode can be.
+#[derive(Debug, PartialEq, Eq)]
+pub struct GameRng(ChaCha8Rng);
+
+impl Clone for GameRng {
+    fn clone(&self) -> Self {
+        Self(ChaCha8Rng::deserialize_state(&self.0.serialize_state()))
+    }
+}
+
+impl SeedableRng for GameRng {
+    type Seed = [u8; 32];
+
+    fn from_seed(seed: Self::Seed) -> Self {
+        Self(ChaCha8Rng::from_seed(seed))
+    }
+}
+
+impl TryRng for GameRng {
+    type Error = Infallible;
+
+    #[inline]
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        self.0.try_next_u32()
+    }
+
+    #[inline]
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        self.0.try_next_u64()
+    }
+
+    #[inline]
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.0.try_fill_bytes(bytes)
+    }
+}
 
 /// What a stream is for. Streams of different purposes are independent even with equal seed and index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +68,7 @@ pub fn stream(seed: u64, purpose: Purpose, index: u64) -> GameRng {
         Purpose::Agent => 4,
     };
     let mut rng = GameRng::from_seed(key);
-    rng.set_stream(index);
+    rng.0.set_stream(index);
     rng
 }
 
@@ -40,6 +76,16 @@ pub fn stream(seed: u64, purpose: Purpose, index: u64) -> GameRng {
 mod tests {
     use super::*;
     use rand::Rng;
+
+    #[test]
+    fn a_copy_goes_on_where_the_original_is() {
+        let mut original = stream(3, Purpose::Games, 7);
+        for drawn in 0..200 {
+            let mut copy = original.clone();
+            assert_eq!(copy.next_u32(), original.next_u32(), "after {drawn} words");
+            assert_eq!(copy, original, "after {drawn} words");
+        }
+    }
 
     #[test]
     fn streams_differ_in_seed_purpose_and_index_and_repeat() {
