@@ -14,12 +14,17 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    Worlds(commands::worlds::Args),
+    Rollout(commands::rollout::Args),
+}
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match run(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
+        // Whoever read our output has seen enough (`icee worlds | head -1`).
+        Err(error) if commands::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -28,5 +33,8 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> anyhow::Result<()> {
-    match command {}
+    match command {
+        Command::Worlds(args) => commands::worlds::run(&args),
+        Command::Rollout(args) => commands::rollout::run(&args),
+    }
 }

@@ -46,5 +46,5 @@ pub use random::{GameRng, Purpose, stream};
 pub use reference::{Reference, ReferenceAgent};
 pub use registry::Registry;
 pub use returns::{Returns, Summary};
-pub use rollout::{Games, MAX_EPISODES, PlayedStep};
+pub use rollout::{Games, MAX_EPISODES, MAX_GAMES, PlayedStep};
 pub use world::{CloneWorld, EpisodeClock, Split, Step, World, WorldSpec};

@@ -47,15 +47,17 @@ impl Registry {
 }
 
 /// Up to three of the known names that are near the one that was typed, best first. Case does not count; a name is
-/// near where at most half of what was typed would have to change.
+/// near where about a third of what was typed would have to change, or where it contains what was typed.
 pub(crate) fn nearest_names(typed: &str, known: &[String]) -> Vec<String> {
     let typed = typed.to_lowercase();
-    let allowed = typed.chars().count().div_ceil(2);
-    let mut near: Vec<(usize, &String)> = known
-        .iter()
-        .map(|name| (edit_distance(&typed, &name.to_lowercase()), name))
-        .filter(|(distance, _)| *distance <= allowed)
-        .collect();
+    let length = typed.chars().count();
+    let distance_to = |name: &String| {
+        let name = name.to_lowercase();
+        let distance = edit_distance(&typed, &name);
+        let near = distance <= length / 3 + 1 || (length > 2 && name.contains(&typed));
+        near.then_some(distance)
+    };
+    let mut near: Vec<(usize, &String)> = known.iter().filter_map(|name| Some((distance_to(name)?, name))).collect();
     near.sort_by_key(|(distance, _)| *distance);
     near.into_iter().take(3).map(|(_, name)| name.clone()).collect()
 }
@@ -105,6 +107,7 @@ mod tests {
         assert!(said("DarkRom-v0").contains("did you mean \"DarkRoom-v0\""), "{}", said("DarkRom-v0"));
         assert!(said("darkroomhard").contains("\"DarkRoomHard-v0\""), "{}", said("darkroomhard"));
         assert!(said("DarkKeyToDoor").contains("did you mean \"DarkKeyToDoor-v0\""), "{}", said("DarkKeyToDoor"));
+        assert!(said("ToDoor").contains("\"DarkKeyToDoor-v0\""), "{}", said("ToDoor"));
         let strange = said("CartPole");
         assert!(strange.contains("known are DarkRoom-v0, "), "{strange}");
         said("");

@@ -6,6 +6,9 @@ use crate::{
 };
 use rand::Rng;
 
+/// The most games that can be played at once.
+pub const MAX_GAMES: u128 = 1_000_000;
+
 /// The most episodes, over all games, that can be played at once.
 pub const MAX_EPISODES: u128 = 100_000_000;
 
@@ -195,9 +198,11 @@ fn check_episodes(games: usize, episodes: usize) -> Result<(), WorldError> {
     if episodes == 0 {
         return Err(WorldError::Zero { what: "episodes" });
     }
-    let asked = games as u128 * episodes as u128;
-    if asked > MAX_EPISODES {
-        return Err(WorldError::TooMany { what: "episodes", asked, limit: MAX_EPISODES });
+    let all_episodes = games as u128 * episodes as u128;
+    for (what, asked, limit) in [("games", games as u128, MAX_GAMES), ("episodes", all_episodes, MAX_EPISODES)] {
+        if asked > limit {
+            return Err(WorldError::TooMany { what, asked, limit });
+        }
     }
     Ok(())
 }

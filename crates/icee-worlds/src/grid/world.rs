@@ -135,11 +135,11 @@ impl World for GridWorld {
         Some(self.search(Strategy::Sweep))
     }
 
-    /// `@` is the agent, `G` the goal, `K` the key, `D` the door, `X` the agent on one of them; two columns a cell.
+    /// The room in two columns a cell, and what the signs mean.
     fn render(&self) -> String {
-        let names = match self.rules.goals {
-            Goals::EveryStep | Goals::Once => "G",
-            Goals::KeyThenDoor => "KD",
+        let (names, legend) = match self.rules.goals {
+            Goals::EveryStep | Goals::Once => ("G", "@ agent, G goal, X agent on it"),
+            Goals::KeyThenDoor => ("KD", "@ agent, K key, D door, X agent on it"),
         };
         let hidden = &self.goals[..self.rules.goals.count()];
         let mut picture = String::new();
@@ -160,6 +160,6 @@ impl World for GridWorld {
             picture += &row.join(" ");
             picture.push('\n');
         }
-        picture
+        picture + legend + "\n"
     }
 }
