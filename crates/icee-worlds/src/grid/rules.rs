@@ -164,3 +164,55 @@ impl GridRules {
         rules
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{GridWorld, presets};
+    use super::*;
+
+    #[test]
+    fn rules_that_cannot_work_are_refused_with_the_reason() {
+        let good = presets().swap_remove(2);
+        let bias = |action, probability| Some(Bias { action, probability });
+        for (rules, reason) in [
+            (GridRules { width: 0, ..good.clone() }, "0 cells"),
+            (GridRules { width: u32::MAX, height: u32::MAX, ..good.clone() }, "cells"),
+            (GridRules { episode_limit: 0, ..good.clone() }, "at least one step"),
+            (GridRules { episodes: 0, ..good.clone() }, "at least one episode"),
+            (GridRules { start: Start::At { x: 9, y: 0 }, ..good.clone() }, "outside the 9 x 9 room"),
+            (GridRules { width: 1, height: 1, start: Start::UniformOffFirstGoal, ..good.clone() }, "2 cells"),
+            (GridRules { bias: bias(5, 0.5), ..good.clone() }, "below 5"),
+            (GridRules { bias: bias(0, f32::NAN), ..good.clone() }, "between 0 and 1"),
+            (GridRules { evaluation_right_of: Some(8), ..good.clone() }, "to the right of x = 8"),
+        ] {
+            let error = GridWorld::new(rules).expect_err(reason).to_string();
+            assert!(error.contains(reason), "{error}");
+        }
+        let mut room = GridWorld::new(good).expect("a preset");
+        for goals in [&[][..], &[(9, 0)], &[(0, 0), (0, 0)]] {
+            let error = room.place_goals(goals).expect_err("goals that cannot be").to_string();
+            assert!(error.contains("1 goal(s) within 9 x 9 cells"), "{error}");
+        }
+    }
+
+    /// The rooms of the paper and of others, as they were pinned down.
+    #[test]
+    fn presets_are_what_was_pinned_down() {
+        let pinned: Vec<_> = presets()
+            .into_iter()
+            .map(|r| (r.id, (r.width, r.height), r.episode_limit, r.episodes, r.start, r.ends_early))
+            .collect();
+        let centre = Start::At { x: 4, y: 4 };
+        let expected = [
+            ("DarkRoom-v0", (9, 9), 20, 50, centre, false),
+            ("DarkRoomHard-v0", (9, 9), 20, 50, centre, true),
+            ("DarkRoomBiased-v0", (9, 9), 20, 50, centre, false),
+            ("DarkKeyToDoor-v0", (9, 9), 50, 20, Start::Uniform, true),
+            ("DarkRoomHard17-v0", (17, 17), 20, 50, Start::At { x: 8, y: 8 }, true),
+            ("DarkKeyToDoorAdEps-v0", (9, 9), 40, 20, Start::UniformOffFirstGoal, true),
+            ("DarkKeyToDoorDicp-v0", (9, 9), 50, 20, centre, false),
+            ("DarkRoomDpt-v0", (10, 10), 100, 50, Start::At { x: 0, y: 0 }, false),
+        ];
+        assert_eq!(pinned, expected.map(|(id, room, t, k, start, early)| (id.to_owned(), room, t, k, start, early)));
+    }
+}

@@ -163,3 +163,59 @@ impl World for GridWorld {
         picture + legend + "\n"
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{DOWN, LEFT, RIGHT, STAY, UP, presets};
+    use super::*;
+
+    /// Plays actions from a start of one's own choice and gives the rewards and how the episode ended.
+    fn play(id: &str, start: (u32, u32), goals: &[(u32, u32)], actions: &[usize]) -> (Vec<f32>, bool, bool) {
+        let rules = presets().into_iter().find(|rules| rules.id == id).expect("a preset");
+        let rules = GridRules { start: Start::At { x: start.0, y: start.1 }, ..rules };
+        let mut room = GridWorld::new(rules).expect("rules that work");
+        room.place_goals(goals).expect("cells of the room");
+        room.reset(0);
+        let (mut rewards, mut terminated, mut truncated) = (Vec::new(), false, false);
+        for &action in actions {
+            let step = room.step(action).expect("a running episode");
+            rewards.push(step.reward);
+            (terminated, truncated) = (step.terminated, step.truncated);
+        }
+        (rewards, terminated, truncated)
+    }
+
+    #[test]
+    fn dark_room_pays_at_every_step_on_the_goal_and_lasts_t_steps() {
+        let (rewards, ..) = play("DarkRoom-v0", (4, 4), &[(5, 4)], &[RIGHT, STAY, LEFT, RIGHT, UP]);
+        assert_eq!(rewards, [1.0, 1.0, 0.0, 1.0, 0.0]);
+        // Walking into the wall of the goal's own cell is a step spent on it.
+        assert_eq!(play("DarkRoom-v0", (0, 0), &[(0, 0)], &[LEFT, UP]).0, [1.0, 1.0]);
+        let (rewards, terminated, truncated) = play("DarkRoom-v0", (4, 4), &[(4, 4)], &[STAY; 20]);
+        assert_eq!((rewards.iter().sum(), terminated, truncated), (20.0, false, true));
+    }
+
+    #[test]
+    fn dark_room_hard_pays_once_and_ends() {
+        assert_eq!(play("DarkRoomHard-v0", (4, 4), &[(4, 6)], &[DOWN, DOWN]), (vec![0.0, 1.0], true, false));
+        // Nothing is paid for starting on the goal; the first step that ends there pays.
+        assert_eq!(play("DarkRoomHard-v0", (4, 4), &[(4, 4)], &[STAY]), (vec![1.0], true, false));
+        // The goal at the last step: terminated, and so not truncated.
+        let actions = [[STAY; 19].as_slice(), &[UP]].concat();
+        let (_, terminated, truncated) = play("DarkRoomHard-v0", (4, 4), &[(4, 3)], &actions);
+        assert_eq!((terminated, truncated), (true, false));
+    }
+
+    #[test]
+    fn key_to_door_pays_for_the_key_and_then_for_the_door() {
+        let id = "DarkKeyToDoor-v0";
+        // The door first is worth nothing; the key again is worth nothing.
+        let (rewards, terminated, _) = play(id, (0, 0), &[(2, 0), (1, 0)], &[RIGHT, RIGHT, STAY, LEFT]);
+        assert_eq!((rewards, terminated), (vec![0.0, 1.0, 0.0, 1.0], true));
+        // Both in one cell: one step each.
+        assert_eq!(play(id, (0, 0), &[(1, 0), (1, 0)], &[RIGHT, STAY]), (vec![1.0, 1.0], true, false));
+        // Of fixed length: the episode goes on, and nothing more is paid.
+        let fixed = play("DarkKeyToDoorDicp-v0", (0, 0), &[(1, 0), (1, 0)], &[RIGHT, STAY, STAY]);
+        assert_eq!(fixed, (vec![1.0, 1.0, 0.0], false, false));
+    }
+}
