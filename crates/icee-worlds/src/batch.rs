@@ -10,23 +10,23 @@ pub struct SequenceBatch {
     pub world: String,
     /// The number of actions.
     pub action_count: usize,
-    /// o: what was seen before each step. [steps]
+    /// o: what was seen before each step. `[steps]`
     pub observations: Observations,
-    /// a: what was done. [steps]
+    /// a: what was done. `[steps]`
     pub actions: Vec<u32>,
-    /// r: what it earned. [steps]
+    /// r: what it earned. `[steps]`
     pub rewards: Vec<f32>,
-    /// π(·|o): the probability of every action. [steps, action_count]
+    /// π(·|o): the probability of every action. `[steps, action_count]`
     pub probabilities: Vec<f32>,
-    /// The first step of each episode, and the number of steps. [episodes + 1]
+    /// The first step of each episode, and the number of steps. `[episodes + 1]`
     pub episode_offsets: Vec<usize>,
-    /// ε of each episode. [episodes]
+    /// ε of each episode. `[episodes]`
     pub epsilons: Vec<f32>,
-    /// Whether each episode terminated; the others were truncated. [episodes]
+    /// Whether each episode terminated; the others were truncated. `[episodes]`
     pub terminated: Vec<bool>,
-    /// The first episode of each sequence, and the number of episodes. [sequences + 1]
+    /// The first episode of each sequence, and the number of episodes. `[sequences + 1]`
     pub sequence_episodes: Vec<usize>,
-    /// The first step of each sequence, and the number of steps. [sequences + 1]
+    /// The first step of each sequence, and the number of steps. `[sequences + 1]`
     pub sequence_offsets: Vec<usize>,
 }
 

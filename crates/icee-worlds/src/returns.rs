@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq)]
 pub struct Returns {
     episodes: usize,
-    /// [games, episodes]
+    /// `[games, episodes]`
     values: Vec<f32>,
 }
 

@@ -80,7 +80,7 @@ pub struct WorldSpec {
     pub episode_limit: usize,
     /// K: the episodes of one sequence.
     pub episodes: usize,
-    /// [c_min, c_max]: the least and the greatest in-episode return-to-go, with the −1/T of steps that earn nothing.
+    /// `[c_min, c_max]`: the least and the greatest in-episode return-to-go, with the −1/T of steps that earn nothing.
     pub return_range: (f32, f32),
 }
 
