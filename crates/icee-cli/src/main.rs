@@ -18,12 +18,16 @@ enum Command {
     /// Measure the engine's speed on this machine
     #[command(subcommand)]
     Bench(commands::bench::BenchCommand),
+    Worlds(commands::worlds::Args),
+    Rollout(commands::rollout::Args),
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match run(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
+        // Whoever read our output has seen enough (`icee worlds | head -1`).
+        Err(error) if commands::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -34,5 +38,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Bench(command) => commands::bench::run(&command),
+        Command::Worlds(args) => commands::worlds::run(&args),
+        Command::Rollout(args) => commands::rollout::run(&args),
     }
 }

@@ -1,3 +1,11 @@
 //! One file a command.
 
 pub mod bench;
+pub mod rollout;
+pub mod worlds;
+
+/// Whether the error is only that nobody reads our output any more.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let pipe = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(pipe))
+}

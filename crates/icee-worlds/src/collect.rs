@@ -1,0 +1,143 @@
+//! Data for training: the behaviour policy plays K episodes of each of many games, in parallel, straight into the flat
+//! layout. Every game has a random stream of its own and games are cut into parts of fixed size, so that the number of
+//! threads leaves no trace.
+
+use crate::{GameRng, Policy, Purpose, SequenceBatch, Split, World, WorldError, sample_action, stream};
+use rand::{Rng, RngExt};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// The most steps that one batch may hold.
+pub const MAX_STEPS: u128 = 1 << 28;
+
+/// Games in one parallel part: small enough to balance two threads on a batch of 64, large enough to make copying
+/// worlds and joining parts cheap.
+const GAMES_PER_PART: usize = 8;
+
+/// What to collect.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collection {
+    /// The number of games, each of which gives one sequence.
+    pub games: usize,
+    /// Episodes of each game; the world's K unless there is a reason.
+    pub episodes: usize,
+    /// Fixes everything.
+    pub seed: u64,
+    /// The number of the first game. Under one seed, games 0..64 and 64..128 are what games 0..128 would be: fresh
+    /// games for every batch.
+    pub first_game: u64,
+    /// The share of sequences with a novice's history: their first m ~ U{0..K} episodes have ε ~ U(0.6, 0.9), as of
+    /// somebody who has not found anything yet.
+    pub novices: f32,
+}
+
+impl Collection {
+    /// Sequences of the paper's protocol: ε ~ U(0, 1) in every episode, no novices, from game 0.
+    #[must_use]
+    pub fn new(games: usize, episodes: usize, seed: u64) -> Self {
+        Self { games, episodes, seed, first_game: 0, novices: 0.0 }
+    }
+
+    fn check(&self, world: &dyn World) -> Result<(), WorldError> {
+        if self.games == 0 {
+            return Err(WorldError::Zero { what: "games" });
+        }
+        if self.episodes == 0 {
+            return Err(WorldError::Zero { what: "episodes" });
+        }
+        let steps = self.games as u128 * self.episodes as u128;
+        let steps = steps.saturating_mul(world.spec().episode_limit as u128);
+        if steps > MAX_STEPS {
+            return Err(WorldError::TooMany { what: "steps", asked: steps, limit: MAX_STEPS });
+        }
+        if !(0.0..=1.0).contains(&self.novices) {
+            return Err(WorldError::InvalidShare { what: "novices", value: self.novices });
+        }
+        Ok(())
+    }
+}
+
+/// Plays training games by the behaviour policy and gives one sequence a game.
+///
+/// Runs on the current thread pool of rayon; the result is the same, bit by bit, on any.
+///
+/// # Errors
+/// Where nothing or too much is asked for, or where the world breaks its own contract.
+pub fn collect(world: &dyn World, collection: &Collection) -> Result<SequenceBatch, WorldError> {
+    collection.check(world)?;
+    let starts = (0..collection.games).step_by(GAMES_PER_PART);
+    let parts: Vec<Range<usize>> = starts.map(|start| start..(start + GAMES_PER_PART).min(collection.games)).collect();
+    let parts: Vec<SequenceBatch> = parts
+        .into_par_iter()
+        .map(|games| collect_part(world.clone_world(), collection, games))
+        .collect::<Result<_, _>>()?;
+
+    let mut batch = SequenceBatch::new(world.spec());
+    batch.reserve(parts.iter().map(SequenceBatch::steps).sum(), collection.games * collection.episodes);
+    for part in &parts {
+        batch.append(part)?;
+    }
+    Ok(batch)
+}
+
+fn collect_part(
+    mut world: Box<dyn World>,
+    collection: &Collection,
+    games: Range<usize>,
+) -> Result<SequenceBatch, WorldError> {
+    let mut batch = SequenceBatch::new(world.spec());
+    let episodes = games.len() * collection.episodes;
+    batch.reserve(episodes * world.spec().episode_limit, episodes);
+    for game in games {
+        let index = collection.first_game.wrapping_add(game as u64);
+        let mut rng = stream(collection.seed, Purpose::Collection, index);
+        world.new_game(rng.next_u64(), Split::Training);
+        let mut policy = world.behaviour();
+        policy.begin_game();
+        let novice_episodes = draw_novice_episodes(collection, &mut rng);
+        for episode in 0..collection.episodes {
+            let epsilon = if episode < novice_episodes { rng.random_range(0.6..0.9) } else { rng.random::<f32>() };
+            collect_episode(&mut *world, &mut *policy, epsilon, &mut rng, &mut batch)?;
+        }
+        batch.end_sequence();
+    }
+    Ok(batch)
+}
+
+/// m ~ U{0..K} in a share of the sequences, 0 in the others.
+fn draw_novice_episodes(collection: &Collection, rng: &mut GameRng) -> usize {
+    if rng.random::<f32>() < collection.novices { rng.random_range(0..=collection.episodes) } else { 0 }
+}
+
+fn collect_episode(
+    world: &mut dyn World,
+    policy: &mut dyn Policy,
+    epsilon: f32,
+    rng: &mut GameRng,
+    batch: &mut SequenceBatch,
+) -> Result<(), WorldError> {
+    let limit = world.spec().episode_limit;
+    let actions = batch.action_count;
+    policy.begin_episode(epsilon);
+    let mut observation = world.reset(rng.next_u64());
+    for _ in 0..limit {
+        if !batch.observations.push(observation) {
+            return Err(WorldError::ObservationKind { world: batch.world.clone() });
+        }
+        let start = batch.probabilities.len();
+        batch.probabilities.resize(start + actions, 0.0);
+        let probabilities = &mut batch.probabilities[start..];
+        policy.probabilities(observation, rng, probabilities);
+        let action = sample_action(probabilities, rng);
+        let step = world.step(action)?;
+        policy.observe(action, step.reward);
+        batch.actions.push(action as u32);
+        batch.rewards.push(step.reward);
+        if step.done() {
+            batch.end_episode(epsilon, step.terminated);
+            return Ok(());
+        }
+        observation = step.observation;
+    }
+    Err(WorldError::EpisodeTooLong { world: batch.world.clone(), limit })
+}

@@ -1,0 +1,14 @@
+//! Dark rooms: a grid whose goals cannot be seen. One parametrised definition, [`GridRules`], from which every room
+//! of the paper and the variants of other papers are made ([`presets`]).
+
+mod informed;
+mod presets;
+mod room;
+mod rules;
+mod search;
+mod world;
+
+pub use presets::presets;
+pub use room::{ACTION_NAMES, ACTIONS, DOWN, LEFT, RIGHT, STAY, UP};
+pub use rules::{Bias, Goals, GridRules, Start};
+pub use world::GridWorld;

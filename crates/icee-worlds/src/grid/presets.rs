@@ -1,0 +1,71 @@
+//! The named rooms. The first four are the paper's; the others are what other papers call by the same names (no two
+//! agree), with only what they change. Where a variant says nothing of K, the base room's K stands.
+
+use super::room::LEFT;
+use super::rules::{Bias, Goals, GridRules, Start};
+
+/// The rules of every named room.
+#[must_use]
+pub fn presets() -> Vec<GridRules> {
+    let room = GridRules {
+        id: "DarkRoom-v0".into(),
+        width: 9,
+        height: 9,
+        start: Start::At { x: 4, y: 4 },
+        goals: Goals::EveryStep,
+        ends_early: false,
+        episode_limit: 20,
+        episodes: 50,
+        bias: None,
+        evaluation_right_of: None,
+    };
+    let hard = GridRules { id: "DarkRoomHard-v0".into(), goals: Goals::Once, ends_early: true, ..room.clone() };
+    let biased = GridRules {
+        id: "DarkRoomBiased-v0".into(),
+        bias: Some(Bias { action: LEFT, probability: 2.0 / 3.0 }),
+        evaluation_right_of: Some(5),
+        ..room.clone()
+    };
+    let key_to_door = GridRules {
+        id: "DarkKeyToDoor-v0".into(),
+        start: Start::Uniform,
+        goals: Goals::KeyThenDoor,
+        ends_early: true,
+        episode_limit: 50,
+        episodes: 20,
+        ..room.clone()
+    };
+
+    // AD (Algorithm Distillation, original) and toymeta: a larger hard room.
+    let hard_17 = GridRules {
+        id: "DarkRoomHard17-v0".into(),
+        width: 17,
+        height: 17,
+        start: Start::At { x: 8, y: 8 },
+        ..hard.clone()
+    };
+    // ad-eps: shorter, and the start is never on the key.
+    let key_to_door_ad_eps = GridRules {
+        id: "DarkKeyToDoorAdEps-v0".into(),
+        start: Start::UniformOffFirstGoal,
+        episode_limit: 40,
+        ..key_to_door.clone()
+    };
+    // DICP: fixed length and start.
+    let key_to_door_dicp = GridRules {
+        id: "DarkKeyToDoorDicp-v0".into(),
+        start: Start::At { x: 4, y: 4 },
+        ends_early: false,
+        ..key_to_door.clone()
+    };
+    // DPT (Decision-Pretrained Transformer): larger, longer, from a corner.
+    let room_dpt = GridRules {
+        id: "DarkRoomDpt-v0".into(),
+        width: 10,
+        height: 10,
+        start: Start::At { x: 0, y: 0 },
+        episode_limit: 100,
+        ..room.clone()
+    };
+    vec![room, hard, biased, key_to_door, hard_17, key_to_door_ad_eps, key_to_door_dicp, room_dpt]
+}

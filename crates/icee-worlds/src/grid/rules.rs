@@ -1,0 +1,218 @@
+//! The one definition of all dark rooms: what varies between them, and what must hold for it to work.
+
+use super::room::{ACTION_NAMES, ACTIONS, Cell, Room};
+use crate::{ObservationSpace, WorldError, WorldSpec};
+
+/// The most cells that a room may have.
+const MAX_CELLS: u64 = 1 << 20;
+
+/// Everything in which one dark room differs from another. Unchecked: [`GridWorld::new`](super::GridWorld::new)
+/// checks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GridRules {
+    /// The versioned id, `Name-v0`.
+    pub id: String,
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Where an episode starts.
+    pub start: Start,
+    /// What is to be found, and how it pays.
+    pub goals: Goals,
+    /// Whether an episode is over once nothing more can be earned. (Has no meaning where the goal always pays.)
+    pub ends_early: bool,
+    /// T: the most steps of an episode.
+    pub episode_limit: usize,
+    /// K: the episodes of a sequence.
+    pub episodes: usize,
+    /// An action that the behaviour policy prefers for no good reason.
+    pub bias: Option<Bias>,
+    /// Evaluation games have their goals in the columns x greater than this; training games have them anywhere.
+    pub evaluation_right_of: Option<u32>,
+}
+
+/// Where an episode starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// Always in the same cell.
+    At {
+        /// Column.
+        x: u32,
+        /// Row.
+        y: u32,
+    },
+    /// Anywhere, uniformly.
+    Uniform,
+    /// Anywhere but on the first goal, uniformly.
+    UniformOffFirstGoal,
+}
+
+/// What is to be found, and how it pays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goals {
+    /// One goal that pays 1 for every step spent on it.
+    EveryStep,
+    /// One goal that pays 1 once.
+    Once,
+    /// A key that pays 1 once, and then a door that pays 1 once. They may share a cell; each takes a step.
+    KeyThenDoor,
+}
+
+impl Goals {
+    pub(super) fn count(self) -> usize {
+        match self {
+            Self::EveryStep | Self::Once => 1,
+            Self::KeyThenDoor => 2,
+        }
+    }
+}
+
+/// With `probability` the behaviour policy takes `action` without looking.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bias {
+    /// The preferred action.
+    pub action: usize,
+    /// How often it is taken blindly.
+    pub probability: f32,
+}
+
+impl GridRules {
+    pub(super) fn room(&self) -> Room {
+        Room { width: self.width, height: self.height }
+    }
+
+    /// The columns in which the goals of evaluation games lie begin here.
+    pub(super) fn first_evaluation_column(&self) -> u32 {
+        self.evaluation_right_of.map_or(0, |x| x + 1)
+    }
+
+    /// Turns the rules into the spec of a world, or says why they cannot work.
+    pub(super) fn check(&self) -> Result<WorldSpec, WorldError> {
+        let fail = |reason: String| Err(WorldError::InvalidRules { id: self.id.clone(), reason });
+        let cells = u64::from(self.width) * u64::from(self.height);
+        if cells == 0 || cells > MAX_CELLS {
+            return fail(format!("the room has {cells} cells; it needs 1 to {MAX_CELLS}"));
+        }
+        if self.episode_limit == 0 || self.episodes == 0 {
+            return fail("an episode needs at least one step and a sequence at least one episode".into());
+        }
+        match self.start {
+            Start::At { x, y } if x >= self.width || y >= self.height => {
+                return fail(format!("the start ({x}, {y}) lies outside the {} x {} room", self.width, self.height));
+            }
+            Start::UniformOffFirstGoal if cells == 1 => {
+                return fail("a start off the goal needs a room of at least 2 cells".into());
+            }
+            _ => {}
+        }
+        if let Some(Bias { action, probability }) = self.bias
+            && (action >= ACTIONS || !(0.0..=1.0).contains(&probability))
+        {
+            return fail(format!("the bias needs an action below {ACTIONS} and a probability between 0 and 1"));
+        }
+        if let Some(x) = self.evaluation_right_of
+            && x >= self.width - 1
+        {
+            return fail(format!("no column lies to the right of x = {x}"));
+        }
+        let most = match self.goals {
+            Goals::EveryStep => self.episode_limit as f32,
+            Goals::Once => 1.0,
+            Goals::KeyThenDoor => 2.0,
+        };
+        Ok(WorldSpec {
+            id: self.id.clone(),
+            rules: self.describe(),
+            observation_space: ObservationSpace::Discrete { size: cells as usize },
+            action_names: ACTION_NAMES.map(String::from).to_vec(),
+            episode_limit: self.episode_limit,
+            episodes: self.episodes,
+            return_range: (-1.0, most),
+        })
+    }
+
+    /// The rules in one line, written from the rules themselves so that they cannot disagree.
+    fn describe(&self) -> String {
+        let centre = Cell { x: self.width / 2, y: self.height / 2 };
+        let start = match self.start {
+            Start::At { x, y } if (Cell { x, y }) == centre => "starts at the centre".into(),
+            Start::At { x, y } => format!("starts at ({x}, {y})"),
+            Start::Uniform => "starts anywhere".into(),
+            Start::UniformOffFirstGoal => match self.goals {
+                Goals::KeyThenDoor => "starts anywhere but on the key".into(),
+                Goals::EveryStep | Goals::Once => "starts anywhere but on the goal".into(),
+            },
+        };
+        let (pay, end) = match self.goals {
+            Goals::EveryStep => ("1 at every step on the goal", None),
+            Goals::Once => ("1 once, on reaching the goal", Some("the goal")),
+            Goals::KeyThenDoor => ("1 once for the key, then 1 once for the door", Some("the door")),
+        };
+        let mut rules = format!("{} x {} cells; {start}; {pay}", self.width, self.height);
+        match end {
+            Some(end) if self.ends_early => rules += &format!("; ends at {end}"),
+            Some(_) => rules += "; always lasts T steps",
+            None => {}
+        }
+        if let Some(Bias { action, probability }) = self.bias {
+            rules += &format!("; behaviour takes \"{}\" with {probability:.2}", ACTION_NAMES[action]);
+        }
+        if let Some(x) = self.evaluation_right_of {
+            rules += &format!("; evaluation goals x > {x}");
+        }
+        rules
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{GridWorld, presets};
+    use super::*;
+
+    #[test]
+    fn rules_that_cannot_work_are_refused_with_the_reason() {
+        let good = presets().swap_remove(2);
+        let bias = |action, probability| Some(Bias { action, probability });
+        for (rules, reason) in [
+            (GridRules { width: 0, ..good.clone() }, "0 cells"),
+            (GridRules { width: u32::MAX, height: u32::MAX, ..good.clone() }, "cells"),
+            (GridRules { episode_limit: 0, ..good.clone() }, "at least one step"),
+            (GridRules { episodes: 0, ..good.clone() }, "at least one episode"),
+            (GridRules { start: Start::At { x: 9, y: 0 }, ..good.clone() }, "outside the 9 x 9 room"),
+            (GridRules { width: 1, height: 1, start: Start::UniformOffFirstGoal, ..good.clone() }, "2 cells"),
+            (GridRules { bias: bias(5, 0.5), ..good.clone() }, "below 5"),
+            (GridRules { bias: bias(0, f32::NAN), ..good.clone() }, "between 0 and 1"),
+            (GridRules { evaluation_right_of: Some(8), ..good.clone() }, "to the right of x = 8"),
+        ] {
+            let error = GridWorld::new(rules).expect_err(reason).to_string();
+            assert!(error.contains(reason), "{error}");
+        }
+        let mut room = GridWorld::new(good).expect("a preset");
+        for goals in [&[][..], &[(9, 0)], &[(0, 0), (0, 0)]] {
+            let error = room.place_goals(goals).expect_err("goals that cannot be").to_string();
+            assert!(error.contains("1 goal(s) within 9 x 9 cells"), "{error}");
+        }
+    }
+
+    /// The rooms of the paper and of others, as they were pinned down.
+    #[test]
+    fn presets_are_what_was_pinned_down() {
+        let pinned: Vec<_> = presets()
+            .into_iter()
+            .map(|r| (r.id, (r.width, r.height), r.episode_limit, r.episodes, r.start, r.ends_early))
+            .collect();
+        let centre = Start::At { x: 4, y: 4 };
+        let expected = [
+            ("DarkRoom-v0", (9, 9), 20, 50, centre, false),
+            ("DarkRoomHard-v0", (9, 9), 20, 50, centre, true),
+            ("DarkRoomBiased-v0", (9, 9), 20, 50, centre, false),
+            ("DarkKeyToDoor-v0", (9, 9), 50, 20, Start::Uniform, true),
+            ("DarkRoomHard17-v0", (17, 17), 20, 50, Start::At { x: 8, y: 8 }, true),
+            ("DarkKeyToDoorAdEps-v0", (9, 9), 40, 20, Start::UniformOffFirstGoal, true),
+            ("DarkKeyToDoorDicp-v0", (9, 9), 50, 20, centre, false),
+            ("DarkRoomDpt-v0", (10, 10), 100, 50, Start::At { x: 0, y: 0 }, false),
+        ];
+        assert_eq!(pinned, expected.map(|(id, room, t, k, start, early)| (id.to_owned(), room, t, k, start, early)));
+    }
+}

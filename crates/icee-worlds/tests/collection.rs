@@ -1,0 +1,151 @@
+//! Collected data: its layout, its seeds, its independence of threads, and what is refused.
+
+use icee_worlds::{Collection, Observation, Registry, SequenceBatch, World, WorldError, collect};
+use proptest::{prelude::*, test_runner::RngSeed};
+
+fn world(id: &str) -> Box<dyn World> {
+    Registry::builtin().make(id).expect("a known world")
+}
+
+fn ids() -> Vec<String> {
+    Registry::builtin().specs().map(|spec| spec.id.clone()).collect()
+}
+
+fn with_threads(threads: usize, world: &dyn World, collection: &Collection) -> SequenceBatch {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+    pool.install(|| collect(world, collection)).expect("a batch")
+}
+
+/// Bit by bit: `==` on floats would let a NaN or a sign of zero pass or fail wrongly.
+fn fingerprint(batch: &SequenceBatch) -> (Vec<u32>, Vec<u32>, Vec<u32>, &SequenceBatch) {
+    let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect();
+    (bits(&batch.rewards), bits(&batch.probabilities), bits(&batch.epsilons), batch)
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    for id in ids() {
+        let world = world(&id);
+        let collection = Collection { novices: 0.4, ..Collection::new(37, 4, 11) };
+        let one = with_threads(1, &*world, &collection);
+        for threads in [2, 3, 8] {
+            assert!(fingerprint(&one) == fingerprint(&with_threads(threads, &*world, &collection)), "{id} {threads}");
+        }
+        let other_seed = Collection { seed: 12, ..collection };
+        assert!(one != with_threads(2, &*world, &other_seed), "{id}: the seed does nothing");
+    }
+}
+
+/// What a layout must be for an engine to read it without asking.
+fn assert_layout(batch: &SequenceBatch, world: &dyn World, games: usize, episodes: usize) {
+    let spec = world.spec();
+    let steps = batch.steps();
+    assert_eq!((batch.sequences(), batch.episodes()), (games, games * episodes));
+    assert_eq!((batch.observations.len(), batch.rewards.len()), (steps, steps));
+    assert_eq!(batch.probabilities.len(), steps * spec.actions());
+    assert_eq!(batch.episode_offsets.len(), games * episodes + 1);
+    assert_eq!((batch.episode_offsets[0], *batch.episode_offsets.last().expect("offsets")), (0, steps));
+    assert_eq!((batch.sequence_offsets[0], *batch.sequence_offsets.last().expect("offsets")), (0, steps));
+    for sequence in 0..games {
+        let own = batch.sequence_episodes(sequence);
+        assert_eq!(own.len(), episodes);
+        let first = batch.episode_steps(own.start).start;
+        let last = batch.episode_steps(own.end - 1).end;
+        assert_eq!(first..last, batch.sequence_steps(sequence));
+    }
+    for episode in 0..batch.episodes() {
+        let length = batch.episode_steps(episode).len();
+        assert!((1..=spec.episode_limit).contains(&length));
+        assert!(batch.terminated[episode] || length == spec.episode_limit, "an episode ends early only by terminating");
+        assert!((0.0..1.0).contains(&batch.epsilons[episode]));
+    }
+    for step in 0..steps {
+        let probabilities = batch.step_probabilities(step);
+        assert!(probabilities.iter().all(|p| (0.0..=1.0).contains(p)));
+        assert!((probabilities.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+        assert!(batch.taken_probability(step) > 0.0, "what cannot be taken was taken");
+        assert!(spec.observation_space.contains(batch.observations.get(step).expect("an observation")));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, rng_seed: RngSeed::Fixed(4), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_batch_is_well_formed(
+        which in 0_usize..8, games in 1_usize..20, episodes in 1_usize..6, seed: u64, first_game: u64, novices in 0.0_f32..=1.0,
+    ) {
+        let world = world(&ids()[which]);
+        let collection = Collection { games, episodes, seed, first_game, novices };
+        let batch = collect(&*world, &collection).expect("a batch");
+        assert_layout(&batch, &*world, games, episodes);
+    }
+
+    /// Two batches that follow each other are one: fresh games for every batch, under one seed.
+    #[test]
+    fn batches_that_follow_each_other_are_one(which in 0_usize..8, first in 1_usize..12, second in 1_usize..12, seed: u64) {
+        let world = world(&ids()[which]);
+        let part = |games, first_game| {
+            collect(&*world, &Collection { first_game, ..Collection::new(games, 2, seed) }).expect("a batch")
+        };
+        let whole = part(first + second, 0);
+        let (head, tail) = (part(first, 0), part(second, first as u64));
+        prop_assert_eq!(&whole.actions, &[head.actions, tail.actions].concat());
+        prop_assert_eq!(&whole.probabilities, &[head.probabilities, tail.probabilities].concat());
+        prop_assert_eq!(&whole.rewards, &[head.rewards, tail.rewards].concat());
+    }
+
+    /// Episodes in the batch are episodes of the world: within one, cells that follow each other are neighbours by the
+    /// action that was taken.
+    #[test]
+    fn observations_follow_from_actions(seed: u64) {
+        let world = world("DarkKeyToDoor-v0");
+        let batch = collect(&*world, &Collection::new(2, 3, seed)).expect("a batch");
+        let cell = |step| match batch.observations.get(step) {
+            Some(Observation::Discrete(cell)) => (i64::from(cell % 9), i64::from(cell / 9)),
+            other => panic!("{other:?}"),
+        };
+        for episode in 0..batch.episodes() {
+            let steps = batch.episode_steps(episode);
+            for step in steps.start..steps.end - 1 {
+                let (x, y) = cell(step);
+                let (dx, dy) = [(-1, 0), (1, 0), (0, -1), (0, 1), (0, 0)][batch.actions[step] as usize];
+                prop_assert_eq!(cell(step + 1), ((x + dx).clamp(0, 8), (y + dy).clamp(0, 8)));
+            }
+        }
+    }
+}
+
+#[test]
+fn novices_come_first_in_their_share_of_the_sequences() {
+    let world = world("DarkRoom-v0");
+    let (games, episodes) = (2_000, 10);
+    let mean = |batch: &SequenceBatch, episode: usize| {
+        let epsilons = (0..games).map(|game| f64::from(batch.epsilons[game * episodes + episode]));
+        epsilons.sum::<f64>() / games as f64
+    };
+    let plain = collect(&*world, &Collection::new(games, episodes, 5)).expect("a batch");
+    let novices =
+        collect(&*world, &Collection { novices: 0.5, ..Collection::new(games, episodes, 5) }).expect("a batch");
+    // U(0, 1): mean 0.5, standard error 0.289 / √2,000 = 0.0065.
+    assert!((mean(&plain, 0) - 0.5).abs() < 0.026 && (mean(&plain, 9) - 0.5).abs() < 0.026);
+    // Episode k (from 0) is a novice's with share × P(m > k) = 0.5 · (10 − k) / 11, with a mean of 0.75.
+    for episode in [0, 5, 9] {
+        let share = 0.5 * (10 - episode) as f64 / 11.0;
+        let expected = 0.5 + 0.25 * share;
+        assert!((mean(&novices, episode) - expected).abs() < 0.026, "{episode}: {}", mean(&novices, episode));
+    }
+}
+
+#[test]
+fn what_cannot_be_collected_is_an_error() {
+    let world = world("DarkRoom-v0");
+    let error = |collection: Collection| collect(&*world, &collection).expect_err("an error");
+    assert!(matches!(error(Collection::new(0, 1, 0)), WorldError::Zero { what: "games" }));
+    assert!(matches!(error(Collection::new(1, 0, 0)), WorldError::Zero { what: "episodes" }));
+    assert!(matches!(error(Collection::new(usize::MAX, usize::MAX, 0)), WorldError::TooMany { .. }));
+    for novices in [-0.1, 1.1, f32::NAN] {
+        let collection = Collection { novices, ..Collection::new(1, 1, 0) };
+        assert!(matches!(error(collection), WorldError::InvalidShare { .. }));
+    }
+}
