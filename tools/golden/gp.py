@@ -118,7 +118,7 @@ def log_ei():
     rows = []
     for z in [-1e6, -1e4, -300, -40, -12.5, -6, -3, -2, -1.5, -1.0001, -1, -0.9999, -0.5, -0.01, 0, 0.3, 1, 4, 9, 50, 1e5]:
         z = mpmath.mpf(z)
-        if z < -500:
+        if z < -100:
             # ∫Φ below z, by its asymptotic series φ(z)/z² (1 − 3/z² + 15/z⁴ − 105/z⁶ + …).
             series = 1 - 3 / z**2 + 15 / z**4 - 105 / z**6
             value = -z * z / 2 - mpmath.log(2 * mpmath.pi) / 2 - 2 * mpmath.log(-z) + mpmath.log(series)

@@ -1,6 +1,11 @@
 //! Discrete Bayesian optimisation below the learned models: what they train on, what they are compared with, and how.
 
+pub mod behaviour;
 mod error;
 pub mod functions;
+pub mod kernel;
+pub mod linalg;
+pub mod prior;
+mod random;
 
 pub use error::{BoError, BoResult};

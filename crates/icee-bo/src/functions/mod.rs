@@ -59,10 +59,10 @@ pub fn all() -> &'static [BenchmarkFunction] {
 /// The function of that name, whatever its capitals; an unknown name gives an error with the nearest known one.
 pub fn find(name: &str) -> BoResult<&'static BenchmarkFunction> {
     let name = name.trim();
-    FUNCTIONS.iter().find(|function| function.name.eq_ignore_ascii_case(name)).ok_or_else(|| BoError::UnknownFunction {
-        name: name.to_string(),
-        nearest: nearest_name(name),
-    })
+    FUNCTIONS
+        .iter()
+        .find(|function| function.name.eq_ignore_ascii_case(name))
+        .ok_or_else(|| BoError::UnknownFunction { name: name.to_string(), nearest: nearest_name(name) })
 }
 
 /// The known name with the smallest edit distance to `name`; the first of several.
