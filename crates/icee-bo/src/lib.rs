@@ -3,9 +3,11 @@
 pub mod behaviour;
 mod error;
 pub mod functions;
+pub mod gp;
 pub mod kernel;
 pub mod linalg;
 pub mod prior;
+mod quasi_newton;
 mod random;
 
 pub use error::{BoError, BoResult};
