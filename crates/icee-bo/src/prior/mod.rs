@@ -17,6 +17,8 @@ use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 use shape::Shape;
 
+pub(crate) use shape::standardise;
+
 /// Added to the covariance's diagonal: white noise of 1e-5 standard deviations keeps nearly equal locations apart.
 const JITTER: f64 = 1e-10;
 /// How often the jitter may grow tenfold, for kernels so smooth that rounding makes them indefinite.
