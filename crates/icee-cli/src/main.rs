@@ -14,7 +14,10 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    /// List the benchmark functions of Bayesian optimisation, or evaluate them.
+    Functions(commands::functions::Arguments),
+}
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -28,5 +31,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> anyhow::Result<()> {
-    match command {}
+    match command {
+        Command::Functions(arguments) => commands::functions::run(arguments),
+    }
 }

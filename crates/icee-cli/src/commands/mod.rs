@@ -1,1 +1,3 @@
 //! One file a command.
+
+pub mod functions;
