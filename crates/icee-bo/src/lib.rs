@@ -1,4 +1,9 @@
 //! Discrete Bayesian optimisation below the learned models: what they train on, what they are compared with, and how.
+//!
+//! - To train on: [`prior`] draws functions, [`behaviour`] picks candidates from them.
+//! - To compare with: [`sampler`] is the ask/tell interface with random search behind it, [`gp_ei`] the Gaussian process
+//!   with expected improvement, made of [`gp`], [`kernel`] and [`linalg`].
+//! - How: [`functions`] are searched by [`protocol`], which gives a [`report`].
 
 pub mod behaviour;
 mod error;

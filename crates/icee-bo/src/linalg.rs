@@ -237,23 +237,19 @@ fn subtract_product_portable(
     limit: impl Fn(usize) -> usize,
 ) {
     let rows = left.len() / depth;
-    let left_tiles: Vec<[f64; TILE_ROWS]> = pack_rows(left, depth);
-    let mut right_tile = vec![[0.0; TILE_COLUMNS]; depth];
-    for column in (0..columns).step_by(TILE_COLUMNS) {
-        let width = TILE_COLUMNS.min(columns - column);
-        for (k, slot) in right_tile.iter_mut().enumerate() {
-            slot[..width].copy_from_slice(&right[k * columns + column..k * columns + column + width]);
-        }
-        for (left_tile, row) in left_tiles.chunks_exact(depth).zip((0..rows).step_by(TILE_ROWS)) {
-            let height = TILE_ROWS.min(rows - row);
-            if limit(row + height - 1) <= column {
-                continue;
-            }
+    let right_tiles = pack_columns(right, columns);
+    // Row by row, so that the target is walked through in the order of memory.
+    for row in (0..rows).step_by(TILE_ROWS) {
+        let height = TILE_ROWS.min(rows - row);
+        let left_tile = pack_rows(&left[row * depth..(row + height) * depth], depth);
+        let needed = limit(row + height - 1).min(columns);
+        for (right_tile, column) in right_tiles.chunks_exact(depth).zip((0..needed).step_by(TILE_COLUMNS)) {
+            let width = TILE_COLUMNS.min(columns - column);
             let mut tile = [[0.0; TILE_COLUMNS]; TILE_ROWS];
             for r in 0..height {
                 tile[r][..width].copy_from_slice(&target[(row + r) * stride + column..][..width]);
             }
-            let tile = subtract_tile(tile, left_tile, &right_tile);
+            let tile = subtract_tile(tile, &left_tile, right_tile);
             for r in 0..height {
                 target[(row + r) * stride + column..][..width].copy_from_slice(&tile[r][..width]);
             }
@@ -261,16 +257,24 @@ fn subtract_product_portable(
     }
 }
 
-/// The rows of `left` in groups of `TILE_ROWS`, each group stored column by column; a short last group is padded with 0.
-fn pack_rows(left: &[f64], depth: usize) -> Vec<[f64; TILE_ROWS]> {
-    let mut tiles = Vec::with_capacity(left.len().div_ceil(TILE_ROWS) + depth);
-    for group in left.chunks(depth * TILE_ROWS) {
-        for k in 0..depth {
-            let mut slot = [0.0; TILE_ROWS];
-            for (entry, row) in slot.iter_mut().zip(group.chunks_exact(depth)) {
-                *entry = row[k];
-            }
-            tiles.push(slot);
+/// At most `TILE_ROWS` rows of width `depth`, column by column, padded with zeros.
+fn pack_rows(rows: &[f64], depth: usize) -> Vec<[f64; TILE_ROWS]> {
+    let mut tile = vec![[0.0; TILE_ROWS]; depth];
+    for (r, row) in rows.chunks_exact(depth).enumerate() {
+        for (slot, &entry) in tile.iter_mut().zip(row) {
+            slot[r] = entry;
+        }
+    }
+    tile
+}
+
+/// The columns of `right` in groups of `TILE_COLUMNS`, each group row by row, the last one padded with zeros.
+fn pack_columns(right: &[f64], columns: usize) -> Vec<[f64; TILE_COLUMNS]> {
+    let depth = right.len() / columns;
+    let mut tiles = vec![[0.0; TILE_COLUMNS]; columns.div_ceil(TILE_COLUMNS) * depth];
+    for (k, row) in right.chunks_exact(columns).enumerate() {
+        for (group, entries) in row.chunks(TILE_COLUMNS).enumerate() {
+            tiles[group * depth + k][..entries.len()].copy_from_slice(entries);
         }
     }
     tiles

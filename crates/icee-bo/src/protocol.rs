@@ -98,7 +98,7 @@ impl Protocol {
     pub fn run(&self, make: impl Fn() -> Box<dyn Sampler> + Sync) -> BoResult<Report> {
         let sampler = make().name();
         let runs = self.tasks()?.par_iter().map(|task| self.run_task(task, make())).collect::<BoResult<_>>()?;
-        Ok(Report { sampler, runs })
+        Ok(Report { sampler, initial: self.initial, runs })
     }
 
     fn run_task(&self, task: &Task, sampler: Box<dyn Sampler>) -> BoResult<Run> {

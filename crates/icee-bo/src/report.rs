@@ -20,6 +20,8 @@ pub struct Run {
 pub struct Report {
     /// The sampler's name.
     pub sampler: &'static str,
+    /// Evaluations of each run that it did not choose.
+    pub initial: usize,
     /// One for each task, function by function.
     pub runs: Vec<Run>,
 }
@@ -60,7 +62,7 @@ impl Report {
 
     /// Mean seconds for one suggestion.
     pub fn seconds_per_suggestion(&self) -> f64 {
-        let suggestions = |run: &Run| run.seconds.iter().filter(|&&elapsed| elapsed > 0.0).count();
+        let suggestions = |run: &Run| run.seconds.len().saturating_sub(self.initial);
         let total: f64 = self.runs.iter().filter_map(|run| run.seconds.last()).sum();
         total / self.runs.iter().map(suggestions).sum::<usize>().max(1) as f64
     }
@@ -130,7 +132,7 @@ mod tests {
     #[test]
     fn runs_are_grouped_by_function() {
         let runs = vec![run("A", [3.0, 1.0, 0.0]), run("A", [1.0, 1.0, 1.0]), run("B", [2.0, 0.0, 0.0])];
-        let report = Report { sampler: "x", runs };
+        let report = Report { sampler: "x", initial: 1, runs };
         let summary = report.summary();
         assert_eq!((summary.runs, summary.regret[0].mean), (3, 2.0));
         assert!((summary.solved - 2.0 / 3.0).abs() < 1e-12);

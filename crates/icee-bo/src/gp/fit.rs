@@ -6,7 +6,8 @@
 use super::objective::Objective;
 use super::{GaussianProcess, Hyperparameters};
 use crate::error::{BoError, BoResult};
-use crate::quasi_newton::{Tolerance, minimise};
+use crate::quasi_newton::{Minimum, Tolerance, minimise};
+use rayon::prelude::*;
 
 /// The least noise variance of standardised values, as in BoTorch.
 pub const LEAST_NOISE: f64 = 1e-4;
@@ -44,17 +45,15 @@ pub fn fit_hyperparameters(objective: &Objective<'_>) -> BoResult<Hyperparameter
         -(evaluation.log_likelihood + evaluation.log_prior)
     };
 
-    let mut best: Option<(f64, Vec<f64>)> = None;
-    for [length_scale, output_scale, noise] in STARTS {
+    let searches = STARTS.par_iter().map(|[length_scale, output_scale, noise]| {
         let mut start = vec![length_scale.ln(); dimension];
         start.extend([output_scale.ln(), noise.ln()]);
-        if let Some(found) = minimise(loss, &start, &bounds, TOLERANCE)
-            && best.as_ref().is_none_or(|(value, _)| found.value < *value)
-        {
-            best = Some((found.value, found.point));
-        }
-    }
-    let (_, point) = best.ok_or(BoError::NotPositiveDefinite { size: objective.size() })?;
+        minimise(loss, &start, &bounds, TOLERANCE)
+    });
+    // Collected before they are compared: of equal minima the first start's is taken, whichever search ended first.
+    let found: Vec<Minimum> = searches.flatten().collect();
+    let best = found.into_iter().reduce(|best, other| if other.value < best.value { other } else { best });
+    let point = best.ok_or(BoError::NotPositiveDefinite { size: objective.size() })?.point;
     let mut hyperparameters = from_logs(&point);
     objective.evaluate_with_best_mean(&mut hyperparameters)?;
     Ok(hyperparameters)
