@@ -2,7 +2,7 @@
 //!
 //! - To train on: [`prior`] draws functions, [`behaviour`] picks candidates from them.
 //! - To compare with: [`sampler`] is the ask/tell interface with random search behind it, [`gp_ei`] the Gaussian process
-//!   with expected improvement, made of [`gp`], [`kernel`] and [`linalg`].
+//!   with expected improvement, on the regression in [`gp`].
 //! - How: [`functions`] are searched by [`protocol`], which gives a [`report`].
 
 pub mod behaviour;
@@ -10,8 +10,8 @@ mod error;
 pub mod functions;
 pub mod gp;
 pub mod gp_ei;
-pub mod kernel;
-pub mod linalg;
+mod kernel;
+mod linalg;
 pub mod prior;
 pub mod protocol;
 mod quasi_newton;

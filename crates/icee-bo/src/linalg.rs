@@ -35,13 +35,8 @@ impl Cholesky {
         Ok(Self { size, factor: matrix })
     }
 
-    /// The number of rows.
-    pub fn size(&self) -> usize {
-        self.size
-    }
-
     /// Row `i` of the factor.
-    pub fn row(&self, i: usize) -> &[f64] {
+    fn row(&self, i: usize) -> &[f64] {
         &self.factor[i * self.size..(i + 1) * self.size]
     }
 

@@ -95,6 +95,9 @@ impl Protocol {
     }
 
     /// Runs a fresh sampler from `make` on every task; tasks run side by side on rayon's threads.
+    ///
+    /// Only on a single thread are the seconds those of the sampler alone: a suggestion that waits for its own parallel
+    /// work may be handed some other task's work meanwhile.
     pub fn run(&self, make: impl Fn() -> Box<dyn Sampler> + Sync) -> BoResult<Report> {
         let sampler = make().name();
         let runs = self.tasks()?.par_iter().map(|task| self.run_task(task, make())).collect::<BoResult<_>>()?;
