@@ -20,6 +20,8 @@ enum Command {
     Bench(commands::bench::BenchCommand),
     Worlds(commands::worlds::Args),
     Rollout(commands::rollout::Args),
+    /// List the benchmark functions of Bayesian optimisation, or evaluate them.
+    Functions(commands::functions::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -40,5 +42,6 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Bench(command) => commands::bench::run(&command),
         Command::Worlds(args) => commands::worlds::run(&args),
         Command::Rollout(args) => commands::rollout::run(&args),
+        Command::Functions(arguments) => commands::functions::run(arguments),
     }
 }

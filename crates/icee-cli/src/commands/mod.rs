@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub mod bench;
+pub mod functions;
 pub mod rollout;
 pub mod worlds;
 

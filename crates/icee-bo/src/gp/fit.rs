@@ -1,0 +1,71 @@
+//! MAP hyperparameters, found from several starts.
+//!
+//! The search runs over logarithms, in which the objective is closest to a quadratic, within a box that only the noise is
+//! meant to meet. Starts are fixed, not drawn: the same data always give the same fit.
+
+use super::objective::Objective;
+use super::{GaussianProcess, Hyperparameters};
+use crate::error::{BoError, BoResult};
+use crate::quasi_newton::{Minimum, Tolerance, minimise};
+use rayon::prelude::*;
+
+/// The least noise variance of standardised values, as in BoTorch.
+pub const LEAST_NOISE: f64 = 1e-4;
+const LENGTH_SCALES: (f64, f64) = (1e-3, 1e2);
+const OUTPUT_SCALES: (f64, f64) = (1e-3, 1e3);
+const NOISES: (f64, f64) = (LEAST_NOISE, 1e1);
+
+/// Length scale, output scale and noise to start from: BoTorch's own start, a rough function without noise, a smooth one.
+const STARTS: [[f64; 3]; 3] = [[0.7, 0.7, 0.7], [0.1, 1.0, 1e-3], [0.4, 5.0, 1e-3]];
+
+const TOLERANCE: Tolerance = Tolerance { iterations: 100, gradient: 1e-5, decrease: 1e-9 };
+
+/// The process with MAP hyperparameters for `values` at `inputs` ([n, d], row-major), which should be standardised.
+pub fn fit(inputs: &[f64], values: &[f64], dimension: usize) -> BoResult<GaussianProcess> {
+    let objective = Objective::new(inputs, values, dimension)?;
+    let hyperparameters = fit_hyperparameters(&objective)?;
+    GaussianProcess::new(inputs, values, hyperparameters)
+}
+
+/// The hyperparameters alone.
+pub fn fit_hyperparameters(objective: &Objective<'_>) -> BoResult<Hyperparameters> {
+    let dimension = objective.dimension();
+    let logs = |(low, high): (f64, f64)| (low.ln(), high.ln());
+    let mut bounds = vec![logs(LENGTH_SCALES); dimension];
+    bounds.extend([logs(OUTPUT_SCALES), logs(NOISES)]);
+
+    let loss = |point: &[f64], gradient: &mut [f64]| {
+        let mut at = from_logs(point);
+        let Ok(evaluation) = objective.evaluate_with_best_mean(&mut at) else { return f64::INFINITY };
+        let slopes = evaluation.gradient;
+        // d/d log θ = θ d/dθ.
+        let chained = slopes.length_scales.iter().zip(&at.length_scales).map(|(slope, value)| slope * value);
+        let rest = [slopes.output_scale * at.output_scale, slopes.noise * at.noise];
+        gradient.iter_mut().zip(chained.chain(rest)).for_each(|(entry, slope)| *entry = -slope);
+        -(evaluation.log_likelihood + evaluation.log_prior)
+    };
+
+    let searches = STARTS.par_iter().map(|[length_scale, output_scale, noise]| {
+        let mut start = vec![length_scale.ln(); dimension];
+        start.extend([output_scale.ln(), noise.ln()]);
+        minimise(loss, &start, &bounds, TOLERANCE)
+    });
+    // Collected before they are compared: of equal minima the first start's is taken, whichever search ended first.
+    let found: Vec<Minimum> = searches.flatten().collect();
+    let best = found.into_iter().reduce(|best, other| if other.value < best.value { other } else { best });
+    let point = best.ok_or(BoError::NotPositiveDefinite { size: objective.size() })?.point;
+    let mut hyperparameters = from_logs(&point);
+    objective.evaluate_with_best_mean(&mut hyperparameters)?;
+    Ok(hyperparameters)
+}
+
+/// The hyperparameters at a point of the search; the mean is still to be set.
+fn from_logs(point: &[f64]) -> Hyperparameters {
+    let dimension = point.len() - 2;
+    Hyperparameters {
+        mean: 0.0,
+        length_scales: point[..dimension].iter().map(|log| log.exp()).collect(),
+        output_scale: point[dimension].exp(),
+        noise: point[dimension + 1].exp(),
+    }
+}

@@ -1,0 +1,22 @@
+//! Discrete Bayesian optimisation below the learned models: what they train on, what they are compared with, and how.
+//!
+//! - To train on: [`prior`] draws functions, [`behaviour`] picks candidates from them.
+//! - To compare with: [`sampler`] is the ask/tell interface with random search behind it, [`gp_ei`] the Gaussian process
+//!   with expected improvement, on the regression in [`gp`].
+//! - How: [`functions`] are searched by [`protocol`], which gives a [`report`].
+
+pub mod behaviour;
+mod error;
+pub mod functions;
+pub mod gp;
+pub mod gp_ei;
+mod kernel;
+mod linalg;
+pub mod prior;
+pub mod protocol;
+mod quasi_newton;
+mod random;
+pub mod report;
+pub mod sampler;
+
+pub use error::{BoError, BoResult};

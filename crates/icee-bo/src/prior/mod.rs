@@ -1,0 +1,213 @@
+//! The prior over functions that the models are trained on: samples of Gaussian processes at random locations.
+//!
+//! Sampling is exact: values = L z for the Cholesky factor L of the covariance and normal z. The factor costs a
+//! thousand times what one more z costs, so functions come in groups that share locations, length scales and L and
+//! differ in everything else. Each group, and each function in it, has its own random stream: the samples do not
+//! depend on the number of threads.
+
+mod covariance;
+mod shape;
+
+use crate::error::{BoError, BoResult};
+use crate::linalg::Cholesky;
+use crate::random::stream;
+use covariance::Covariance;
+use rand::RngExt;
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
+use shape::Shape;
+
+pub(crate) use shape::standardise;
+
+/// Added to the covariance's diagonal: white noise of 1e-5 standard deviations keeps nearly equal locations apart.
+const JITTER: f64 = 1e-10;
+/// How often the jitter may grow tenfold, for kernels so smooth that rounding makes them indefinite.
+const JITTER_STEPS: i32 = 6;
+/// Functions drawn by one task: a multiple of the kernel's width.
+const FUNCTIONS_PER_TASK: usize = 32;
+
+/// Which functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// The paper's: Matérn 5/2, each length scale from U[0.05, 0.3].
+    Paper,
+    /// The wider one of the `value` model: three kernels, longer and shorter scales, second and periodic components,
+    /// bowls and warped values.
+    Wide,
+}
+
+/// A prior over functions on [0, 1]^d, seen at a pool of uniformly drawn locations.
+#[derive(Debug, Clone)]
+pub struct Prior {
+    family: Family,
+    dimension: usize,
+    pool: usize,
+    functions_per_factor: usize,
+}
+
+/// Functions that were drawn at the same locations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FunctionGroup {
+    dimension: usize,
+    locations: Vec<f32>,
+    values: Vec<f32>,
+}
+
+impl FunctionGroup {
+    /// The locations in [0, 1]^d, [pool, dimension], row-major.
+    pub fn locations(&self) -> &[f32] {
+        &self.locations
+    }
+
+    /// The number of locations.
+    pub fn pool(&self) -> usize {
+        self.locations.len() / self.dimension
+    }
+
+    /// The values of each function at all locations, standardised to mean 0 and variance 1.
+    pub fn functions(&self) -> impl ExactSizeIterator<Item = &[f32]> {
+        self.values.chunks_exact(self.pool())
+    }
+}
+
+impl Prior {
+    /// A prior with `pool` locations in `dimension` coordinates, `functions_per_factor` functions for each factor.
+    pub fn new(family: Family, dimension: usize, pool: usize, functions_per_factor: usize) -> BoResult<Self> {
+        if dimension == 0 {
+            return Err(BoError::setting("dimension", dimension, "at least 1"));
+        }
+        if pool < 2 {
+            return Err(BoError::setting("pool", pool, "at least 2, so that values can be standardised"));
+        }
+        if functions_per_factor == 0 {
+            return Err(BoError::setting("functions_per_factor", functions_per_factor, "at least 1"));
+        }
+        Ok(Self { family, dimension, pool, functions_per_factor })
+    }
+
+    /// Draws `functions` functions in groups; the last group may be smaller.
+    pub fn sample(&self, seed: u64, functions: usize) -> BoResult<Vec<FunctionGroup>> {
+        let groups = functions.div_ceil(self.functions_per_factor);
+        (0..groups)
+            .into_par_iter()
+            .map(|group| {
+                let size = self.functions_per_factor.min(functions - group * self.functions_per_factor);
+                self.sample_group(seed, group as u64, size)
+            })
+            .collect()
+    }
+
+    fn sample_group(&self, seed: u64, group: u64, functions: usize) -> BoResult<FunctionGroup> {
+        let mut rng = stream(seed, &[group]);
+        let covariance = Covariance::draw(self.family, self.dimension, &mut rng);
+        let locations: Vec<f64> = (0..self.pool * self.dimension).map(|_| rng.random()).collect();
+        let factor = factorise(&covariance, &locations)?;
+        let mut values = vec![0.0f32; functions * self.pool];
+        values.par_chunks_mut(FUNCTIONS_PER_TASK * self.pool).enumerate().for_each(|(task, chunk)| {
+            let count = chunk.len() / self.pool;
+            let mut rngs: Vec<_> =
+                (0..count).map(|k| stream(seed, &[group, (task * FUNCTIONS_PER_TASK + k) as u64])).collect();
+            let normals: Vec<f64> =
+                (0..self.pool * count).map(|entry| StandardNormal.sample(&mut rngs[entry % count])).collect();
+            let samples = factor.multiply_lower(&normals, count); // [pool, count]
+            let mut function = vec![0.0; self.pool];
+            for (k, (target, rng)) in chunk.chunks_exact_mut(self.pool).zip(&mut rngs).enumerate() {
+                function.iter_mut().enumerate().for_each(|(i, value)| *value = samples[i * count + k]);
+                Shape::draw(self.family, self.dimension, rng).apply(&mut function, &locations);
+                target.iter_mut().zip(&function).for_each(|(to, &from)| *to = from as f32);
+            }
+        });
+        let locations = locations.into_iter().map(|x| x as f32).collect();
+        Ok(FunctionGroup { dimension: self.dimension, locations, values })
+    }
+}
+
+/// The factor of the covariance at `locations`, with as little jitter as it takes.
+fn factorise(covariance: &Covariance, locations: &[f64]) -> BoResult<Cholesky> {
+    let mut matrix = covariance.matrix(locations);
+    let n = matrix.len().isqrt();
+    let mut added = 0.0;
+    for step in 0..JITTER_STEPS {
+        let jitter = JITTER * 10f64.powi(step);
+        (0..n).for_each(|i| matrix[i * n + i] += jitter - added);
+        added = jitter;
+        if let Ok(factor) = Cholesky::new(matrix.clone(), n) {
+            return Ok(factor);
+        }
+    }
+    Err(BoError::NotPositiveDefinite { size: n })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_have_the_covariance_of_the_kernel() {
+        let locations: Vec<f64> = [0.1, 0.15, 0.3, 0.32, 0.6, 0.95].into();
+        for family in [Family::Paper, Family::Wide] {
+            let covariance = Covariance::draw(family, 1, &mut stream(4, &[]));
+            let expected = covariance.matrix(&locations);
+            let factor = factorise(&covariance, &locations).unwrap();
+            let draws = 100_000;
+            let mut rng = stream(5, &[]);
+            let normals: Vec<f64> = (0..6 * draws).map(|_| StandardNormal.sample(&mut rng)).collect();
+            let samples = factor.multiply_lower(&normals, draws);
+            for i in 0..6 {
+                for j in 0..=i {
+                    let (a, b) = (&samples[i * draws..(i + 1) * draws], &samples[j * draws..(j + 1) * draws]);
+                    let found = a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>() / draws as f64;
+                    // Five standard errors of a mean of products of unit normals.
+                    assert!((found - expected[i * 6 + j]).abs() < 5.0 * (2.0 / draws as f64).sqrt());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn samples_are_standardised_and_as_many_as_asked() {
+        for (family, dimension, pool) in [(Family::Paper, 2, 200), (Family::Wide, 1, 64), (Family::Wide, 8, 50)] {
+            let prior = Prior::new(family, dimension, pool, 40).unwrap();
+            let groups = prior.sample(1, 100).unwrap();
+            assert_eq!(groups.iter().map(|group| group.functions().len()).collect::<Vec<_>>(), [40, 40, 20]);
+            for group in &groups {
+                assert_eq!(group.pool(), pool);
+                assert!(group.locations().iter().all(|x| (0.0..=1.0).contains(x)));
+                for values in group.functions() {
+                    let n = pool as f64;
+                    let mean = values.iter().map(|&v| f64::from(v)).sum::<f64>() / n;
+                    let variance = values.iter().map(|&v| (f64::from(v) - mean).powi(2)).sum::<f64>() / n;
+                    assert!(mean.abs() < 1e-5 && (variance - 1.0).abs() < 1e-4, "{mean} {variance}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        let prior = Prior::new(Family::Wide, 2, 70, 50).unwrap();
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| prior.sample(9, 130).unwrap())
+        };
+        let one = with(1);
+        assert_eq!(one, with(3));
+        assert_ne!(one, prior.sample(10, 130).unwrap());
+        assert_ne!(one[0].locations(), one[1].locations());
+    }
+
+    #[test]
+    fn smooth_kernels_and_crowded_pools_have_factors() {
+        let prior = Prior::new(Family::Wide, 1, 300, 1).unwrap();
+        let groups = prior.sample(2, 40).unwrap();
+        assert!(groups.iter().flat_map(FunctionGroup::functions).flatten().all(|value| value.is_finite()));
+    }
+
+    #[test]
+    fn empty_priors_are_refused() {
+        assert!(Prior::new(Family::Paper, 0, 10, 1).is_err());
+        assert!(Prior::new(Family::Paper, 2, 1, 1).is_err());
+        assert!(Prior::new(Family::Paper, 2, 10, 0).is_err());
+        assert!(Prior::new(Family::Paper, 2, 10, 1).unwrap().sample(0, 0).unwrap().is_empty());
+    }
+}
