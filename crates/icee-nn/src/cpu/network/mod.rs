@@ -16,21 +16,9 @@ use super::threads::{Cpu, Shared, chunk};
 use super::view::{AfterAttention, CHUNK, Scratch, View};
 use crate::batch::Tokens;
 use crate::spec::{FieldSpec, History};
-use crate::{Error, Model, Result};
+use crate::{Error, Model, Precision, Result};
 use cache::{Shape, Stored, write_token};
-use serde::{Deserialize, Serialize};
 use std::ops::Range;
-
-/// How numbers are stored for inference. Arithmetic is always in f32.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Precision {
-    /// 32 bits.
-    #[default]
-    Single,
-    /// 16 bits (IEEE half precision): half the memory traffic, about 1e-3 relative error.
-    Half,
-}
 
 /// A model made ready for inference on a CPU, with the space it needs.
 pub struct Network {
