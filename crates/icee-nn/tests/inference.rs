@@ -29,8 +29,8 @@ fn spec(history: History) -> ModelSpec {
         heads: vec![HeadSpec {
             name: "outcome".into(),
             conditions: vec![
-                ConditionSpec { name: "action".into(), kind: FieldKind::categorical(5) },
                 ConditionSpec { name: "size".into(), kind: FieldKind::vector(2) },
+                ConditionSpec { name: "action".into(), kind: FieldKind::categorical(5) },
             ],
             hidden: vec![32],
             classes: 11,
@@ -216,7 +216,7 @@ fn threads_and_instruction_sets_give_the_same_bits() {
             let pool = join(&[queries(100, 1), queries(1, 2), queries(40, 3)]);
             let answers = network.query(&caches.iter().collect::<Vec<_>>(), &pool).unwrap().to_vec();
             let sizes = reals(rows.len() / WIDTH * 2, 6);
-            let logits = network.logits_for_each(0, &rows, 0, &[sizes]).unwrap().to_vec();
+            let logits = network.logits_for_each(0, &rows, 1, &[sizes]).unwrap().to_vec();
             let all = (rows, answers, logits);
             assert!(*expected.get_or_insert_with(|| all.clone()) == all, "{isa}, {threads} threads");
         }
@@ -283,10 +283,10 @@ fn logits_for_each_value_equal_logits_one_by_one() {
     let mut network = Network::new(&Cpu::new(2).unwrap(), &model(History::Causal), Precision::Single);
     let (_, rows) = whole(&mut network, &sequence(120, 1), Precision::Single);
     let sizes = reals(240, 3);
-    let all = network.logits_for_each(0, &rows, 0, std::slice::from_ref(&sizes)).unwrap().to_vec();
+    let all = network.logits_for_each(0, &rows, 1, std::slice::from_ref(&sizes)).unwrap().to_vec();
     for action in 0..5 {
         let actions = FieldValues::Categorical(vec![action; 120]);
-        let one = network.logits(0, &rows, &[actions, sizes.clone()]).unwrap();
+        let one = network.logits(0, &rows, &[sizes.clone(), actions]).unwrap();
         for row in 0..120 {
             assert!(all[(row * 5 + action as usize) * 11..][..11] == one[row * 11..][..11]);
         }
