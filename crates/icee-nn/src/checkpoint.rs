@@ -313,7 +313,8 @@ fn write_tensors(
     tensors: &[(String, Vec<usize>, Vec<u8>)],
     metadata: Option<HashMap<String, String>>,
 ) -> Result<()> {
-    let failed = |e: safetensors::SafeTensorError| Error::Checkpoint { path: PathBuf::from(path), problem: e.to_string() };
+    let failed =
+        |e: safetensors::SafeTensorError| Error::Checkpoint { path: PathBuf::from(path), problem: e.to_string() };
     let views = tensors.iter().map(|(name, shape, data)| Ok((name, TensorView::new(dtype, shape.clone(), data)?)));
     let views: Vec<(&String, TensorView<'_>)> = views.collect::<std::result::Result<_, _>>().map_err(failed)?;
     let bytes = safetensors::serialize(views, metadata).map_err(failed)?;

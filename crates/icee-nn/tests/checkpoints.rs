@@ -170,9 +170,11 @@ fn damaged_tensors_are_refused() {
     let header = |size: u64| move |b: &mut Vec<u8>| b[..8].copy_from_slice(&size.to_le_bytes());
     assert!(with_tensors("header-max", header(u64::MAX)).contains("model.safetensors"));
     assert!(with_tensors("header-large", header(1 << 40)).contains("model.safetensors"));
-    let end = |value: f32| move |b: &mut Vec<u8>| {
-        let at = b.len() - 4;
-        b[at..].copy_from_slice(&value.to_le_bytes());
+    let end = |value: f32| {
+        move |b: &mut Vec<u8>| {
+            let at = b.len() - 4;
+            b[at..].copy_from_slice(&value.to_le_bytes());
+        }
     };
     assert!(with_tensors("nan", end(f32::NAN)).contains("holds NaN"));
     assert!(with_tensors("infinite", end(f32::INFINITY)).contains("holds inf"));

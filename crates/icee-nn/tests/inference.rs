@@ -209,7 +209,8 @@ fn threads_and_instruction_sets_give_the_same_bits() {
     let mut expected: Option<(Vec<f32>, Vec<f32>, Vec<f32>)> = None;
     for isa in Isa::available() {
         for threads in [1, 2, 7] {
-            let mut network = Network::new(&Cpu::with_isa(threads, isa).unwrap(), &model(History::Causal), Precision::Half);
+            let mut network =
+                Network::new(&Cpu::with_isa(threads, isa).unwrap(), &model(History::Causal), Precision::Half);
             let tokens = join(&[sequence(130, 1), sequence(3, 2), sequence(64, 3)]);
             let mut caches: Vec<Cache> = (0..3).map(|_| network.cache(Precision::Half)).collect();
             let rows = network.append(&mut caches.iter_mut().collect::<Vec<_>>(), &tokens).unwrap().to_vec();
@@ -261,8 +262,7 @@ fn pool_scores_agree_with_pytorch() {
     let width = golden.model.spec().width;
     let mut network = Network::new(&Cpu::new(2).unwrap(), &golden.model, Precision::Single);
     let mut caches: Vec<Cache> = (0..2).map(|_| network.cache(Precision::Single)).collect();
-    let rows =
-        network.append(&mut caches.iter_mut().collect::<Vec<_>>(), &golden.batch.history).unwrap().to_vec();
+    let rows = network.append(&mut caches.iter_mut().collect::<Vec<_>>(), &golden.batch.history).unwrap().to_vec();
     let targets = &golden.batch.pool_targets[0];
     let logits = golden.record["logits"].as_array().unwrap();
     for (i, (&row, &pool)) in targets.rows.iter().zip(&targets.row_pools).enumerate() {

@@ -129,8 +129,14 @@ fn recall_batch(sequences: usize, seed: u64) -> Batch {
         fields: vec![FieldValues::Categorical(keys), FieldValues::Categorical(values)],
     };
     let count = classes.len();
-    let targets =
-        ClassTargets { head: 0, rows, conditions: vec![], classes, weights: vec![1.0; count], scale: 1.0 / count as f32 };
+    let targets = ClassTargets {
+        head: 0,
+        rows,
+        conditions: vec![],
+        classes,
+        weights: vec![1.0; count],
+        scale: 1.0 / count as f32,
+    };
     Batch { history, queries: None, class_targets: vec![targets], pool_targets: vec![] }
 }
 

@@ -160,12 +160,7 @@ unsafe fn row_block<S: Simd, E: Element, const MR: usize>(
         for v in 0..vectors {
             let offset = |p: *const f32| if p.is_null() { p } else { p.add(v * LANES) };
             let b = Right { ptr: b.ptr.add(v * b.vector), ..b };
-            let out = Out {
-                ptr: out.ptr.add(v * LANES),
-                start: offset(out.start),
-                add: offset(out.add),
-                ..out
-            };
+            let out = Out { ptr: out.ptr.add(v * LANES), start: offset(out.start), add: offset(out.add), ..out };
             fitted_tile::<S, E, MR, 1>(depth, columns - v * LANES, a, b, out);
         }
     }

@@ -9,8 +9,8 @@ mod pool_head;
 mod trunk;
 
 use super::kernels::attention::KeyTile;
-use super::packed::{Packed, Weights};
 use super::memory::reserve;
+use super::packed::{Packed, Weights};
 use super::threads::{Cpu, Shared};
 use super::view::{Scratch, View};
 use crate::batch::Batch;

@@ -10,8 +10,8 @@ use super::{Context, Gradients, Workers};
 use crate::batch::{FieldValues, PoolTargets};
 use crate::cpu::kernels::elementwise::{add, gelu_backward};
 use crate::cpu::kernels::loss::softmax;
-use crate::cpu::packed::product;
 use crate::cpu::memory::reserve;
+use crate::cpu::packed::product;
 use crate::cpu::threads::{Shared, chunk};
 use crate::cpu::view::{CHUNK, View};
 use crate::layout::PoolHeadLayout;
@@ -159,22 +159,25 @@ impl PoolHead {
         let scratch = Shared::new(&mut workers.scratch);
         let row_chunks = rows.div_ceil(CHUNK);
         context.cpu.each(row_chunks + candidates.div_ceil(CHUNK), |c, worker| {
-            // SAFETY (both branches): chunks are disjoint, and a worker runs one task at a time.
             if c < row_chunks {
                 let r = chunk(c, CHUNK, rows);
-                let input = unsafe { input.get(scaled(&r, width)) };
+                // SAFETY: chunks are disjoint.
+                let (input, row_part) = unsafe { (input.get(scaled(&r, width)), row_part.get(scaled(&r, first))) };
                 for (line, &row) in input.chunks_exact_mut(width).zip(&targets.rows[r.clone()]) {
                     line.copy_from_slice(&out[row as usize * width..][..width]);
                 }
-                view.linear(head.trunk, r.len(), input, None, unsafe { row_part.get(scaled(&r, first)) });
+                view.linear(head.trunk, r.len(), input, None, row_part);
             } else {
                 let r = chunk(c - row_chunks, CHUNK, candidates);
-                let (embedded, scratch) =
-                    unsafe { (embedded.get(scaled(&r, width)), &mut scratch.get(worker..worker + 1)[0]) };
+                // SAFETY: chunks are disjoint, and a worker runs one task at a time.
+                let (embedded, part, scratch) = unsafe {
+                    let scratch = &mut scratch.get(worker..worker + 1)[0];
+                    (embedded.get(scaled(&r, width)), candidate_part.get(scaled(&r, first)), scratch)
+                };
                 embedded.fill(0.0);
                 let field = &view.layout.fields[head.field];
                 view.add_embedding(field, values, r.start, r.len(), embedded, scratch);
-                view.linear(head.candidate, r.len(), embedded, None, unsafe { candidate_part.get(scaled(&r, first)) });
+                view.linear(head.candidate, r.len(), embedded, None, part);
             }
         });
     }
@@ -273,18 +276,20 @@ impl PoolHead {
         let scratch = Shared::new(&mut workers.scratch);
         let row_chunks = rows.div_ceil(CHUNK);
         context.cpu.each(row_chunks + candidates.div_ceil(CHUNK), |c, worker| {
-            // SAFETY (both branches): chunks and target rows are disjoint, and a worker runs one task at a time.
             if c < row_chunks {
                 let r = chunk(c, CHUNK, rows);
+                // SAFETY: a worker runs one task at a time.
                 let dinput = unsafe { &mut scratch.get(worker..worker + 1)[0].normed };
                 reserve(dinput, r.len() * width);
                 product(view.isa, trunk, r.len(), &drow[r.start * first..], None, None, dinput);
                 for (line, &row) in dinput.chunks_exact(width).zip(&targets.rows[r]) {
                     let at = row as usize * width;
+                    // SAFETY: target rows are distinct; the kernel checks lengths.
                     unsafe { add(view.isa, line, dout.get(at..at + width)) }
                 }
             } else {
                 let r = chunk(c - row_chunks, CHUNK, candidates);
+                // SAFETY: chunks are disjoint.
                 let to = unsafe { dembedded.get(scaled(&r, width)) };
                 product(view.isa, candidate, r.len(), &dcandidate[r.start * first..], None, None, to);
             }

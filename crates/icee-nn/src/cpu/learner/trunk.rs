@@ -11,8 +11,8 @@ use crate::cpu::kernels::attention::{
 };
 use crate::cpu::kernels::attention_backward::{Keys, Rows, attend_backward};
 use crate::cpu::kernels::elementwise::{add, gelu_backward, layer_norm_backward};
-use crate::cpu::packed::{Packed, product};
 use crate::cpu::memory::reserve;
+use crate::cpu::packed::{Packed, product};
 use crate::cpu::threads::{Cpu, Shared};
 use crate::cpu::view::{AfterAttention, CHUNK, View};
 use crate::layout::{Layout, LinearId, Norm};
@@ -226,7 +226,8 @@ impl Trunk {
         }
         attention_forward(cpu, view, map, workers, saved);
         let (attended, stats) = (&saved.attended, Shared::new(&mut saved.stats2));
-        let (middle, hidden, next) = (Shared::new(&mut saved.middle), Shared::new(&mut saved.hidden), Shared::new(next));
+        let (middle, hidden, next) =
+            (Shared::new(&mut saved.middle), Shared::new(&mut saved.hidden), Shared::new(next));
         let scratch = Shared::new(&mut workers.scratch);
         cpu.each(map.chunks(), |c, worker| {
             let (rows, _) = map.chunk(c);
@@ -267,7 +268,8 @@ impl Trunk {
                 let wide = scaled(&rows, width);
                 // SAFETY: chunks are disjoint.
                 unsafe {
-                    let to = (dnext.get(wide.clone()), normed.get(wide.clone()), parts.get(scaled(&(c..c + 1), 2 * width)));
+                    let to =
+                        (dnext.get(wide.clone()), normed.get(wide.clone()), parts.get(scaled(&(c..c + 1), 2 * width)));
                     norm_backward(view, &view.layout.norm, &x[wide.clone()], &stats[rows], &dout[wide], to);
                 }
             });
@@ -431,10 +433,7 @@ fn attention_forward(cpu: &Cpu, view: &View<'_>, map: RowMap<'_>, workers: &mut 
             let keys = space.keys_transposed[start * head_width..].as_ptr();
             space.tiles.push(KeyTile { keys, values: space.values[start * head_width..].as_ptr() });
         }
-        for (rows, visible) in [
-            (history, history_visible(view.spec.history, count)),
-            (queries, Visible::All(count)),
-        ] {
+        for (rows, visible) in [(history, history_visible(view.spec.history, count)), (queries, Visible::All(count))] {
             if rows.is_empty() {
                 continue;
             }
@@ -455,7 +454,14 @@ fn attention_forward(cpu: &Cpu, view: &View<'_>, map: RowMap<'_>, workers: &mut 
     });
 }
 
-fn attention_backward(cpu: &Cpu, view: &View<'_>, map: RowMap<'_>, workers: &mut Workers, saved: &Saved, back: &mut Back) {
+fn attention_backward(
+    cpu: &Cpu,
+    view: &View<'_>,
+    map: RowMap<'_>,
+    workers: &mut Workers,
+    saved: &Saved,
+    back: &mut Back,
+) {
     let (width, heads, head_width) = (view.spec.width, view.spec.attention_heads, view.spec.head_width());
     let total_rows = map.rows();
     let (dquery, dkey_value) = (Shared::new(&mut back.dquery), Shared::new(&mut back.dkey_value));
@@ -476,10 +482,9 @@ fn attention_backward(cpu: &Cpu, view: &View<'_>, map: RowMap<'_>, workers: &mut
         }
         space.dkeys[..count * head_width].fill(0.0);
         space.dvalues[..count * head_width].fill(0.0);
-        for (rows, visible) in [
-            (history.clone(), history_visible(view.spec.history, count)),
-            (queries, Visible::All(count)),
-        ] {
+        for (rows, visible) in
+            [(history.clone(), history_visible(view.spec.history, count)), (queries, Visible::All(count))]
+        {
             if rows.is_empty() {
                 continue;
             }

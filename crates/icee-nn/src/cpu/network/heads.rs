@@ -154,9 +154,9 @@ impl Network {
             match table {
                 None => space.before[..len].copy_from_slice(&space.first[..len]),
                 Some(table) => {
-                    let pairs = space.first[..len].chunks_exact(first).flat_map(|row| {
-                        table.chunks_exact(first).map(move |entry| (row, entry))
-                    });
+                    let pairs = space.first[..len]
+                        .chunks_exact(first)
+                        .flat_map(|row| table.chunks_exact(first).map(move |entry| (row, entry)));
                     for (sum, (row, entry)) in space.before.chunks_exact_mut(first).zip(pairs) {
                         sum.iter_mut().zip(row).zip(entry).for_each(|((s, a), b)| *s = a + b);
                     }
