@@ -332,7 +332,7 @@ mod tests {
     fn every_unsound_description_is_named() {
         assert!(problem(|s| s.layers = 0).contains("layers is 0"));
         assert!(problem(|s| s.layers = 1 << 19).contains("at most"));
-        assert!(problem(|s| (s.width, s.attention_heads) = (1 << 20, 1 << 10)).contains("parameters are more"));
+        assert!(problem(|s| (s.width, s.attention_heads) = (1 << 20, 1 << 13)).contains("parameters are more"));
         assert!(problem(|s| (s.width, s.attention_heads) = (160, 1)).contains("160 wide"));
         assert!(problem(|s| s.attention_heads = 4).contains("head width"));
         assert!(problem(|s| s.attention_heads = 3).contains("head width"));

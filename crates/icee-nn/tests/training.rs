@@ -56,7 +56,7 @@ impl Trainer {
         self.gradients.clear();
         let loss = self.learner.accumulate(&self.model, batch, &mut self.gradients).unwrap().total();
         let scale = clip_scale(self.gradients.square_sum(&self.cpu).sqrt(), 1.0);
-        self.adam.step(&self.cpu, &mut self.model, &self.gradients, rate, scale);
+        self.adam.step(&self.cpu, &mut self.model, &self.gradients, rate, scale).unwrap();
         loss
     }
 }

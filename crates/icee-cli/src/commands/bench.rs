@@ -180,7 +180,7 @@ fn train_step(args: &EngineArgs, cpu: &Cpu, model: &mut Model) -> Result<f64> {
         gradients.clear();
         learner.accumulate(model, &batch, &mut gradients)?;
         let scale = clip_scale(gradients.square_sum(cpu).sqrt(), 1.0);
-        adam.step(cpu, model, &gradients, 1e-4, scale);
+        adam.step(cpu, model, &gradients, 1e-4, scale)?;
         Ok(())
     })
 }

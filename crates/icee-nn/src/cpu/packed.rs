@@ -17,9 +17,9 @@ pub(crate) struct Packed<E> {
     data: Vec<E>,
 }
 
-/// Half-precision bits.
+/// Half-precision bits; what is too large for them becomes the largest, not infinity.
 pub(crate) fn half_bits(x: f32) -> u16 {
-    f16::from_f32(x).to_bits()
+    f16::from_f32(x.clamp(f16::MIN.to_f32(), f16::MAX.to_f32())).to_bits()
 }
 
 fn padded(columns: usize) -> usize {

@@ -76,8 +76,9 @@ pub(crate) unsafe fn tile<S: Simd, E: Element, const MR: usize, const NV: usize>
                     sums[r][v] = S::fma(left, columns[v], sums[r][v]);
                 }
             }
-            a_ptr = a_ptr.add(a.step);
-            b_ptr = b_ptr.add(b.step);
+            // Behind the last step these may point past the end; they are not read there.
+            a_ptr = a_ptr.wrapping_add(a.step);
+            b_ptr = b_ptr.wrapping_add(b.step);
         }
         sums
     }

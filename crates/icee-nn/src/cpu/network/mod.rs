@@ -19,7 +19,6 @@ use crate::spec::{FieldSpec, History, ModelSpec};
 use crate::{Error, Model, Precision, Result};
 use cache::{Shape, Stored};
 use rows::{RowBuffers, Worker};
-use std::ops::Range;
 
 /// A model made ready for inference on a CPU, with the space it needs.
 pub struct Network {
@@ -207,10 +206,6 @@ impl Network {
         self.query_rows(&pages, caches, tokens);
         *E::table(self) = pages;
     }
-}
-
-fn scaled(range: &Range<usize>, by: usize) -> Range<usize> {
-    range.start * by..range.end * by
 }
 
 /// Rows of a chunk such that all threads get the same number of chunks; a multiple of the product's row tile.

@@ -2,11 +2,11 @@
 
 use super::cache::{Cache, Shape, write_token};
 use super::heads::HeadSpace;
-use super::{Network, PageTable, Served, chunk_size, each, scaled};
+use super::{Network, PageTable, Served, chunk_size, each};
 use crate::batch::Tokens;
 use crate::cpu::kernels::attention::{HeadRows, KeyTile, Visible};
 use crate::cpu::memory::reserve;
-use crate::cpu::threads::{Shared, chunk};
+use crate::cpu::threads::{Shared, chunk, scaled};
 use crate::cpu::view::{AfterAttention, CHUNK, Scratch, View};
 use crate::spec::History;
 use std::ops::Range;
