@@ -5,7 +5,7 @@ use super::{Context, Gradients, Workers};
 use crate::batch::{ClassTargets, FieldValues};
 use crate::cpu::kernels::elementwise::{add, gelu_backward};
 use crate::cpu::kernels::loss::class_loss;
-use crate::cpu::memory::reserve;
+use crate::cpu::memory::{Buffer, reserve};
 use crate::cpu::packed::product;
 use crate::cpu::threads::{Shared, chunk, scaled};
 use crate::cpu::view::CHUNK;
@@ -16,11 +16,11 @@ use std::ops::Range;
 #[derive(Default)]
 pub(crate) struct ClassHead {
     /// The trunk's output of the target rows.
-    input: Vec<f32>,
+    input: Buffer<f32>,
     /// Each layer's output before GELU, then its gradient, one layer after another; the last is the logits'.
-    layers: Vec<f32>,
+    layers: Buffer<f32>,
     /// Each hidden layer behind GELU, in the same places.
-    activated: Vec<f32>,
+    activated: Buffer<f32>,
     losses: Vec<f64>,
 }
 
@@ -67,9 +67,9 @@ impl ClassHead {
         let total = targets.rows.len();
         let widths = Widths { layout: view.layout, head, rows: total };
         let depth = head.layers.len();
-        reserve(&mut self.input, total * width);
-        reserve(&mut self.layers, widths.total());
-        reserve(&mut self.activated, widths.total());
+        self.input.reserve(total * width);
+        self.layers.reserve(widths.total());
+        self.activated.reserve(widths.total());
         let chunks = total.div_ceil(CHUNK);
         reserve(&mut self.losses, chunks);
         let backward = gradients.is_some();

@@ -4,7 +4,7 @@ use super::gradients::{LayerGradient, add_layer_gradients, add_table_gradient};
 use super::{Context, Gradients, Workers};
 use crate::batch::{FieldValues, Tokens};
 use crate::cpu::kernels::elementwise::gelu_backward;
-use crate::cpu::memory::reserve;
+use crate::cpu::memory::Buffer;
 use crate::cpu::packed::product;
 use crate::cpu::threads::{Shared, chunk};
 use crate::cpu::view::CHUNK;
@@ -13,9 +13,9 @@ use crate::layout::{Embedding, LinearId};
 /// Buffers for the hidden layer of MLP embeddings.
 #[derive(Default)]
 pub(crate) struct FieldBuffers {
-    hidden: Vec<f32>,
-    dhidden: Vec<f32>,
-    activated: Vec<f32>,
+    hidden: Buffer<f32>,
+    dhidden: Buffer<f32>,
+    activated: Buffer<f32>,
 }
 
 impl FieldBuffers {
@@ -90,7 +90,7 @@ impl FieldBuffers {
         let (size, width) = (view.layout.linear(first).inputs, view.layout.linear(first).outputs);
         let outputs = view.layout.linear(second).outputs;
         for buffer in [&mut self.hidden, &mut self.dhidden, &mut self.activated] {
-            reserve(buffer, rows * width);
+            buffer.reserve(rows * width);
         }
         let (hidden, dhidden) = (Shared::new(&mut self.hidden), Shared::new(&mut self.dhidden));
         let activated = Shared::new(&mut self.activated);

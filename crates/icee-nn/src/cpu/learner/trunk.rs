@@ -8,7 +8,7 @@ use super::gradients::{LayerGradient, add_layer_gradients};
 use super::{Gradients, Workers};
 use crate::batch::{Batch, Tokens};
 use crate::cpu::kernels::elementwise::{add, gelu_backward, layer_norm_backward};
-use crate::cpu::memory::reserve;
+use crate::cpu::memory::{Buffer, reserve};
 use crate::cpu::packed::{Packed, product};
 use crate::cpu::threads::{Cpu, Shared, scaled};
 use crate::cpu::view::{AfterAttention, CHUNK, View};
@@ -18,17 +18,17 @@ use std::ops::Range;
 /// What one block saves for the way back.
 #[derive(Default)]
 pub(super) struct Saved {
-    stats1: Vec<[f32; 2]>,
-    pub(super) query: Vec<f32>,
+    stats1: Buffer<[f32; 2]>,
+    pub(super) query: Buffer<f32>,
     /// [history rows, 2 · width].
-    pub(super) key_value: Vec<f32>,
-    pub(super) attended: Vec<f32>,
+    pub(super) key_value: Buffer<f32>,
+    pub(super) attended: Buffer<f32>,
     /// (highest score, 1 / sum), [attention heads, rows].
-    pub(super) attention_stats: Vec<[f32; 2]>,
-    middle: Vec<f32>,
-    stats2: Vec<[f32; 2]>,
+    pub(super) attention_stats: Buffer<[f32; 2]>,
+    middle: Buffer<f32>,
+    stats2: Buffer<[f32; 2]>,
     /// The MLP's hidden layer before GELU, [rows, mlp width].
-    hidden: Vec<f32>,
+    hidden: Buffer<f32>,
 }
 
 /// The trunk's buffers, kept from step to step.
@@ -37,30 +37,30 @@ pub(crate) struct Trunk {
     /// One a block; without a way back, one for all.
     blocks: Vec<Saved>,
     /// The residual stream before each block and behind the last, [rows, width] each; without a way back, two in turn.
-    streams: Vec<Vec<f32>>,
-    last_stats: Vec<[f32; 2]>,
+    streams: Vec<Buffer<f32>>,
+    last_stats: Buffer<[f32; 2]>,
     /// The trunk's output, [rows, width].
-    pub out: Vec<f32>,
+    pub out: Buffer<f32>,
     /// dL/d(out), [rows, width].
-    pub dout: Vec<f32>,
+    pub dout: Buffer<f32>,
     back: Back,
 }
 
 /// Buffers of the way back, shared by all blocks.
 #[derive(Default)]
 pub(super) struct Back {
-    dnext: Vec<f32>,
-    dmiddle: Vec<f32>,
-    dprevious: Vec<f32>,
-    dhidden: Vec<f32>,
-    activated: Vec<f32>,
-    normed1: Vec<f32>,
-    normed2: Vec<f32>,
-    pub(super) dattended: Vec<f32>,
-    pub(super) dquery: Vec<f32>,
-    pub(super) dkey_value: Vec<f32>,
+    dnext: Buffer<f32>,
+    dmiddle: Buffer<f32>,
+    dprevious: Buffer<f32>,
+    dhidden: Buffer<f32>,
+    activated: Buffer<f32>,
+    normed1: Buffer<f32>,
+    normed2: Buffer<f32>,
+    pub(super) dattended: Buffer<f32>,
+    pub(super) dquery: Buffer<f32>,
+    pub(super) dkey_value: Buffer<f32>,
     /// Norm gradients of each chunk, [chunks, 2 · width].
-    norm_parts: Vec<f32>,
+    norm_parts: Buffer<f32>,
 }
 
 /// The rows of a batch: where history ends and where each sequence lies.
@@ -110,25 +110,25 @@ impl Trunk {
         let blocks = if backward { view.spec.layers } else { 1 };
         if self.blocks.len() < blocks {
             self.blocks.resize_with(blocks, Saved::default);
-            self.streams.resize_with(blocks + 1, Vec::new);
+            self.streams.resize_with(blocks + 1, Buffer::default);
         }
         for stream in &mut self.streams[..=blocks] {
-            reserve(stream, rows * width);
+            stream.reserve(rows * width);
         }
         for b in &mut self.blocks[..blocks] {
             for buffer in [&mut b.query, &mut b.attended, &mut b.middle] {
-                reserve(buffer, rows * width);
+                buffer.reserve(rows * width);
             }
-            reserve(&mut b.key_value, map.history.len() * 2 * width);
-            reserve(&mut b.hidden, rows * view.spec.mlp_width);
-            reserve(&mut b.stats1, rows);
-            reserve(&mut b.stats2, rows);
-            reserve(&mut b.attention_stats, rows * view.spec.attention_heads);
+            b.key_value.reserve(map.history.len() * 2 * width);
+            b.hidden.reserve(rows * view.spec.mlp_width);
+            b.stats1.reserve(rows);
+            b.stats2.reserve(rows);
+            b.attention_stats.reserve(rows * view.spec.attention_heads);
         }
         for buffer in [&mut self.out, &mut self.dout] {
-            reserve(buffer, rows * width);
+            buffer.reserve(rows * width);
         }
-        reserve(&mut self.last_stats, rows);
+        self.last_stats.reserve(rows);
         if !backward {
             return;
         }
@@ -142,12 +142,12 @@ impl Trunk {
             &mut b.dattended,
             &mut b.dquery,
         ] {
-            reserve(buffer, rows * width);
+            buffer.reserve(rows * width);
         }
-        reserve(&mut b.dkey_value, map.history.len() * 2 * width);
-        reserve(&mut b.dhidden, rows * view.spec.mlp_width);
-        reserve(&mut b.activated, rows * view.spec.mlp_width);
-        reserve(&mut b.norm_parts, map.chunks() * 2 * width);
+        b.dkey_value.reserve(map.history.len() * 2 * width);
+        b.dhidden.reserve(rows * view.spec.mlp_width);
+        b.activated.reserve(rows * view.spec.mlp_width);
+        b.norm_parts.reserve(map.chunks() * 2 * width);
     }
 
     /// From tokens to the trunk's output, saving what the way back needs.

@@ -6,7 +6,7 @@
 use crate::Precision;
 use crate::cpu::kernels::attention::{HeadRows, KEYS, KeyTile, attend_half, attend_single};
 use crate::cpu::kernels::matmul::Element;
-use crate::cpu::memory::zeros;
+use crate::cpu::memory::{Buffer, Plain};
 use crate::cpu::packed::half_bits;
 use crate::cpu::simd::Isa;
 use crate::spec::{History, ModelSpec};
@@ -70,8 +70,8 @@ pub struct Cache {
 
 #[derive(Clone, Debug)]
 enum Pages {
-    Single(Vec<Arc<Vec<f32>>>),
-    Half(Vec<Arc<Vec<u16>>>),
+    Single(Vec<Arc<Buffer<f32>>>),
+    Half(Vec<Arc<Buffer<u16>>>),
 }
 
 impl Cache {
@@ -153,12 +153,12 @@ impl Cache {
     }
 }
 
-fn own<E: Clone + Default>(list: &mut Vec<Arc<Vec<E>>>, first: usize, pages: usize, size: usize) {
+fn own<E: Plain>(list: &mut Vec<Arc<Buffer<E>>>, first: usize, pages: usize, size: usize) {
     for page in list.iter_mut().skip(first) {
         Arc::make_mut(page);
     }
     while list.len() < pages {
-        list.push(Arc::new(zeros(size)));
+        list.push(Arc::new(Buffer::zeros(size)));
     }
 }
 
@@ -179,11 +179,11 @@ pub(crate) trait Stored: Element {
     unsafe fn attend(isa: Isa, rows: &HeadRows, tiles: &[KeyTile<Self>]);
 }
 
-fn read_list<E>(list: &[Arc<Vec<E>>], out: &mut Vec<*mut E>) {
+fn read_list<E: Plain>(list: &[Arc<Buffer<E>>], out: &mut Vec<*mut E>) {
     out.extend(list.iter().map(|page| page.as_ptr().cast_mut()));
 }
 
-fn write_list<E>(list: &mut [Arc<Vec<E>>], out: &mut Vec<*mut E>) {
+fn write_list<E: Plain>(list: &mut [Arc<Buffer<E>>], out: &mut Vec<*mut E>) {
     out.extend(list.iter_mut().map(|page| match Arc::get_mut(page) {
         Some(own) => own.as_mut_ptr(),
         None => page.as_ptr().cast_mut(),

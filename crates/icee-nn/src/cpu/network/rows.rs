@@ -5,7 +5,7 @@ use super::heads::HeadSpace;
 use super::{Network, PageTable, Served, chunk_size, each};
 use crate::batch::Tokens;
 use crate::cpu::kernels::attention::{HeadRows, KeyTile, Visible};
-use crate::cpu::memory::reserve;
+use crate::cpu::memory::{Buffer, reserve};
 use crate::cpu::threads::{Shared, chunk, scaled};
 use crate::cpu::view::{AfterAttention, CHUNK, Scratch, View};
 use crate::spec::History;
@@ -14,11 +14,11 @@ use std::ops::Range;
 /// Buffers over rows.
 #[derive(Default)]
 pub(super) struct RowBuffers {
-    x: Vec<f32>,
-    query: Vec<f32>,
-    key_value: Vec<f32>,
-    attended: Vec<f32>,
-    pub(super) out: Vec<f32>,
+    x: Buffer<f32>,
+    query: Buffer<f32>,
+    key_value: Buffer<f32>,
+    attended: Buffer<f32>,
+    pub(super) out: Buffer<f32>,
 }
 
 /// One thread's space.
@@ -169,9 +169,9 @@ impl Network {
         let (total, width, heads) = (tokens.len(), view.spec.width, view.spec.attention_heads);
         let buffers = &mut self.rows;
         for buffer in [&mut buffers.x, &mut buffers.query, &mut buffers.attended, &mut buffers.out] {
-            reserve(buffer, total * width);
+            buffer.reserve(total * width);
         }
-        reserve(&mut buffers.key_value, total * 2 * width);
+        buffers.key_value.reserve(total * 2 * width);
         let append = Append {
             view,
             tokens,
@@ -215,7 +215,7 @@ impl Network {
         let view = Self::view(&cpu, &self.model, &self.packed);
         let (spec, width) = (view.spec, view.spec.width);
         let (heads, head_width, shape) = (spec.attention_heads, spec.head_width(), Shape::of(spec));
-        reserve(&mut self.rows.out, tokens.len() * width);
+        self.rows.out.reserve(tokens.len() * width);
         let size = chunk_size(tokens.len(), cpu.threads());
         let mut tasks = Vec::new();
         for s in 0..caches.len() {
@@ -233,7 +233,7 @@ impl Network {
             let (worker, out) = unsafe { (&mut workers.get(worker..worker + 1)[0], out.get(scaled(&rows, width))) };
             let mut b = std::mem::take(&mut worker.rows);
             for buffer in [&mut b.x, &mut b.query, &mut b.attended] {
-                reserve(buffer, size);
+                buffer.reserve(size);
             }
             let mut stats = std::mem::take(&mut worker.scratch.stats);
             reserve(&mut stats, count);
