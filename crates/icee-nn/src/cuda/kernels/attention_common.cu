@@ -1,0 +1,127 @@
+// Tensor-core pieces of attention. Tiles are 64 rows by 64 keys; a block has four warps, each with 16 rows.
+// Fragments of mma.m16n8k16, with g = lane / 4 and t = lane % 4:
+//   A [16, 16]: rows g and g + 8, columns 2t, 2t + 1 and 2t + 8, 2t + 9     B [16, 8]: the same of its transpose, row g
+//   C [16, 8]:  rows g and g + 8, columns 2t, 2t + 1; two neighbouring C, rounded, are one A of the next product
+
+constexpr int TILE = 64;
+constexpr int THREADS = 128;
+constexpr int DEPTH = HEAD_WIDTH / 16;      // steps of a product along the head's width
+constexpr int PANELS = HEAD_WIDTH / 8;      // C fragments across the head's width
+constexpr int KEY_PANELS = TILE / 8;        // C fragments across a tile of keys
+constexpr int PITCH = HEAD_WIDTH + 8;       // of a tile's line in shared memory: no two lines of ldmatrix share banks
+constexpr int LINE = 3 * WIDTH;             // of queries, keys and values in memory
+
+// Consecutive rows that see keys of one sequence: row r sees the first `seen + r * step` of `keys` keys.
+struct RowTile { int row, rows, key, keys, seen, step; };
+
+// Consecutive keys (the first has place `place` in its sequence), and the rows that may see them: history rows (where
+// causal, those from the key's own place on) and query rows.
+struct KeyTile { int key, keys, place, causal, row, rows, query, queries; };
+
+__device__ __forceinline__ void multiply(float (&c)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
+
+// B fragments of two neighbouring panels (16 lines of the tile) for one step along its columns: C = A * tile^T.
+__device__ __forceinline__ void load_lines(u32 (&b)[4], const bf16* tile, int line, int col) {
+    int lane = threadIdx.x % 32;
+    const bf16* at = tile + (line + (lane / 16) * 8 + lane % 8) * PITCH + col + (lane / 8 % 2) * 8;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(b[0]), "=r"(b[1]), "=r"(b[2]), "=r"(b[3]) : "r"(shared_address(at)));
+}
+
+// B fragments of two neighbouring panels (16 columns of the tile) for one step along its lines: C = A * tile.
+__device__ __forceinline__ void load_columns(u32 (&b)[4], const bf16* tile, int line, int col) {
+    int lane = threadIdx.x % 32;
+    const bf16* at = tile + (line + lane % 16) * PITCH + col + (lane / 16) * 8;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(b[0]), "=r"(b[1]), "=r"(b[2]), "=r"(b[3]) : "r"(shared_address(at)));
+}
+
+// Starts copying a tile's lines (stride numbers apart in memory); lines from `valid` on become zero.
+__device__ __forceinline__ void copy_tile(bf16* to, const bf16* from, int stride, int valid) {
+#pragma unroll
+    for (int i = threadIdx.x; i < TILE * PANELS; i += THREADS) {
+        int line = i / PANELS, part = i % PANELS * 8;
+        bool inside = line < valid;
+        const bf16* source = inside ? from + (size_t)line * stride + part : from;
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                     :: "r"(shared_address(to + line * PITCH + part)), "l"(source), "r"(inside ? 16 : 0));
+    }
+}
+
+__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;"); }
+template <int PENDING> __device__ __forceinline__ void wait_copies() {
+    asm volatile("cp.async.wait_group %0;" :: "n"(PENDING));
+}
+
+// A fragments of the warp's 16 rows from memory; rows from `valid` (of the warp's) on are zero.
+__device__ __forceinline__ void load_rows(u32 (&a)[DEPTH][4], const bf16* from, int stride, int valid) {
+    int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+    for (int k = 0; k < DEPTH; k++) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            int row = g + (i % 2) * 8, col = k * 16 + 2 * t + (i / 2) * 8;
+            a[k][i] = row < valid ? *(const u32*)(from + (size_t)row * stride + col) : 0;
+        }
+    }
+}
+
+// c [16, 64] += rows * tile^T.
+__device__ __forceinline__ void score(float (&c)[KEY_PANELS][4], const u32 (&rows)[DEPTH][4], const bf16* tile) {
+#pragma unroll
+    for (int k = 0; k < DEPTH; k++) {
+#pragma unroll
+        for (int n = 0; n < KEY_PANELS; n += 2) {
+            u32 b[4];
+            load_lines(b, tile, n * 8, k * 16);
+            multiply(c[n], rows[k], b[0], b[1]);
+            multiply(c[n + 1], rows[k], b[2], b[3]);
+        }
+    }
+}
+
+// c [16, HEAD_WIDTH] += p [16, 64] * tile, p rounded to bf16.
+__device__ __forceinline__ void combine(float (&c)[PANELS][4], const float (&p)[KEY_PANELS][4], const bf16* tile) {
+#pragma unroll
+    for (int k = 0; k < TILE / 16; k++) {
+        u32 a[4] = {pack(p[2 * k][0], p[2 * k][1]), pack(p[2 * k][2], p[2 * k][3]),
+                    pack(p[2 * k + 1][0], p[2 * k + 1][1]), pack(p[2 * k + 1][2], p[2 * k + 1][3])};
+#pragma unroll
+        for (int n = 0; n < PANELS; n += 2) {
+            u32 b[4];
+            load_columns(b, tile, k * 16, n * 8);
+            multiply(c[n], a, b[0], b[1]);
+            multiply(c[n + 1], a, b[2], b[3]);
+        }
+    }
+}
+
+// Writes the warp's 16 rows times a factor each (rows g and g + 8) as bf16.
+__device__ __forceinline__ void store_rows(
+    bf16* to, int stride, int valid, const float (&c)[PANELS][4], float upper, float lower
+) {
+    int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+    for (int n = 0; n < PANELS; n++) {
+        bf16* at = to + n * 8 + 2 * t;
+        if (g < valid) *(u32*)(at + (size_t)g * stride) = pack(c[n][0] * upper, c[n][1] * upper);
+        if (g + 8 < valid) *(u32*)(at + (size_t)(g + 8) * stride) = pack(c[n][2] * lower, c[n][3] * lower);
+    }
+}
+
+// Over the four lanes that share a row.
+__device__ __forceinline__ float row_max(float x) {
+    x = fmaxf(x, __shfl_xor_sync(ALL, x, 1));
+    return fmaxf(x, __shfl_xor_sync(ALL, x, 2));
+}
+__device__ __forceinline__ float row_sum(float x) {
+    x += __shfl_xor_sync(ALL, x, 1);
+    return x + __shfl_xor_sync(ALL, x, 2);
+}
