@@ -17,6 +17,7 @@ const GRADIENT_TOLERANCE: f64 = 3e-2;
 /// Learning curves may drift apart a little more.
 const CURVE_TOLERANCE: f64 = 2e-2;
 const CURVE_STEPS: usize = 40;
+const CURVE_NORMS: usize = 5;
 const WARM_UP: usize = 5;
 
 #[derive(Args)]
@@ -152,8 +153,8 @@ fn compare_curves(cpu: &Cpu, cuda: &Cuda) -> Result<Comparison> {
     let mut on_cpu = cpu::Learner::new(cpu);
     let mut gradients = Gradients::default();
     let mut adam = AdamW::new(model.layout(), AdamConfig::default());
-    let (mut loss_error, mut repeats) = (0.0, true);
-    for _ in 0..CURVE_STEPS {
+    let (mut loss_error, mut norm_error) = (0.0, 0.0);
+    for step in 0..CURVE_STEPS {
         gradients.clear();
         let expected = on_cpu.accumulate(&model, &case.batch, &mut gradients)?.total();
         let norm = gradients.square_sum(cpu).sqrt();
@@ -161,7 +162,10 @@ fn compare_curves(cpu: &Cpu, cuda: &Cuda) -> Result<Comparison> {
         let got = on_gpu.accumulate(&case.batch)?.total();
         on_gpu.step(rate, clip)?;
         loss_error = largest(loss_error, (got - expected).abs() / expected);
-        repeats &= (on_gpu.gradient_norm()? - norm).abs() < 0.05 * norm;
+        // Later the gradients are small and mostly noise, and the two models are no longer the same.
+        if step < CURVE_NORMS {
+            norm_error = largest(norm_error, (on_gpu.gradient_norm()? - norm).abs() / norm);
+        }
     }
     // Saving and restoring must lose nothing.
     let mut trained = model.clone();
@@ -170,14 +174,14 @@ fn compare_curves(cpu: &Cpu, cuda: &Cuda) -> Result<Comparison> {
     on_gpu.restore(&trained, &state)?;
     let mut again = model.clone();
     on_gpu.download(&mut again)?;
-    repeats &= again.weights() == trained.weights() && on_gpu.optimiser()? == state && state.steps() == adam.steps();
-    let distance = |a: &[f32], b: &[f32]| {
-        a.iter().zip(b).map(|(a, b)| f64::from(a - b) * f64::from(a - b)).sum::<f64>().sqrt()
-    };
+    let repeats = again.weights() == trained.weights() && on_gpu.optimiser()? == state && state.steps() == adam.steps();
+    let distance =
+        |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(a - b) * f64::from(a - b)).sum::<f64>().sqrt();
     // How far the two ended apart, in units of how far they went.
-    let gradient_error = distance(trained.weights(), model.weights()) / distance(model.weights(), &start);
-    let passed = loss_error <= CURVE_TOLERANCE && repeats;
-    let worst_tensor = "(weights' distance after training)".into();
+    let apart = distance(trained.weights(), model.weights()) / distance(model.weights(), &start);
+    let passed = loss_error <= CURVE_TOLERANCE && norm_error <= GRADIENT_TOLERANCE && repeats;
+    let worst_tensor = format!("(gradient: norms; the weights ended {apart:.2} of their way apart)");
+    let gradient_error = norm_error;
     Ok(Comparison { case: "learning curve, 40 steps", loss_error, gradient_error, worst_tensor, repeats, passed })
 }
 

@@ -31,9 +31,7 @@ impl Noise {
 
     fn values(&mut self, kind: FieldKind, count: usize) -> FieldValues {
         match kind {
-            FieldKind::Categorical { size } => {
-                FieldValues::Categorical((0..count).map(|_| self.below(size)).collect())
-            }
+            FieldKind::Categorical { size } => FieldValues::Categorical((0..count).map(|_| self.below(size)).collect()),
             FieldKind::Vector { size, .. } => FieldValues::Vector((0..count * size).map(|_| self.real()).collect()),
         }
     }

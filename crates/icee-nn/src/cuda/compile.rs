@@ -45,6 +45,7 @@ kernels!(
     norm_backward_first,
     norm_backward_next,
     column_sums,
+    gelu_backward_sums,
     finish_sums,
     embed_rows,
     condition_gelu,

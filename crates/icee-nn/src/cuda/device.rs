@@ -46,9 +46,8 @@ impl Cuda {
         unsafe { context.disable_event_tracking() };
         let failed = |e| problem("opening the GPU", describe(e));
         let stream = context.new_stream().map_err(failed)?;
-        let count = context
-            .attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
-            .map_err(failed)?;
+        let count =
+            context.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).map_err(failed)?;
         let capability = context.compute_capability().map_err(failed)?;
         if capability.0 < 8 {
             let (major, minor) = capability;

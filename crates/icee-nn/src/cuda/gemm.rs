@@ -5,10 +5,10 @@
 use super::device::{Cuda, Memory, problem};
 use crate::Result;
 use cudarc::cublaslt::{result, sys};
-use sys::cublasLtEpilogue_t as Lt;
-use sys::cublasLtMatmulDescAttributes_t as Attribute;
 use std::collections::HashMap;
 use std::ffi::c_void;
+use sys::cublasLtEpilogue_t as Lt;
+use sys::cublasLtMatmulDescAttributes_t as Attribute;
 
 /// Space for products that are cut along their sum; NVIDIA's advice for Hopper is 32 MiB.
 const WORKSPACE: usize = 64 << 20;
@@ -20,9 +20,14 @@ pub(super) enum Epilogue {
     /// + bias [outputs], of the output's type.
     Bias(u64),
     /// + bias, which is also written to `before`, then GELU.
-    BiasGelu { bias: u64, before: u64 },
+    BiasGelu {
+        bias: u64,
+        before: u64,
+    },
     /// · GELU'(before).
-    GeluBackward { before: u64 },
+    GeluBackward {
+        before: u64,
+    },
 }
 
 /// A linear layer's sizes: X [rows, inputs], W [inputs, outputs], Y [rows, outputs].

@@ -5,8 +5,14 @@ use super::places::{Group, Places};
 use crate::batch::{Batch, FieldValues, Tokens};
 use crate::spec::{History, ModelSpec};
 
-/// Rows and keys of an attention tile, as in the kernels.
-pub(super) const TILE: usize = 64;
+/// Rows that one block of the attention kernels treats.
+const ROW_TILE: usize = 128;
+
+/// Keys that one block of their way back treats.
+fn key_tile(head_width: usize) -> usize {
+    if head_width == 32 { 128 } else { 64 }
+}
+
 /// Sections start at multiples of this many words, 16 bytes.
 const ALIGNMENT: usize = 4;
 
@@ -46,13 +52,7 @@ pub(super) struct Shape {
 }
 
 /// Packs a checked batch into `words`.
-pub(super) fn pack(
-    spec: &ModelSpec,
-    places: &Places,
-    batch: &Batch,
-    backward: bool,
-    words: &mut Vec<u32>,
-) -> Shape {
+pub(super) fn pack(spec: &ModelSpec, places: &Places, batch: &Batch, backward: bool, words: &mut Vec<u32>) -> Shape {
     words.clear();
     let mut packer = Packer { words };
     let (rows, history) = (batch.rows(), batch.history.len());
@@ -117,8 +117,8 @@ impl Packer<'_> {
         let mut tiles: Vec<[usize; 6]> = Vec::new();
         for (s, history) in batch.history.offsets.windows(2).enumerate() {
             let (start, count) = (history[0], history[1] - history[0]);
-            for first in (0..count).step_by(TILE) {
-                let rows = TILE.min(count - first);
+            for first in (0..count).step_by(ROW_TILE) {
+                let rows = ROW_TILE.min(count - first);
                 tiles.push(match spec.history {
                     History::Causal => [start + first, rows, start, first + rows, first + 1, 1],
                     History::Set => [start + first, rows, start, count, count, 0],
@@ -126,8 +126,8 @@ impl Packer<'_> {
             }
             if let Some(queries) = &batch.queries {
                 let (from, own) = (batch.history.len() + queries.offsets[s], length(queries, s));
-                for first in (0..own).step_by(TILE) {
-                    tiles.push([from + first, TILE.min(own - first), start, count, count, 0]);
+                for first in (0..own).step_by(ROW_TILE) {
+                    tiles.push([from + first, ROW_TILE.min(own - first), start, count, count, 0]);
                 }
             }
         }
@@ -137,7 +137,7 @@ impl Packer<'_> {
 
     /// The kernels' `KeyTile`s, those with most rows first.
     fn key_tiles(&mut self, spec: &ModelSpec, batch: &Batch) -> Section {
-        let causal = spec.history == History::Causal;
+        let (causal, tile) = (spec.history == History::Causal, key_tile(spec.head_width()));
         let mut tiles: Vec<[usize; 8]> = Vec::new();
         for (s, history) in batch.history.offsets.windows(2).enumerate() {
             let (start, count) = (history[0], history[1] - history[0]);
@@ -145,8 +145,8 @@ impl Packer<'_> {
                 Some(q) => (batch.history.len() + q.offsets[s], length(q, s)),
                 None => (0, 0),
             };
-            for first in (0..count).step_by(TILE) {
-                let keys = TILE.min(count - first);
+            for first in (0..count).step_by(tile) {
+                let keys = tile.min(count - first);
                 tiles.push([start + first, keys, first, usize::from(causal), start, count, query, queries]);
             }
         }

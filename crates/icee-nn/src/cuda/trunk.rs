@@ -89,35 +89,25 @@ pub(super) fn backward(s: &mut Step<'_>) -> Result<()> {
     for (l, (b, place)) in plan.blocks.iter().zip(&places.blocks).enumerate().rev() {
         let [norm1_sums, norm2_sums, mlp_sums, qkv_sums] = plan.block_sums[l];
         let norm_back = |s: &Step<'_>, x: u64, stats: u64, place: NormPlace, sums: u64| {
-            let mut arguments =
-                [plan.dnormed, x, stats, s.single(place.gain), dstream, dstream16, sums, int(rows)];
+            let mut arguments = [plan.dnormed, x, stats, s.single(place.gain), dstream, dstream16, sums, int(rows)];
             s.cuda.launch(&s.kernels.norm_backward_next, norm_grid, norm_threads, &mut arguments)
         };
-        input_gradient(s, place.mlp_out, dstream16, plan.dhidden, Epilogue::GeluBackward { before: b.before })?;
+        // Not by cuBLASLt's epilogue: for these shapes it picks a product several times slower than the plain one.
+        input_gradient(s, place.mlp_out, dstream16, plan.dhidden)?;
+        gelu_backward(s, plan.dhidden, b.before, place.mlp_in.outputs, mlp_sums)?;
         weight_gradient(s, place.mlp_out, b.after, dstream16)?;
-        column_sums(s, plan.dhidden, rows, place.mlp_in.outputs, mlp_sums)?;
         weight_gradient(s, place.mlp_in, b.normed2, plan.dhidden)?;
-        input_gradient(s, place.mlp_in, plan.dhidden, plan.dnormed, Epilogue::None)?;
+        input_gradient(s, place.mlp_in, plan.dhidden, plan.dnormed)?;
         norm_back(s, b.middle, b.stats2, place.norm2, norm2_sums)?;
         weight_gradient(s, place.project, b.attended, dstream16)?;
-        input_gradient(s, place.project, dstream16, plan.dattended, Epilogue::None)?;
+        input_gradient(s, place.project, dstream16, plan.dattended)?;
         let line = 2 * 3 * width;
         s.cuda.clear(plan.dqkv + (shape.history * line) as u64, (rows - shape.history) * line)?;
         let grid = (shape.row_tiles.count as u32, heads);
         let tiles = s.word(shape.row_tiles.at);
         let (total, deltas) = (int(rows), plan.row_deltas);
-        let mut arguments = [
-            b.qkv,
-            b.attended,
-            plan.dattended,
-            tiles,
-            b.log_sum,
-            deltas,
-            plan.dqkv,
-            total,
-            real(factor),
-            real(scale),
-        ];
+        let mut arguments =
+            [b.qkv, b.attended, plan.dattended, tiles, b.log_sum, deltas, plan.dqkv, total, real(factor), real(scale)];
         s.cuda.launch(&s.kernels.attention_backward_rows, grid, (128, 1), &mut arguments)?;
         let grid = (shape.key_tiles.count as u32, heads);
         let tiles = s.word(shape.key_tiles.at);
@@ -126,7 +116,7 @@ pub(super) fn backward(s: &mut Step<'_>) -> Result<()> {
         s.cuda.launch(&s.kernels.attention_backward_keys, grid, (128, 1), &mut arguments)?;
         column_sums(s, plan.dqkv, rows, 3 * width, qkv_sums)?;
         weight_gradient(s, place.qkv, b.normed1, plan.dqkv)?;
-        input_gradient(s, place.qkv, plan.dqkv, plan.dnormed, Epilogue::None)?;
+        input_gradient(s, place.qkv, plan.dqkv, plan.dnormed)?;
         norm_back(s, b.stream, b.stats1, place.norm1, norm1_sums)?;
     }
     let stride = feature_stride(places.fields.features);
@@ -137,9 +127,16 @@ pub(super) fn backward(s: &mut Step<'_>) -> Result<()> {
     group_gradient(s, &places.fields, rows, plan.features, dstream16)
 }
 
-fn input_gradient(s: &mut Step<'_>, place: LinearPlace, dy: u64, dx: u64, epilogue: Epilogue) -> Result<()> {
+fn input_gradient(s: &mut Step<'_>, place: LinearPlace, dy: u64, dx: u64) -> Result<()> {
     let weight = s.half(place.weight);
-    s.products.input_gradient(sizes(s.shape.rows, place), dy, weight, dx, epilogue)
+    s.products.input_gradient(sizes(s.shape.rows, place), dy, weight, dx, Epilogue::None)
+}
+
+/// x *= GELU'(before) for [rows, columns], with column sums for `finish_sums`.
+fn gelu_backward(s: &Step<'_>, x: u64, before: u64, columns: usize, sums: u64) -> Result<()> {
+    let grid = (s.plan.sum_blocks as u32, columns.div_ceil(8 * THREADS as usize) as u32);
+    let mut arguments = [x, before, sums, int(s.shape.rows), int(columns)];
+    s.cuda.launch(&s.kernels.gelu_backward_sums, grid, (THREADS, 1), &mut arguments)
 }
 
 fn weight_gradient(s: &mut Step<'_>, place: LinearPlace, x: u64, dy: u64) -> Result<()> {

@@ -4,16 +4,22 @@
 //   dq = ds k / sqrt(d);  dk = ds^T q / sqrt(d);  dv = p^T dout
 //   qkv, dqkv [rows, 3 * WIDTH] bf16; out, dout [rows, WIDTH] bf16; log_sum, delta [HEADS, rows] f32
 
+// Keys (or rows) that pass at once: half a tile, for the sake of registers.
+constexpr int PART = 32;
+
 // Grid (row tiles, heads). Writes the queries' part of dqkv, and delta for the second pass.
-extern "C" __global__ void __launch_bounds__(THREADS) attention_backward_rows(
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) attention_backward_rows(
     const bf16* __restrict__ qkv, const bf16* __restrict__ out, const bf16* __restrict__ dout,
     const RowTile* __restrict__ tiles, const float* __restrict__ log_sum, float* __restrict__ delta,
     bf16* __restrict__ dqkv, int total_rows, float factor, float scale
 ) {
     __shared__ __align__(16) bf16 keys[2][TILE * PITCH], values[2][TILE * PITCH];
     RowTile tile = tiles[blockIdx.x];
-    int head = blockIdx.y, warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-    int own = tile.row + warp * 16, valid = tile.rows - warp * 16;
+    int head = blockIdx.y, start = threadIdx.x / 32 * 16 * ROW_PIECES, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    int own = tile.row + start, valid = tile.rows - start;
+    // How many keys the warp's first and last row see.
+    int least = min(tile.seen + start * tile.step, tile.keys);
+    int most = min(tile.seen + (start + 16 * ROW_PIECES - 1) * tile.step, tile.keys);
     const bf16* first_key = qkv + (size_t)tile.key * LINE + WIDTH + head * HEAD_WIDTH;
     int count = (tile.keys + TILE - 1) / TILE;
     if (count > 0) {
@@ -21,32 +27,33 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention_backward_rows(
         copy_tile(values[0], first_key + WIDTH, LINE, tile.keys);
     }
     commit_copies();
-    u32 query[DEPTH][4], gradient[DEPTH][4];
-    float log[2] = {}, shift[2] = {};
-    load_rows(query, qkv + (size_t)own * LINE + head * HEAD_WIDTH, LINE, valid);
+    u32 query[ROW_PIECES][DEPTH][4], gradient[ROW_PIECES][DEPTH][4];
+    float log[ROW_PIECES][2] = {}, shift[ROW_PIECES][2] = {};
     load_rows(gradient, dout + (size_t)own * WIDTH + head * HEAD_WIDTH, WIDTH, valid);
-    {
-        u32 result[DEPTH][4];
-        load_rows(result, out + (size_t)own * WIDTH + head * HEAD_WIDTH, WIDTH, valid);
+    load_rows(query, out + (size_t)own * WIDTH + head * HEAD_WIDTH, WIDTH, valid);
+#pragma unroll
+    for (int m = 0; m < ROW_PIECES; m++) {
 #pragma unroll
         for (int k = 0; k < DEPTH; k++) {
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                shift[i % 2] += low(result[k][i]) * low(gradient[k][i]) + high(result[k][i]) * high(gradient[k][i]);
+                u32 x = query[m][k][i], y = gradient[m][k][i];
+                shift[m][i % 2] += low(x) * low(y) + high(x) * high(y);
+            }
+        }
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            shift[m][half] = row_sum(shift[m][half]);
+            int row = m * 16 + g + half * 8;
+            if (row < valid) {
+                size_t at = (size_t)head * total_rows + own + row;
+                log[m][half] = log_sum[at];
+                if (t == 0) delta[at] = shift[m][half];
             }
         }
     }
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        shift[half] = row_sum(shift[half]);
-        int row = g + half * 8;
-        if (row < valid) {
-            size_t at = (size_t)head * total_rows + own + row;
-            log[half] = log_sum[at];
-            if (t == 0) delta[at] = shift[half];
-        }
-    }
-    float sum[PANELS][4] = {};
+    load_rows(query, qkv + (size_t)own * LINE + head * HEAD_WIDTH, LINE, valid);
+    float sum[ROW_PIECES][PANELS][4] = {};
     for (int k = 0; k < count; k++) {
         if (k + 1 < count) {
             const bf16* next = first_key + (size_t)(k + 1) * TILE * LINE;
@@ -56,35 +63,39 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention_backward_rows(
         commit_copies();
         wait_copies<1>();
         __syncthreads();
-        float s[KEY_PANELS][4] = {}, dp[KEY_PANELS][4] = {};
-        score(s, query, keys[k % 2]);
-        score(dp, gradient, values[k % 2]);
+        for (int part = 0; part < TILE; part += PART) {
+            if (k * TILE + part >= most) break;
+            const bf16* key_lines = keys[k % 2] + part * PITCH;
+            float s[ROW_PIECES][PART / 8][4] = {}, dp[ROW_PIECES][PART / 8][4] = {};
+            score(s, query, key_lines);
+            score(dp, gradient, values[k % 2] + part * PITCH);
+            bool masked = k * TILE + part + PART > least;
 #pragma unroll
-        for (int n = 0; n < KEY_PANELS; n++) {
+            for (int m = 0; m < ROW_PIECES; m++) {
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                s[n][i] = power2(s[n][i] * factor - log[i / 2]) * (dp[n][i] - shift[i / 2]);
-            }
-        }
-        if ((k + 1) * TILE > min(tile.seen + warp * 16 * tile.step, tile.keys)) {
+                for (int i = 0; i < 4; i++) {
+                    int row = start + m * 16 + g + (i / 2) * 8;
+                    int seen = min(tile.seen + row * tile.step, tile.keys) - k * TILE - part - 2 * t - i % 2;
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                int row = warp * 16 + g + (i / 2) * 8;
-                int seen = min(tile.seen + row * tile.step, tile.keys) - k * TILE - 2 * t - i % 2;
-#pragma unroll
-                for (int n = 0; n < KEY_PANELS; n++) {
-                    if (n * 8 >= seen) s[n][i] = 0.0f;
+                    for (int n = 0; n < PART / 8; n++) {
+                        float p = power2(s[m][n][i] * factor - log[m][i / 2]);
+                        s[m][n][i] = masked && n * 8 >= seen ? 0.0f : p * (dp[m][n][i] - shift[m][i / 2]);
+                    }
                 }
             }
+            combine(sum, s, key_lines);
         }
-        combine(sum, s, keys[k % 2]);
         __syncthreads();
     }
-    store_rows(dqkv + (size_t)own * LINE + head * HEAD_WIDTH, LINE, valid, sum, scale, scale);
+#pragma unroll
+    for (int m = 0; m < ROW_PIECES; m++) {
+        bf16* to = dqkv + (size_t)(own + m * 16) * LINE + head * HEAD_WIDTH;
+        store_rows(to, LINE, valid - m * 16, sum[m], scale, scale);
+    }
 }
 
-// Grid (key tiles, heads). Writes the keys' and values' parts of dqkv; here a warp's 16 lines are keys, and the
-// columns of a tile are rows that see them.
+// Grid (key tiles, heads). Writes the keys' and values' parts of dqkv; here a warp's lines are keys, and the
+// lines of a tile are rows that see them.
 extern "C" __global__ void __launch_bounds__(THREADS) attention_backward_keys(
     const bf16* __restrict__ qkv, const bf16* __restrict__ dout, const KeyTile* __restrict__ tiles,
     const float* __restrict__ log_sum, const float* __restrict__ delta, bf16* __restrict__ dqkv, int total_rows,
@@ -93,8 +104,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention_backward_keys(
     __shared__ __align__(16) bf16 queries[2][TILE * PITCH], gradients[2][TILE * PITCH];
     __shared__ __align__(8) float logs[2][TILE], shifts[2][TILE];
     KeyTile tile = tiles[blockIdx.x];
-    int head = blockIdx.y, warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-    int own = tile.key + warp * 16, valid = tile.keys - warp * 16;
+    int head = blockIdx.y, start = threadIdx.x / 32 * 16 * KEY_PIECES, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    int own = tile.key + start, valid = tile.keys - start;
     // Where causal, rows before the tile's own place see none of its keys.
     int skipped = tile.causal ? tile.place : 0;
     int history = (tile.rows - skipped + TILE - 1) / TILE, count = history + (tile.queries + TILE - 1) / TILE;
@@ -113,40 +124,58 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention_backward_keys(
     };
     if (count > 0) fetch(0, 0);
     commit_copies();
-    u32 key[DEPTH][4], value[DEPTH][4];
+    u32 key[KEY_PIECES][DEPTH][4], value[KEY_PIECES][DEPTH][4];
     load_rows(key, qkv + (size_t)own * LINE + WIDTH + head * HEAD_WIDTH, LINE, valid);
     load_rows(value, qkv + (size_t)own * LINE + 2 * WIDTH + head * HEAD_WIDTH, LINE, valid);
-    float dkey[PANELS][4] = {}, dvalue[PANELS][4] = {};
+    float dkey[KEY_PIECES][PANELS][4] = {}, dvalue[KEY_PIECES][PANELS][4] = {};
     for (int step = 0; step < count; step++) {
         int stage = step % 2;
         if (step + 1 < count) fetch(step + 1, 1 - stage);
         commit_copies();
         wait_copies<1>();
         __syncthreads();
-        float s[KEY_PANELS][4] = {}, dp[KEY_PANELS][4] = {};
-        score(s, key, queries[stage]);
-        bool diagonal = tile.causal && step == 0 && history > 0;
+        for (int part = 0; part < TILE; part += PART) {
+            // Counted from the tile's first key; rows before a key do not see it.
+            int row = step * TILE + part;
+            bool causal = tile.causal && step < history;
+            if (causal && row + PART <= start) continue;
+            bool masked = causal && row < start + 16 * KEY_PIECES;
+            const bf16* query_lines = queries[stage] + part * PITCH;
+            const bf16* gradient_lines = gradients[stage] + part * PITCH;
+            float s[KEY_PIECES][PART / 8][4] = {}, dp[KEY_PIECES][PART / 8][4] = {};
+            score(s, key, query_lines);
 #pragma unroll
-        for (int n = 0; n < KEY_PANELS; n++) {
-            float2 log = *(float2*)&logs[stage][n * 8 + 2 * t];
+            for (int n = 0; n < PART / 8; n++) {
+                float2 log = *(float2*)&logs[stage][part + n * 8 + 2 * t];
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                s[n][i] = power2(s[n][i] * factor - (i % 2 ? log.y : log.x));
-                if (diagonal && n * 8 + 2 * t + i % 2 < warp * 16 + g + (i / 2) * 8) s[n][i] = 0.0f;
+                for (int m = 0; m < KEY_PIECES; m++) {
+#pragma unroll
+                    for (int i = 0; i < 4; i++) {
+                        float p = power2(s[m][n][i] * factor - (i % 2 ? log.y : log.x));
+                        bool hidden = row + n * 8 + 2 * t + i % 2 < start + m * 16 + g + (i / 2) * 8;
+                        s[m][n][i] = masked && hidden ? 0.0f : p;
+                    }
+                }
             }
-        }
-        combine(dvalue, s, gradients[stage]);
-        score(dp, value, gradients[stage]);
+            combine(dvalue, s, gradient_lines);
+            score(dp, value, gradient_lines);
 #pragma unroll
-        for (int n = 0; n < KEY_PANELS; n++) {
-            float2 shift = *(float2*)&shifts[stage][n * 8 + 2 * t];
+            for (int n = 0; n < PART / 8; n++) {
+                float2 shift = *(float2*)&shifts[stage][part + n * 8 + 2 * t];
 #pragma unroll
-            for (int i = 0; i < 4; i++) s[n][i] *= dp[n][i] - (i % 2 ? shift.y : shift.x);
+                for (int m = 0; m < KEY_PIECES; m++) {
+#pragma unroll
+                    for (int i = 0; i < 4; i++) s[m][n][i] *= dp[m][n][i] - (i % 2 ? shift.y : shift.x);
+                }
+            }
+            combine(dkey, s, query_lines);
         }
-        combine(dkey, s, queries[stage]);
         __syncthreads();
     }
-    bf16* to = dqkv + (size_t)own * LINE + WIDTH + head * HEAD_WIDTH;
-    store_rows(to, LINE, valid, dkey, scale, scale);
-    store_rows(to + WIDTH, LINE, valid, dvalue, 1.0f, 1.0f);
+#pragma unroll
+    for (int m = 0; m < KEY_PIECES; m++) {
+        bf16* to = dqkv + (size_t)(own + m * 16) * LINE + WIDTH + head * HEAD_WIDTH;
+        store_rows(to, LINE, valid - m * 16, dkey[m], scale, scale);
+        store_rows(to + WIDTH, LINE, valid - m * 16, dvalue[m], 1.0f, 1.0f);
+    }
 }

@@ -1,4 +1,6 @@
-// Tensor-core pieces of attention. Tiles are 64 rows by 64 keys; a block has four warps, each with 16 rows.
+// Tensor-core pieces of attention. A block has four warps, each with one or two pieces of 16 rows (or keys, on their
+// way back) that stay in registers; tiles of 64 keys (or rows) pass through shared memory. Two pieces a warp read
+// each tile half as often; more would not fit into the registers.
 // Fragments of mma.m16n8k16, with g = lane / 4 and t = lane % 4:
 //   A [16, 16]: rows g and g + 8, columns 2t, 2t + 1 and 2t + 8, 2t + 9     B [16, 8]: the same of its transpose, row g
 //   C [16, 8]:  rows g and g + 8, columns 2t, 2t + 1; two neighbouring C, rounded, are one A of the next product
@@ -7,7 +9,9 @@ constexpr int TILE = 64;
 constexpr int THREADS = 128;
 constexpr int DEPTH = HEAD_WIDTH / 16;      // steps of a product along the head's width
 constexpr int PANELS = HEAD_WIDTH / 8;      // C fragments across the head's width
-constexpr int KEY_PANELS = TILE / 8;        // C fragments across a tile of keys
+constexpr int ROW_PIECES = 2;               // pieces of rows a warp has
+constexpr int KEY_PIECES = HEAD_WIDTH == 32 ? 2 : 1;
+constexpr int BLOCKS = HEAD_WIDTH == 32 ? 3 : 2;  // of one multiprocessor, in the passes over rows
 constexpr int PITCH = HEAD_WIDTH + 8;       // of a tile's line in shared memory: no two lines of ldmatrix share banks
 constexpr int LINE = 3 * WIDTH;             // of queries, keys and values in memory
 
@@ -60,50 +64,67 @@ template <int PENDING> __device__ __forceinline__ void wait_copies() {
     asm volatile("cp.async.wait_group %0;" :: "n"(PENDING));
 }
 
-// A fragments of the warp's 16 rows from memory; rows from `valid` (of the warp's) on are zero.
-__device__ __forceinline__ void load_rows(u32 (&a)[DEPTH][4], const bf16* from, int stride, int valid) {
+// A fragments of the warp's rows from memory; rows from `valid` (of the warp's) on are zero.
+template <int M>
+__device__ __forceinline__ void load_rows(u32 (&a)[M][DEPTH][4], const bf16* from, int stride, int valid) {
     int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 #pragma unroll
-    for (int k = 0; k < DEPTH; k++) {
+    for (int m = 0; m < M; m++) {
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            int row = g + (i % 2) * 8, col = k * 16 + 2 * t + (i / 2) * 8;
-            a[k][i] = row < valid ? *(const u32*)(from + (size_t)row * stride + col) : 0;
+        for (int k = 0; k < DEPTH; k++) {
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                int row = m * 16 + g + (i % 2) * 8, col = k * 16 + 2 * t + (i / 2) * 8;
+                a[m][k][i] = row < valid ? *(const u32*)(from + (size_t)row * stride + col) : 0;
+            }
         }
     }
 }
 
-// c [16, 64] += rows * tile^T.
-__device__ __forceinline__ void score(float (&c)[KEY_PANELS][4], const u32 (&rows)[DEPTH][4], const bf16* tile) {
+// c [16 * M, 8 * N] += rows * lines^T, for 8 * N lines of a tile.
+template <int M, int N>
+__device__ __forceinline__ void score(float (&c)[M][N][4], const u32 (&rows)[M][DEPTH][4], const bf16* lines) {
 #pragma unroll
     for (int k = 0; k < DEPTH; k++) {
 #pragma unroll
-        for (int n = 0; n < KEY_PANELS; n += 2) {
+        for (int n = 0; n < N; n += 2) {
             u32 b[4];
-            load_lines(b, tile, n * 8, k * 16);
-            multiply(c[n], rows[k], b[0], b[1]);
-            multiply(c[n + 1], rows[k], b[2], b[3]);
+            load_lines(b, lines, n * 8, k * 16);
+#pragma unroll
+            for (int m = 0; m < M; m++) {
+                multiply(c[m][n], rows[m][k], b[0], b[1]);
+                multiply(c[m][n + 1], rows[m][k], b[2], b[3]);
+            }
         }
     }
 }
 
-// c [16, HEAD_WIDTH] += p [16, 64] * tile, p rounded to bf16.
-__device__ __forceinline__ void combine(float (&c)[PANELS][4], const float (&p)[KEY_PANELS][4], const bf16* tile) {
+// c [16 * M, HEAD_WIDTH] += p [16 * M, 8 * N] * lines, p rounded to bf16.
+template <int M, int N>
+__device__ __forceinline__ void combine(float (&c)[M][PANELS][4], const float (&p)[M][N][4], const bf16* lines) {
 #pragma unroll
-    for (int k = 0; k < TILE / 16; k++) {
-        u32 a[4] = {pack(p[2 * k][0], p[2 * k][1]), pack(p[2 * k][2], p[2 * k][3]),
-                    pack(p[2 * k + 1][0], p[2 * k + 1][1]), pack(p[2 * k + 1][2], p[2 * k + 1][3])};
+    for (int k = 0; k < N / 2; k++) {
+        u32 a[M][4];
+#pragma unroll
+        for (int m = 0; m < M; m++) {
+            const float(&left)[4] = p[m][2 * k], (&right)[4] = p[m][2 * k + 1];
+            a[m][0] = pack(left[0], left[1]), a[m][1] = pack(left[2], left[3]);
+            a[m][2] = pack(right[0], right[1]), a[m][3] = pack(right[2], right[3]);
+        }
 #pragma unroll
         for (int n = 0; n < PANELS; n += 2) {
             u32 b[4];
-            load_columns(b, tile, k * 16, n * 8);
-            multiply(c[n], a, b[0], b[1]);
-            multiply(c[n + 1], a, b[2], b[3]);
+            load_columns(b, lines, k * 16, n * 8);
+#pragma unroll
+            for (int m = 0; m < M; m++) {
+                multiply(c[m][n], a[m], b[0], b[1]);
+                multiply(c[m][n + 1], a[m], b[2], b[3]);
+            }
         }
     }
 }
 
-// Writes the warp's 16 rows times a factor each (rows g and g + 8) as bf16.
+// Writes 16 rows times a factor each (rows g and g + 8) as bf16.
 __device__ __forceinline__ void store_rows(
     bf16* to, int stride, int valid, const float (&c)[PANELS][4], float upper, float lower
 ) {

@@ -6,18 +6,23 @@
 
 constexpr float MASKED = -1.0e30f;
 
-extern "C" __global__ void __launch_bounds__(THREADS) attention_forward(
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) attention_forward(
     const bf16* __restrict__ qkv, const RowTile* __restrict__ tiles, bf16* __restrict__ out,
     float* __restrict__ log_sum, int total_rows, float factor
 ) {
     __shared__ __align__(16) bf16 keys[2][TILE * PITCH], values[2][TILE * PITCH];
     RowTile tile = tiles[blockIdx.x];
-    int head = blockIdx.y, warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-    int own = tile.row + warp * 16, valid = tile.rows - warp * 16;
+    int head = blockIdx.y, start = threadIdx.x / 32 * 16 * ROW_PIECES, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    int own = tile.row + start, valid = tile.rows - start;
+    // How many keys the warp's first and last row see.
+    int least = min(tile.seen + start * tile.step, tile.keys);
+    int most = min(tile.seen + (start + 16 * ROW_PIECES - 1) * tile.step, tile.keys);
     const bf16* first_key = qkv + (size_t)tile.key * LINE + WIDTH + head * HEAD_WIDTH;
-    u32 query[DEPTH][4];
+    u32 query[ROW_PIECES][DEPTH][4];
     load_rows(query, qkv + (size_t)own * LINE + head * HEAD_WIDTH, LINE, valid);
-    float sum[PANELS][4] = {}, top[2] = {MASKED, MASKED}, total[2] = {};
+    float sum[ROW_PIECES][PANELS][4] = {}, top[ROW_PIECES][2], total[ROW_PIECES][2] = {};
+#pragma unroll
+    for (int m = 0; m < ROW_PIECES; m++) top[m][0] = top[m][1] = MASKED;
     int count = (tile.keys + TILE - 1) / TILE;
     if (count > 0) {
         copy_tile(keys[0], first_key, LINE, tile.keys);
@@ -33,50 +38,66 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention_forward(
         commit_copies();
         wait_copies<1>();
         __syncthreads();
-        float s[KEY_PANELS][4] = {};
-        score(s, query, keys[k % 2]);
-        if ((k + 1) * TILE > min(tile.seen + warp * 16 * tile.step, tile.keys)) {
+        if (k * TILE < most) {
+            float s[ROW_PIECES][TILE / 8][4] = {};
+            score(s, query, keys[k % 2]);
+            if ((k + 1) * TILE > least) {
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                int row = warp * 16 + g + (i / 2) * 8;
-                int seen = min(tile.seen + row * tile.step, tile.keys) - k * TILE - 2 * t - i % 2;
+                for (int m = 0; m < ROW_PIECES; m++) {
 #pragma unroll
-                for (int n = 0; n < KEY_PANELS; n++) {
-                    if (n * 8 >= seen) s[n][i] = MASKED;
+                    for (int i = 0; i < 4; i++) {
+                        int row = start + m * 16 + g + (i / 2) * 8;
+                        int seen = min(tile.seen + row * tile.step, tile.keys) - k * TILE - 2 * t - i % 2;
+#pragma unroll
+                        for (int n = 0; n < TILE / 8; n++) {
+                            if (n * 8 >= seen) s[m][n][i] = MASKED;
+                        }
+                    }
                 }
             }
-        }
 #pragma unroll
-        for (int half = 0; half < 2; half++) {
-            float best = top[half];
+            for (int m = 0; m < ROW_PIECES; m++) {
 #pragma unroll
-            for (int n = 0; n < KEY_PANELS; n++) best = fmaxf(best, fmaxf(s[n][2 * half], s[n][2 * half + 1]));
-            best = row_max(best);
-            float shrink = power2((top[half] - best) * factor), base = best * factor, part = 0.0f;
-            top[half] = best;
+                for (int half = 0; half < 2; half++) {
+                    float best = top[m][half];
 #pragma unroll
-            for (int n = 0; n < KEY_PANELS; n++) {
-                s[n][2 * half] = power2(s[n][2 * half] * factor - base);
-                s[n][2 * half + 1] = power2(s[n][2 * half + 1] * factor - base);
-                part += s[n][2 * half] + s[n][2 * half + 1];
+                    for (int n = 0; n < TILE / 8; n++) {
+                        best = fmaxf(best, fmaxf(s[m][n][2 * half], s[m][n][2 * half + 1]));
+                    }
+                    best = row_max(best);
+                    float shrink = power2((top[m][half] - best) * factor), base = best * factor, part = 0.0f;
+                    top[m][half] = best;
+#pragma unroll
+                    for (int n = 0; n < TILE / 8; n++) {
+                        s[m][n][2 * half] = power2(s[m][n][2 * half] * factor - base);
+                        s[m][n][2 * half + 1] = power2(s[m][n][2 * half + 1] * factor - base);
+                        part += s[m][n][2 * half] + s[m][n][2 * half + 1];
+                    }
+                    total[m][half] = total[m][half] * shrink + part;
+#pragma unroll
+                    for (int n = 0; n < PANELS; n++) {
+                        sum[m][n][2 * half] *= shrink, sum[m][n][2 * half + 1] *= shrink;
+                    }
+                }
             }
-            total[half] = total[half] * shrink + part;
-#pragma unroll
-            for (int n = 0; n < PANELS; n++) sum[n][2 * half] *= shrink, sum[n][2 * half + 1] *= shrink;
+            combine(sum, s, values[k % 2]);
         }
-        combine(sum, s, values[k % 2]);
         __syncthreads();
     }
-    float inverse[2];
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
-        total[half] = row_sum(total[half]);
-        inverse[half] = total[half] > 0.0f ? 1.0f / total[half] : 0.0f;
-        int row = g + half * 8;
-        if (t == 0 && row < valid) {
-            float log = total[half] > 0.0f ? top[half] * factor + log2f(total[half]) : 0.0f;
-            log_sum[(size_t)head * total_rows + own + row] = log;
+    for (int m = 0; m < ROW_PIECES; m++) {
+        float inverse[2];
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            float all = row_sum(total[m][half]);
+            inverse[half] = all > 0.0f ? 1.0f / all : 0.0f;
+            int row = m * 16 + g + half * 8;
+            if (t == 0 && row < valid) {
+                float log = all > 0.0f ? top[m][half] * factor + log2f(all) : 0.0f;
+                log_sum[(size_t)head * total_rows + own + row] = log;
+            }
         }
+        bf16* to = out + (size_t)(own + m * 16) * WIDTH + head * HEAD_WIDTH;
+        store_rows(to, WIDTH, valid - m * 16, sum[m], inverse[0], inverse[1]);
     }
-    store_rows(out + (size_t)own * WIDTH + head * HEAD_WIDTH, WIDTH, valid, sum, inverse[0], inverse[1]);
 }

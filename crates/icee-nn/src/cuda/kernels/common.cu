@@ -41,6 +41,12 @@ __device__ __forceinline__ float gelu(float x) {
     return x / (1.0f + __expf(-u));
 }
 
+// Its derivative: with p = sigmoid(2u), p + x p (1 - p) d(2u)/dx.
+__device__ __forceinline__ float gelu_slope(float x) {
+    float p = 1.0f / (1.0f + __expf(-1.5957691216f * (x + 0.044715f * x * x * x)));
+    return p + x * p * (1.0f - p) * 1.5957691216f * (1.0f + 0.134145f * x * x);
+}
+
 // A warp holds one row of WIDTH numbers: each lane has CHUNKS runs of RUN neighbours, 32 * RUN apart.
 constexpr int RUN = WIDTH % 128 == 0 ? 4 : WIDTH % 64 == 0 ? 2 : 1;
 constexpr int CHUNKS = WIDTH / (32 * RUN);
