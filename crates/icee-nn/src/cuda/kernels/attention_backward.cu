@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) attention_backward
     const RowTile* __restrict__ tiles, const float* __restrict__ log_sum, float* __restrict__ delta,
     bf16* __restrict__ dqkv, int total_rows, float factor, float scale
 ) {
-    __shared__ __align__(16) bf16 keys[2][TILE * PITCH], values[2][TILE * PITCH];
+    __shared__ __align__(16) bf16 keys[STAGES][TILE * PITCH], values[STAGES][TILE * PITCH];
     RowTile tile = tiles[blockIdx.x];
     int head = blockIdx.y, start = threadIdx.x / 32 * 16 * ROW_PIECES, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     int own = tile.row + start, valid = tile.rows - start;
@@ -22,11 +22,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) attention_backward
     int most = min(tile.seen + (start + 16 * ROW_PIECES - 1) * tile.step, tile.keys);
     const bf16* first_key = qkv + (size_t)tile.key * LINE + WIDTH + head * HEAD_WIDTH;
     int count = (tile.keys + TILE - 1) / TILE;
-    if (count > 0) {
-        copy_tile(keys[0], first_key, LINE, tile.keys);
-        copy_tile(values[0], first_key + WIDTH, LINE, tile.keys);
-    }
-    commit_copies();
+    auto fetch = [&](int k) {
+        if (k < count) {
+            const bf16* from = first_key + (size_t)k * TILE * LINE;
+            copy_tile(keys[k % STAGES], from, LINE, tile.keys - k * TILE);
+            copy_tile(values[k % STAGES], from + WIDTH, LINE, tile.keys - k * TILE);
+        }
+        commit_copies();
+    };
+#pragma unroll
+    for (int k = 0; k < STAGES - 1; k++) fetch(k);
     u32 query[ROW_PIECES][DEPTH][4], gradient[ROW_PIECES][DEPTH][4];
     float log[ROW_PIECES][2] = {}, shift[ROW_PIECES][2] = {};
     load_rows(gradient, dout + (size_t)own * WIDTH + head * HEAD_WIDTH, WIDTH, valid);
@@ -55,37 +60,43 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) attention_backward
     load_rows(query, qkv + (size_t)own * LINE + head * HEAD_WIDTH, LINE, valid);
     float sum[ROW_PIECES][PANELS][4] = {};
     for (int k = 0; k < count; k++) {
-        if (k + 1 < count) {
-            const bf16* next = first_key + (size_t)(k + 1) * TILE * LINE;
-            copy_tile(keys[(k + 1) % 2], next, LINE, tile.keys - (k + 1) * TILE);
-            copy_tile(values[(k + 1) % 2], next + WIDTH, LINE, tile.keys - (k + 1) * TILE);
-        }
-        commit_copies();
-        wait_copies<1>();
+        wait_copies<STAGES - 2>();
+        // Everyone's copies are there, and everyone is done with the tile that the next one overwrites.
         __syncthreads();
+        fetch(k + STAGES - 1);
         for (int part = 0; part < TILE; part += PART) {
             if (k * TILE + part >= most) break;
-            const bf16* key_lines = keys[k % 2] + part * PITCH;
-            float s[ROW_PIECES][PART / 8][4] = {}, dp[ROW_PIECES][PART / 8][4] = {};
+            const bf16* key_lines = keys[k % STAGES] + part * PITCH;
+            float s[ROW_PIECES][PART / 8][4], dp[ROW_PIECES][PART / 8][4];
             score(s, query, key_lines);
-            score(dp, gradient, values[k % 2] + part * PITCH);
-            bool masked = k * TILE + part + PART > least;
+            score(dp, gradient, values[k % STAGES] + part * PITCH);
 #pragma unroll
             for (int m = 0; m < ROW_PIECES; m++) {
 #pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    int row = start + m * 16 + g + (i / 2) * 8;
-                    int seen = min(tile.seen + row * tile.step, tile.keys) - k * TILE - part - 2 * t - i % 2;
+                for (int n = 0; n < PART / 8; n++) {
 #pragma unroll
-                    for (int n = 0; n < PART / 8; n++) {
+                    for (int i = 0; i < 4; i++) {
                         float p = power2(s[m][n][i] * factor - log[m][i / 2]);
-                        s[m][n][i] = masked && n * 8 >= seen ? 0.0f : p * (dp[m][n][i] - shift[m][i / 2]);
+                        s[m][n][i] = p * (dp[m][n][i] - shift[m][i / 2]);
+                    }
+                }
+            }
+            if (k * TILE + part + PART > least) {
+#pragma unroll
+                for (int m = 0; m < ROW_PIECES; m++) {
+#pragma unroll
+                    for (int i = 0; i < 4; i++) {
+                        int row = start + m * 16 + g + (i / 2) * 8;
+                        int seen = min(tile.seen + row * tile.step, tile.keys) - k * TILE - part - 2 * t - i % 2;
+#pragma unroll
+                        for (int n = 0; n < PART / 8; n++) {
+                            if (n * 8 >= seen) s[m][n][i] = 0.0f;
+                        }
                     }
                 }
             }
             combine(sum, s, key_lines);
         }
-        __syncthreads();
     }
 #pragma unroll
     for (int m = 0; m < ROW_PIECES; m++) {
@@ -101,15 +112,17 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention_backward_keys(
     const float* __restrict__ log_sum, const float* __restrict__ delta, bf16* __restrict__ dqkv, int total_rows,
     float factor, float scale
 ) {
-    __shared__ __align__(16) bf16 queries[2][TILE * PITCH], gradients[2][TILE * PITCH];
-    __shared__ __align__(8) float logs[2][TILE], shifts[2][TILE];
+    __shared__ __align__(16) bf16 queries[STAGES][TILE * PITCH], gradients[STAGES][TILE * PITCH];
+    __shared__ __align__(8) float logs[STAGES][TILE], shifts[STAGES][TILE];
     KeyTile tile = tiles[blockIdx.x];
     int head = blockIdx.y, start = threadIdx.x / 32 * 16 * KEY_PIECES, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     int own = tile.key + start, valid = tile.keys - start;
     // Where causal, rows before the tile's own place see none of its keys.
     int skipped = tile.causal ? tile.place : 0;
     int history = (tile.rows - skipped + TILE - 1) / TILE, count = history + (tile.queries + TILE - 1) / TILE;
-    auto fetch = [&](int step, int stage) {
+    auto fetch = [&](int step) {
+        if (step >= count) return commit_copies();
+        int stage = step % STAGES;
         int done = step < history ? skipped + step * TILE : (step - history) * TILE;
         int row = (step < history ? tile.row : tile.query) + done;
         int rows = (step < history ? tile.rows : tile.queries) - done;
@@ -121,28 +134,27 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention_backward_keys(
             logs[stage][threadIdx.x] = inside ? log_sum[at] : 0.0f;
             shifts[stage][threadIdx.x] = inside ? delta[at] : 0.0f;
         }
+        commit_copies();
     };
-    if (count > 0) fetch(0, 0);
-    commit_copies();
+#pragma unroll
+    for (int step = 0; step < STAGES - 1; step++) fetch(step);
     u32 key[KEY_PIECES][DEPTH][4], value[KEY_PIECES][DEPTH][4];
     load_rows(key, qkv + (size_t)own * LINE + WIDTH + head * HEAD_WIDTH, LINE, valid);
     load_rows(value, qkv + (size_t)own * LINE + 2 * WIDTH + head * HEAD_WIDTH, LINE, valid);
     float dkey[KEY_PIECES][PANELS][4] = {}, dvalue[KEY_PIECES][PANELS][4] = {};
     for (int step = 0; step < count; step++) {
-        int stage = step % 2;
-        if (step + 1 < count) fetch(step + 1, 1 - stage);
-        commit_copies();
-        wait_copies<1>();
+        int stage = step % STAGES;
+        wait_copies<STAGES - 2>();
         __syncthreads();
+        fetch(step + STAGES - 1);
         for (int part = 0; part < TILE; part += PART) {
             // Counted from the tile's first key; rows before a key do not see it.
             int row = step * TILE + part;
             bool causal = tile.causal && step < history;
             if (causal && row + PART <= start) continue;
-            bool masked = causal && row < start + 16 * KEY_PIECES;
             const bf16* query_lines = queries[stage] + part * PITCH;
             const bf16* gradient_lines = gradients[stage] + part * PITCH;
-            float s[KEY_PIECES][PART / 8][4] = {}, dp[KEY_PIECES][PART / 8][4] = {};
+            float s[KEY_PIECES][PART / 8][4], dp[KEY_PIECES][PART / 8][4];
             score(s, key, query_lines);
 #pragma unroll
             for (int n = 0; n < PART / 8; n++) {
@@ -151,9 +163,20 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention_backward_keys(
                 for (int m = 0; m < KEY_PIECES; m++) {
 #pragma unroll
                     for (int i = 0; i < 4; i++) {
-                        float p = power2(s[m][n][i] * factor - (i % 2 ? log.y : log.x));
-                        bool hidden = row + n * 8 + 2 * t + i % 2 < start + m * 16 + g + (i / 2) * 8;
-                        s[m][n][i] = masked && hidden ? 0.0f : p;
+                        s[m][n][i] = power2(s[m][n][i] * factor - (i % 2 ? log.y : log.x));
+                    }
+                }
+            }
+            if (causal && row < start + 16 * KEY_PIECES) {
+#pragma unroll
+                for (int m = 0; m < KEY_PIECES; m++) {
+#pragma unroll
+                    for (int n = 0; n < PART / 8; n++) {
+#pragma unroll
+                        for (int i = 0; i < 4; i++) {
+                            bool hidden = row + n * 8 + 2 * t + i % 2 < start + m * 16 + g + (i / 2) * 8;
+                            if (hidden) s[m][n][i] = 0.0f;
+                        }
                     }
                 }
             }
@@ -170,7 +193,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention_backward_keys(
             }
             combine(dkey, s, query_lines);
         }
-        __syncthreads();
     }
 #pragma unroll
     for (int m = 0; m < KEY_PIECES; m++) {

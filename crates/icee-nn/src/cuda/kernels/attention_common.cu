@@ -9,6 +9,7 @@ constexpr int TILE = 64;
 constexpr int THREADS = 128;
 constexpr int DEPTH = HEAD_WIDTH / 16;      // steps of a product along the head's width
 constexpr int PANELS = HEAD_WIDTH / 8;      // C fragments across the head's width
+constexpr int STAGES = HEAD_WIDTH == 32 ? 3 : 2;  // tiles in shared memory at once: the next ones arrive meanwhile
 constexpr int ROW_PIECES = 2;               // pieces of rows a warp has
 constexpr int KEY_PIECES = HEAD_WIDTH == 32 ? 2 : 1;
 constexpr int BLOCKS = HEAD_WIDTH == 32 ? 3 : 2;  // of one multiprocessor, in the passes over rows
@@ -27,6 +28,14 @@ __device__ __forceinline__ void multiply(float (&c)[4], const u32 (&a)[4], u32 b
         "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// The same from zero, which costs no registers to clear.
+__device__ __forceinline__ void multiply_first(float (&c)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%10,%10,%10};"
+        : "=f"(c[0]), "=f"(c[1]), "=f"(c[2]), "=f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "f"(0.0f));
 }
 
 __device__ __forceinline__ u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
@@ -81,7 +90,7 @@ __device__ __forceinline__ void load_rows(u32 (&a)[M][DEPTH][4], const bf16* fro
     }
 }
 
-// c [16 * M, 8 * N] += rows * lines^T, for 8 * N lines of a tile.
+// c [16 * M, 8 * N] = rows * lines^T, for 8 * N lines of a tile.
 template <int M, int N>
 __device__ __forceinline__ void score(float (&c)[M][N][4], const u32 (&rows)[M][DEPTH][4], const bf16* lines) {
 #pragma unroll
@@ -92,8 +101,13 @@ __device__ __forceinline__ void score(float (&c)[M][N][4], const u32 (&rows)[M][
             load_lines(b, lines, n * 8, k * 16);
 #pragma unroll
             for (int m = 0; m < M; m++) {
-                multiply(c[m][n], rows[m][k], b[0], b[1]);
-                multiply(c[m][n + 1], rows[m][k], b[2], b[3]);
+                if (k == 0) {
+                    multiply_first(c[m][n], rows[m][k], b[0], b[1]);
+                    multiply_first(c[m][n + 1], rows[m][k], b[2], b[3]);
+                } else {
+                    multiply(c[m][n], rows[m][k], b[0], b[1]);
+                    multiply(c[m][n + 1], rows[m][k], b[2], b[3]);
+                }
             }
         }
     }

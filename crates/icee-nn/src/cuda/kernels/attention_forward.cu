@@ -10,7 +10,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) attention_forward(
     const bf16* __restrict__ qkv, const RowTile* __restrict__ tiles, bf16* __restrict__ out,
     float* __restrict__ log_sum, int total_rows, float factor
 ) {
-    __shared__ __align__(16) bf16 keys[2][TILE * PITCH], values[2][TILE * PITCH];
+    __shared__ __align__(16) bf16 keys[STAGES][TILE * PITCH], values[STAGES][TILE * PITCH];
     RowTile tile = tiles[blockIdx.x];
     int head = blockIdx.y, start = threadIdx.x / 32 * 16 * ROW_PIECES, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     int own = tile.row + start, valid = tile.rows - start;
@@ -24,23 +24,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) attention_forward(
 #pragma unroll
     for (int m = 0; m < ROW_PIECES; m++) top[m][0] = top[m][1] = MASKED;
     int count = (tile.keys + TILE - 1) / TILE;
-    if (count > 0) {
-        copy_tile(keys[0], first_key, LINE, tile.keys);
-        copy_tile(values[0], first_key + WIDTH, LINE, tile.keys);
-    }
-    commit_copies();
-    for (int k = 0; k < count; k++) {
-        if (k + 1 < count) {
-            const bf16* next = first_key + (size_t)(k + 1) * TILE * LINE;
-            copy_tile(keys[(k + 1) % 2], next, LINE, tile.keys - (k + 1) * TILE);
-            copy_tile(values[(k + 1) % 2], next + WIDTH, LINE, tile.keys - (k + 1) * TILE);
+    auto fetch = [&](int k) {
+        if (k < count) {
+            const bf16* from = first_key + (size_t)k * TILE * LINE;
+            copy_tile(keys[k % STAGES], from, LINE, tile.keys - k * TILE);
+            copy_tile(values[k % STAGES], from + WIDTH, LINE, tile.keys - k * TILE);
         }
         commit_copies();
-        wait_copies<1>();
+    };
+#pragma unroll
+    for (int k = 0; k < STAGES - 1; k++) fetch(k);
+    for (int k = 0; k < count; k++) {
+        wait_copies<STAGES - 2>();
+        // Everyone's copies are there, and everyone is done with the tile that the next one overwrites.
         __syncthreads();
+        fetch(k + STAGES - 1);
         if (k * TILE < most) {
-            float s[ROW_PIECES][TILE / 8][4] = {};
-            score(s, query, keys[k % 2]);
+            float s[ROW_PIECES][TILE / 8][4];
+            score(s, query, keys[k % STAGES]);
             if ((k + 1) * TILE > least) {
 #pragma unroll
                 for (int m = 0; m < ROW_PIECES; m++) {
@@ -80,9 +81,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) attention_forward(
                     }
                 }
             }
-            combine(sum, s, values[k % 2]);
+            combine(sum, s, values[k % STAGES]);
         }
-        __syncthreads();
     }
 #pragma unroll
     for (int m = 0; m < ROW_PIECES; m++) {
