@@ -34,6 +34,9 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
+    /// The GPU, its libraries, or something that it cannot do.
+    #[error("CUDA: {0}")]
+    Cuda(String),
     /// Threads could not be started.
     #[error("could not start {threads} threads: {reason}")]
     Threads {

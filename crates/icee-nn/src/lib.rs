@@ -3,6 +3,7 @@
 pub mod batch;
 pub mod checkpoint;
 pub mod cpu;
+pub mod cuda;
 mod error;
 mod layout;
 mod model;

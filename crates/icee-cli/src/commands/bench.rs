@@ -15,6 +15,8 @@ use std::time::Instant;
 pub enum BenchCommand {
     /// Training, forward, decoding and queries of the transformer engine on the CPU.
     Engine(EngineArgs),
+    /// Training on an NVIDIA GPU: its speed, or with --check whether it agrees with the CPU.
+    Gpu(super::bench_gpu::GpuArgs),
 }
 
 #[derive(Args)]
@@ -49,6 +51,7 @@ struct Measurement {
 pub fn run(command: &BenchCommand) -> Result<()> {
     match command {
         BenchCommand::Engine(args) => engine(args),
+        BenchCommand::Gpu(args) => super::bench_gpu::run(args),
     }
 }
 
@@ -61,7 +64,7 @@ const CLASSES: usize = 5;
 const HISTORY: usize = 64;
 const QUERIES: usize = 1024;
 
-fn reference_spec() -> ModelSpec {
+pub(super) fn reference_spec() -> ModelSpec {
     let field = |(name, size): (&str, usize)| FieldSpec::history(name, FieldKind::categorical(size));
     ModelSpec {
         layers: 12,
@@ -90,7 +93,7 @@ fn query_spec() -> ModelSpec {
 }
 
 /// Categories that vary from token to token, the same on every run.
-fn tokens(lengths: &[usize]) -> Tokens {
+pub(super) fn tokens(lengths: &[usize]) -> Tokens {
     let mut offsets = vec![0];
     lengths.iter().for_each(|n| offsets.push(offsets.last().copied().unwrap_or(0) + n));
     let total = *offsets.last().unwrap_or(&0);

@@ -1,6 +1,8 @@
 //! One file a command.
 
 pub mod bench;
+pub mod bench_gpu;
+mod bench_gpu_cases;
 pub mod functions;
 pub mod rollout;
 pub mod worlds;

@@ -1,0 +1,165 @@
+//! The models and batches that `icee bench gpu` runs: ragged, of every kind, the same on every run.
+
+use super::bench::{reference_spec, tokens};
+use icee_nn::batch::{Batch, ClassTargets, FieldValues, Tokens};
+use icee_nn::{ConditionSpec, FieldKind, FieldSpec, HeadSpec, History, Model, ModelSpec, TokenRole};
+
+/// One comparison.
+pub struct Case {
+    pub name: &'static str,
+    pub spec: ModelSpec,
+    pub batch: Batch,
+}
+
+/// Numbers that look random and are the same everywhere.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 33
+    }
+
+    fn below(&mut self, bound: usize) -> u32 {
+        (self.next() % bound as u64) as u32
+    }
+
+    /// Between −1 and 1.
+    fn real(&mut self) -> f32 {
+        (self.next() % 20_001) as f32 / 10_000.0 - 1.0
+    }
+
+    fn values(&mut self, kind: FieldKind, count: usize) -> FieldValues {
+        match kind {
+            FieldKind::Categorical { size } => FieldValues::Categorical((0..count).map(|_| self.below(size)).collect()),
+            FieldKind::Vector { size, .. } => FieldValues::Vector((0..count * size).map(|_| self.real()).collect()),
+        }
+    }
+
+    fn tokens<'a>(&mut self, lengths: &[usize], fields: impl Iterator<Item = &'a FieldSpec>) -> Tokens {
+        let mut offsets = vec![0];
+        lengths.iter().for_each(|n| offsets.push(offsets.last().copied().unwrap_or(0) + n));
+        let total = lengths.iter().sum();
+        Tokens { offsets, fields: fields.map(|f| self.values(f.kind, total)).collect() }
+    }
+}
+
+/// Weights large enough that every path matters.
+pub fn fill(model: &mut Model) {
+    let mut noise = Noise(7);
+    for tensor in model.layout().tensors.clone() {
+        let offset = if tensor.name.ends_with(".gain") { 1.0 } else { 0.0 };
+        model.weights_mut()[tensor.range].iter_mut().for_each(|w| *w = 0.15 * noise.real() + offset);
+    }
+}
+
+fn spec(width: usize, head_width: usize, layers: usize, history: History, context: usize) -> ModelSpec {
+    let field = |name: &str, kind, on| FieldSpec { name: name.into(), kind, on };
+    let condition = |name: &str, kind| ConditionSpec { name: name.into(), kind };
+    ModelSpec {
+        layers,
+        width,
+        attention_heads: width / head_width,
+        mlp_width: 4 * width,
+        context,
+        history,
+        fields: vec![
+            field("cell", FieldKind::categorical(82), TokenRole::History),
+            field("x", FieldKind::vector(5), TokenRole::Both),
+            field("kind", FieldKind::categorical(3), TokenRole::Query),
+        ],
+        heads: vec![
+            HeadSpec {
+                name: "outcome".into(),
+                conditions: vec![
+                    condition("action", FieldKind::categorical(6)),
+                    condition("wish", FieldKind::vector(2)),
+                ],
+                hidden: vec![64, 32],
+                classes: 21,
+            },
+            HeadSpec {
+                name: "plain".into(),
+                conditions: vec![condition("action", FieldKind::categorical(4))],
+                hidden: vec![],
+                classes: 5,
+            },
+            HeadSpec { name: "value".into(), conditions: vec![], hidden: vec![48], classes: 128 },
+        ],
+        pool_heads: vec![],
+    }
+}
+
+/// Targets of every head; the first has a part of the rows, the last has all.
+fn batch(spec: &ModelSpec, history: &[usize], queries: Option<&[usize]>) -> Batch {
+    let mut noise = Noise(history.len() as u64 + 11);
+    let history = noise.tokens(history, spec.fields.iter().filter(|f| f.on_history()));
+    let queries = queries.map(|q| noise.tokens(q, spec.fields.iter().filter(|f| f.on_query())));
+    let mut batch = Batch { history, queries, class_targets: vec![], pool_targets: vec![] };
+    let all = batch.rows();
+    for (index, head) in spec.heads.iter().enumerate() {
+        let every = if index + 1 == spec.heads.len() { 1 } else { 2 + index };
+        let rows: Vec<u32> = (0..all as u32).step_by(every).collect();
+        let count = rows.len();
+        batch.class_targets.push(ClassTargets {
+            head: index,
+            conditions: head.conditions.iter().map(|c| noise.values(c.kind, count)).collect(),
+            classes: (0..count).map(|_| noise.below(head.classes)).collect(),
+            weights: (0..count).map(|_| 1.0 + 0.5 * noise.real()).collect(),
+            scale: 1.0 / count.max(1) as f32,
+            rows,
+        });
+    }
+    batch
+}
+
+/// Every kind of history, row and head, at awkward lengths.
+pub fn cases() -> Vec<Case> {
+    let mut all = Vec::new();
+    let mut add = |name, spec: ModelSpec, history: &[usize], queries: Option<&[usize]>| {
+        let batch = batch(&spec, history, queries);
+        all.push(Case { name, spec, batch });
+    };
+    let (causal, set) = (History::Causal, History::Set);
+    add("one token, heads of 32", spec(64, 32, 1, causal, 64), &[1], None);
+    add("one token, heads of 64", spec(128, 64, 1, causal, 64), &[1], None);
+    add("causal, heads of 32, odd lengths", spec(128, 32, 2, causal, 256), &[1, 7, 64, 65, 130, 200], None);
+    add("causal, heads of 64, odd lengths", spec(128, 64, 2, causal, 256), &[100, 3, 129, 63, 1], None);
+    add("causal, width 96", spec(96, 32, 2, causal, 256), &[33, 150], None);
+    add("causal, longest context", spec(128, 32, 2, causal, 1000), &[1000, 1, 999], None);
+    let queries: Option<&[usize]> = Some(&[3, 1, 130, 65, 0]);
+    add("set and queries, heads of 32", spec(64, 32, 2, set, 256), &[1, 5, 70, 64, 129], queries);
+    add("set and queries, heads of 64", spec(256, 64, 2, set, 256), &[9, 31, 70, 200, 2], queries);
+    add("causal and queries", spec(128, 32, 2, causal, 256), &[100, 64, 1, 140, 17], queries);
+    all
+}
+
+/// A small model with something to learn: the class is the cell's remainder.
+pub fn learning_case() -> Case {
+    let mut spec = spec(64, 32, 2, History::Causal, 64);
+    spec.heads.truncate(1);
+    let mut batch = batch(&spec, &[64, 40, 50, 64, 1, 33], None);
+    batch.class_targets.truncate(1);
+    if let FieldValues::Categorical(cells) = &batch.history.fields[0] {
+        let targets = &mut batch.class_targets[0];
+        targets.classes = targets.rows.iter().map(|&row| cells[row as usize] % 7).collect();
+    }
+    Case { name: "learning", spec, batch }
+}
+
+/// The reference workload: 64 sequences of 1,000 tokens, a class for each.
+pub fn reference_batch() -> Batch {
+    let spec = reference_spec();
+    let history = tokens(&[spec.context; 64]);
+    let rows = history.len();
+    let classes = spec.heads[0].classes;
+    let targets = ClassTargets {
+        head: 0,
+        rows: (0..rows as u32).collect(),
+        conditions: vec![],
+        classes: (0..rows).map(|i| (i * 3 % classes) as u32).collect(),
+        weights: vec![1.0; rows],
+        scale: 1.0 / rows as f32,
+    };
+    Batch { history, queries: None, class_targets: vec![targets], pool_targets: vec![] }
+}

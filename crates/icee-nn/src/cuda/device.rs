@@ -1,0 +1,252 @@
+//! The card: libraries, context and stream, memory, and kernel launches.
+
+use crate::{Error, Result};
+use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream, result, sys};
+use std::ffi::c_void;
+use std::fmt::Display;
+use std::sync::Arc;
+
+/// A CUDA error that names what was being done.
+pub(super) fn problem(what: &str, reason: impl Display) -> Error {
+    Error::Cuda(format!("{what}: {reason}"))
+}
+
+/// An NVIDIA GPU. Cheap to clone; clones share one stream.
+#[derive(Clone)]
+pub struct Cuda {
+    context: Arc<CudaContext>,
+    pub(super) stream: Arc<CudaStream>,
+    name: String,
+    capability: (i32, i32),
+    multiprocessors: u32,
+}
+
+impl Cuda {
+    /// The first GPU of this machine; the error says which library or device is missing.
+    pub fn new() -> Result<Cuda> {
+        // SAFETY: these only try to load libraries by name.
+        let libraries = unsafe {
+            [
+                (sys::is_culib_present(), "libcuda.so", "the NVIDIA driver"),
+                (cudarc::nvrtc::sys::is_culib_present(), "libnvrtc.so", "CUDA's run-time compiler"),
+                (cudarc::cublaslt::sys::is_culib_present(), "libcublasLt.so", "CUDA's matrix products"),
+            ]
+        };
+        for (present, library, what) in libraries {
+            if !present {
+                return Err(Error::Cuda(format!(
+                    "{library} ({what}) was not found; looked in the loader's folders and LD_LIBRARY_PATH. \
+                     Install it or use the CPU"
+                )));
+            }
+        }
+        let context = CudaContext::new(0).map_err(|e| problem("no usable GPU", describe(e)))?;
+        // SAFETY: all work goes through one stream, so nothing needs events between streams; with them, graphs could
+        // not be captured.
+        unsafe { context.disable_event_tracking() };
+        let failed = |e| problem("opening the GPU", describe(e));
+        let stream = context.new_stream().map_err(failed)?;
+        let count =
+            context.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).map_err(failed)?;
+        let capability = context.compute_capability().map_err(failed)?;
+        if capability.0 < 8 {
+            let (major, minor) = capability;
+            return Err(Error::Cuda(format!(
+                "this GPU has compute capability {major}.{minor}; bf16 products need 8.0 or later. Use the CPU"
+            )));
+        }
+        let name = context.name().map_err(failed)?;
+        Ok(Cuda { context, stream, name, capability, multiprocessors: count.max(1) as u32 })
+    }
+
+    /// The card's name, such as `NVIDIA H200`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Waits until everything submitted so far is done.
+    pub fn synchronize(&self) -> Result<()> {
+        self.stream.synchronize().map_err(|e| problem("waiting for the GPU", describe(e)))
+    }
+
+    pub(super) fn capability(&self) -> (i32, i32) {
+        self.capability
+    }
+
+    pub(super) fn multiprocessors(&self) -> u32 {
+        self.multiprocessors
+    }
+
+    /// Makes the card the calling thread's.
+    pub(super) fn bind(&self) -> Result<()> {
+        self.context.bind_to_thread().map_err(|e| problem("opening the GPU", describe(e)))
+    }
+
+    pub(super) fn load(&self, cubin: Vec<u8>) -> Result<Arc<CudaModule>> {
+        let image = cudarc::nvrtc::Ptx::from_binary(cubin);
+        self.context.load_module(image).map_err(|e| problem("loading kernels", describe(e)))
+    }
+
+    pub(super) fn allocate(&self, what: &str, bytes: usize) -> Result<Memory> {
+        self.bind()?;
+        let bytes = bytes.max(256);
+        // SAFETY: freed once, by `Memory`.
+        match unsafe { result::malloc_sync(bytes) } {
+            Ok(ptr) => Ok(Memory { ptr, bytes, context: self.context.clone() }),
+            Err(error) => {
+                let free = result::mem_get_info().map_or(0, |(free, _)| free);
+                let mib = |bytes: usize| bytes >> 20;
+                Err(Error::Cuda(format!(
+                    "{what} needs {} MiB and the GPU has {} MiB free ({}); use a smaller batch or a shorter context",
+                    mib(bytes),
+                    mib(free),
+                    describe(error)
+                )))
+            }
+        }
+    }
+
+    /// Copies to the device and waits.
+    pub(super) fn write<T: Copy>(&self, to: u64, from: &[T]) -> Result<()> {
+        self.bind()?;
+        self.synchronize()?;
+        // SAFETY: callers pass a range of one of their allocations; plain numbers only.
+        unsafe { result::memcpy_htod_sync(to, from) }.map_err(|e| problem("copying to the GPU", describe(e)))
+    }
+
+    /// Waits for all work, then copies from the device.
+    pub(super) fn read<T: Copy>(&self, from: u64, to: &mut [T]) -> Result<()> {
+        self.bind()?;
+        self.synchronize()?;
+        // SAFETY: as for `write`.
+        unsafe { result::memcpy_dtoh_sync(to, from) }.map_err(|e| problem("copying from the GPU", describe(e)))
+    }
+
+    pub(super) fn clear(&self, at: u64, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: callers pass a range of one of their allocations.
+        unsafe { result::memset_d8_async(at, 0, bytes, self.stream.cu_stream()) }
+            .map_err(|e| problem("clearing GPU memory", describe(e)))
+    }
+
+    /// Queues a kernel. Each argument is one slot; 4-byte values lie in its lower half.
+    pub(super) fn launch(
+        &self,
+        kernel: &CudaFunction,
+        grid: (u32, u32),
+        threads: (u32, u32),
+        arguments: &mut [u64],
+    ) -> Result<()> {
+        if grid.0 == 0 || grid.1 == 0 {
+            return Ok(());
+        }
+        let mut pointers = [std::ptr::null_mut::<c_void>(); 16];
+        for (pointer, slot) in pointers.iter_mut().zip(arguments.iter_mut()) {
+            *pointer = (&raw mut *slot).cast();
+        }
+        let count = arguments.len();
+        let (grid, threads) = ((grid.0, grid.1, 1), (threads.0, threads.1, 1));
+        // SAFETY: the kernels' parameters are as their launch sites write them, and all pointers lie in live buffers.
+        unsafe {
+            let (function, stream) = (kernel.cu_function(), self.stream.cu_stream());
+            result::launch_kernel(function, grid, threads, 0, stream, &mut pointers[..count])
+        }
+        .map_err(|e| problem("launching a kernel", describe(e)))
+    }
+}
+
+impl std::fmt::Debug for Cuda {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Cuda({}, sm_{}{})", self.name, self.capability.0, self.capability.1)
+    }
+}
+
+/// The driver's own words for an error.
+pub(super) fn describe(error: result::DriverError) -> String {
+    match (error.error_name(), error.error_string()) {
+        (Ok(name), Ok(text)) => format!("{} ({})", text.to_string_lossy(), name.to_string_lossy()),
+        _ => format!("{error:?}"),
+    }
+}
+
+/// An argument's slot.
+pub(super) fn int(value: usize) -> u64 {
+    value as u64
+}
+
+/// An argument's slot.
+pub(super) fn real(value: f32) -> u64 {
+    u64::from(value.to_bits())
+}
+
+/// A stretch of the card's memory.
+pub(super) struct Memory {
+    pub ptr: u64,
+    pub bytes: usize,
+    context: Arc<CudaContext>,
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // Nothing can be done about an error here, and the context outlives this.
+        if self.context.bind_to_thread().is_ok() {
+            // SAFETY: allocated by `Cuda::allocate`, freed once; freeing waits for work that uses it.
+            let _ = unsafe { result::free_sync(self.ptr) };
+        }
+    }
+}
+
+/// Page-locked host memory, so that copies to the device run while the host goes on.
+pub(super) struct Staging {
+    ptr: *mut u32,
+    words: usize,
+    event: sys::CUevent,
+    cuda: Cuda,
+}
+
+// SAFETY: owned memory and an event handle; the driver's calls are safe from any thread that has bound the context.
+unsafe impl Send for Staging {}
+
+impl Staging {
+    pub fn new(cuda: &Cuda, words: usize) -> Result<Staging> {
+        cuda.bind()?;
+        let failed = |e| problem("page-locked memory", describe(e));
+        // SAFETY: freed once, on drop.
+        let ptr = unsafe { result::malloc_host(words.max(1) * 4, 0) }.map_err(failed)?.cast();
+        let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(failed)?;
+        Ok(Staging { ptr, words, event, cuda: cuda.clone() })
+    }
+
+    pub fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Queues a copy of `words`, once the last copy from here is done.
+    pub fn send(&mut self, words: &[u32], to: u64) -> Result<()> {
+        assert!(words.len() <= self.words);
+        let stream = self.cuda.stream.cu_stream();
+        let failed = |e| problem("copying a batch to the GPU", describe(e));
+        // SAFETY: the buffer holds `self.words` words, and the event says when the device has read the last ones.
+        unsafe {
+            result::event::synchronize(self.event).map_err(failed)?;
+            let staged = std::slice::from_raw_parts_mut(self.ptr, words.len());
+            staged.copy_from_slice(words);
+            result::memcpy_htod_async(to, staged, stream).map_err(failed)?;
+            result::event::record(self.event, stream).map_err(failed)
+        }
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if self.cuda.synchronize().is_ok() {
+            // SAFETY: nothing uses the buffer or the event any more.
+            unsafe {
+                let _ = result::event::destroy(self.event);
+                let _ = result::free_host(self.ptr.cast());
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Matrix products by cuBLASLt: bf16 in, f32 sums, bf16 or f32 out, with the epilogues that training needs.
+//!
+//! Matrices are row-major here and column-major there, so Y = X W is computed as Yᵀ = Wᵀ Xᵀ without a copy.
+
+use super::device::{Cuda, Memory, problem};
+use crate::Result;
+use cudarc::cublaslt::{result, sys};
+use std::collections::HashMap;
+use std::ffi::c_void;
+use sys::cublasLtEpilogue_t as Lt;
+use sys::cublasLtMatmulDescAttributes_t as Attribute;
+
+/// Space for products that are cut along their sum; NVIDIA's advice for Hopper is 32 MiB.
+const WORKSPACE: usize = 64 << 20;
+
+/// What happens to a product before it is written. Pointers are to the device.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Epilogue {
+    None,
+    /// + bias [outputs], of the output's type.
+    Bias(u64),
+    /// + bias, which is also written to `before`, then GELU.
+    BiasGelu {
+        bias: u64,
+        before: u64,
+    },
+    /// · GELU'(before).
+    GeluBackward {
+        before: u64,
+    },
+}
+
+/// A linear layer's sizes: X [rows, inputs], W [inputs, outputs], Y [rows, outputs].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Sizes {
+    pub rows: usize,
+    pub inputs: usize,
+    pub outputs: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    /// Y = X W in bf16 or f32.
+    Forward { single: bool },
+    /// dX = dY Wᵀ in bf16.
+    Input,
+    /// dW += Xᵀ dY in f32; lines of X are `stride` apart.
+    Weight { stride: usize },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    kind: Kind,
+    sizes: Sizes,
+    epilogue: u32,
+}
+
+struct Plan {
+    operation: sys::cublasLtMatmulDesc_t,
+    layouts: [sys::cublasLtMatrixLayout_t; 3],
+    algorithm: sys::cublasLtMatmulAlgo_t,
+}
+
+/// cuBLASLt with the products planned so far.
+pub(super) struct Products {
+    cuda: Cuda,
+    handle: sys::cublasLtHandle_t,
+    workspace: Memory,
+    plans: HashMap<Key, Plan>,
+}
+
+// SAFETY: the handles are used by one thread at a time, through `&mut self`.
+unsafe impl Send for Products {}
+
+impl Products {
+    pub fn new(cuda: &Cuda) -> Result<Products> {
+        cuda.bind()?;
+        let workspace = cuda.allocate("matrix products", WORKSPACE)?;
+        let handle = result::create_handle().map_err(|e| problem("starting cuBLASLt", e))?;
+        Ok(Products { cuda: cuda.clone(), handle, workspace, plans: HashMap::new() })
+    }
+
+    /// y = epilogue(x w) in bf16.
+    pub fn forward(&mut self, sizes: Sizes, x: u64, w: u64, y: u64, epilogue: Epilogue) -> Result<()> {
+        self.run(Kind::Forward { single: false }, sizes, [w, x, y], epilogue)
+    }
+
+    /// y = x w + bias in f32; the bias is f32 too.
+    pub fn forward_single(&mut self, sizes: Sizes, x: u64, w: u64, y: u64, bias: u64) -> Result<()> {
+        self.run(Kind::Forward { single: true }, sizes, [w, x, y], Epilogue::Bias(bias))
+    }
+
+    /// dx = epilogue(dy wᵀ).
+    pub fn input_gradient(&mut self, sizes: Sizes, dy: u64, w: u64, dx: u64, epilogue: Epilogue) -> Result<()> {
+        self.run(Kind::Input, sizes, [w, dy, dx], epilogue)
+    }
+
+    /// dw += xᵀ dy.
+    pub fn weight_gradient(&mut self, sizes: Sizes, stride: usize, x: u64, dy: u64, dw: u64) -> Result<()> {
+        self.run(Kind::Weight { stride }, sizes, [dy, x, dw], Epilogue::None)
+    }
+
+    fn run(&mut self, kind: Kind, sizes: Sizes, [a, b, d]: [u64; 3], epilogue: Epilogue) -> Result<()> {
+        let code = match epilogue {
+            Epilogue::None => Lt::CUBLASLT_EPILOGUE_DEFAULT,
+            Epilogue::Bias(_) => Lt::CUBLASLT_EPILOGUE_BIAS,
+            Epilogue::BiasGelu { .. } => Lt::CUBLASLT_EPILOGUE_GELU_AUX_BIAS,
+            Epilogue::GeluBackward { .. } => Lt::CUBLASLT_EPILOGUE_DGELU,
+        };
+        let key = Key { kind, sizes, epilogue: code as u32 };
+        if !self.plans.contains_key(&key) {
+            let plan = plan(self.handle, key, code).map_err(|e| problem(&format!("matrix product {sizes:?}"), e))?;
+            self.plans.insert(key, plan);
+        }
+        let plan = &self.plans[&key];
+        let failed = |e| problem(&format!("matrix product {sizes:?}"), e);
+        let pointer = |attribute, at: u64| set(plan.operation, attribute, at).map_err(failed);
+        match epilogue {
+            Epilogue::None => {}
+            Epilogue::Bias(bias) => pointer(Attribute::CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias)?,
+            Epilogue::BiasGelu { bias, before } => {
+                pointer(Attribute::CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias)?;
+                pointer(Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, before)?;
+            }
+            Epilogue::GeluBackward { before } => {
+                pointer(Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, before)?;
+            }
+        }
+        let one = 1.0f32;
+        let keep: f32 = if matches!(kind, Kind::Weight { .. }) { 1.0 } else { 0.0 };
+        let [la, lb, ld] = plan.layouts;
+        // SAFETY: the plan's sizes are those of the buffers, which live as long as the stream's work.
+        unsafe {
+            result::matmul(
+                self.handle,
+                plan.operation,
+                (&raw const one).cast(),
+                (&raw const keep).cast(),
+                a as *const c_void,
+                la,
+                b as *const c_void,
+                lb,
+                d as *const c_void,
+                ld,
+                d as *mut c_void,
+                ld,
+                &plan.algorithm,
+                self.workspace.ptr as *mut c_void,
+                self.workspace.bytes,
+                self.cuda.stream.cu_stream().cast(),
+            )
+        }
+        .map_err(failed)
+    }
+}
+
+impl Drop for Products {
+    fn drop(&mut self) {
+        // SAFETY: all made by this object and used by nobody else; the stream's work is over before they go.
+        unsafe {
+            let _ = self.cuda.synchronize();
+            for plan in self.plans.values() {
+                let _ = result::destroy_matmul_desc(plan.operation);
+                for layout in plan.layouts {
+                    let _ = result::destroy_matrix_layout(layout);
+                }
+            }
+            let _ = result::destroy_handle(self.handle);
+        }
+    }
+}
+
+fn set<T>(
+    operation: sys::cublasLtMatmulDesc_t,
+    attribute: Attribute,
+    value: T,
+) -> std::result::Result<(), result::CublasError> {
+    // SAFETY: the attribute's type has the size of `T`, as each call site writes it.
+    unsafe { result::set_matmul_desc_attribute(operation, attribute, (&raw const value).cast(), size_of::<T>()) }
+}
+
+fn plan(handle: sys::cublasLtHandle_t, key: Key, epilogue: Lt) -> std::result::Result<Plan, result::CublasError> {
+    let Sizes { rows, inputs, outputs } = key.sizes;
+    let (half, single) = (sys::cudaDataType::CUDA_R_16BF, sys::cudaDataType::CUDA_R_32F);
+    let compute = sys::cublasComputeType_t::CUBLAS_COMPUTE_32F;
+    let operation = result::create_matmul_desc(compute, single)?;
+    let layout = |kind, lines: usize, columns: usize, stride: usize| {
+        result::create_matrix_layout(kind, lines as u64, columns as u64, stride as i64)
+    };
+    // Column-major shapes: W is [outputs, inputs], X is [inputs, rows], Y is [outputs, rows].
+    let weight = |kind| layout(kind, outputs, inputs, outputs);
+    let y = |kind| layout(kind, outputs, rows, outputs);
+    let x = |stride| layout(half, inputs, rows, stride);
+    let (transpose_a, transpose_b, layouts) = match key.kind {
+        Kind::Forward { single: wide } => {
+            (0i32, 0i32, [weight(half)?, x(inputs)?, y(if wide { single } else { half })?])
+        }
+        Kind::Input => (1, 0, [weight(half)?, y(half)?, x(inputs)?]),
+        Kind::Weight { stride } => (0, 1, [y(half)?, x(stride)?, weight(single)?]),
+    };
+    set(operation, Attribute::CUBLASLT_MATMUL_DESC_TRANSA, transpose_a)?;
+    set(operation, Attribute::CUBLASLT_MATMUL_DESC_TRANSB, transpose_b)?;
+    set(operation, Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue as u32)?;
+    let aux = match key.kind {
+        Kind::Input => inputs,
+        _ => outputs,
+    };
+    if matches!(epilogue, Lt::CUBLASLT_EPILOGUE_GELU_AUX_BIAS | Lt::CUBLASLT_EPILOGUE_DGELU) {
+        set(operation, Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, aux as i64)?;
+        // Only its alignment counts for the choice; the real address is set before each product.
+        set(operation, Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, 256u64)?;
+    }
+    let preference = result::create_matmul_pref()?;
+    let limit = sys::cublasLtMatmulPreferenceAttributes_t::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES;
+    let space = WORKSPACE;
+    let [la, lb, ld] = layouts;
+    // SAFETY: all objects were just made; the preference is destroyed once.
+    let chosen = unsafe {
+        result::set_matmul_pref_attribute(preference, limit, (&raw const space).cast(), size_of::<usize>())?;
+        let chosen = result::get_matmul_algo_heuristic(handle, operation, la, lb, ld, ld, preference);
+        result::destroy_matmul_pref(preference)?;
+        chosen?
+    };
+    Ok(Plan { operation, layouts, algorithm: chosen.algo })
+}

@@ -1,0 +1,388 @@
+//! Learning on the GPU: weights, gradients and AdamW's moments stay there; a step needs the host only to send a batch.
+//!
+//! The first batch of a shape runs launch by launch, the second is captured as a graph, and all later ones replay it.
+
+use super::class_head::run_class_heads;
+use super::compile::Kernels;
+use super::device::{Cuda, Memory, Staging, describe, int, problem};
+use super::gemm::Products;
+use super::packing::{Shape, pack};
+use super::places::Places;
+use super::plan::Plan;
+use super::trunk;
+use crate::batch::Batch;
+use crate::cpu::Losses;
+use crate::optim::{AdamConfig, AdamW};
+use crate::{Error, Layout, Model, ModelSpec, Result};
+use cudarc::driver::{CudaGraph, sys};
+use std::collections::HashMap;
+
+/// Shapes whose plans and graphs are kept.
+const MAX_SHAPES: usize = 64;
+/// Threads of element-wise kernels.
+const THREADS: usize = 256;
+/// Numbers of AdamW's step that the device reads.
+const UPDATE: usize = 8;
+
+/// Computes losses and gradients of one model and updates it, all on the GPU.
+pub struct Learner {
+    cuda: Cuda,
+    kernels: Kernels,
+    products: Products,
+    spec: ModelSpec,
+    layout: Layout,
+    places: Places,
+    config: AdamConfig,
+    steps: u64,
+    numbers: Numbers,
+    norm_blocks: usize,
+    shapes: HashMap<Shape, Prepared>,
+    arena: Option<Memory>,
+    batch: Option<Memory>,
+    batch_staging: [Option<Staging>; 2],
+    update_staging: [Staging; 2],
+    turn: usize,
+    words: Vec<u32>,
+    losses: Losses,
+    /// Where the last batch's losses are, and how many.
+    pending: (u64, usize),
+}
+
+/// Everything of the model's size.
+struct Numbers {
+    weights: Memory,
+    weights16: Memory,
+    gradient: Memory,
+    first: Memory,
+    second: Memory,
+    decays: Memory,
+    /// The numbers of an update.
+    update: Memory,
+    /// (norm, scale), then each block's sum of squares.
+    norm: Memory,
+}
+
+struct Prepared {
+    plan: Plan,
+    ran: bool,
+    graph: Option<CudaGraph>,
+}
+
+/// What every part of a step reads.
+pub(super) struct Step<'a> {
+    pub cuda: &'a Cuda,
+    pub kernels: &'a Kernels,
+    pub products: &'a mut Products,
+    pub spec: &'a ModelSpec,
+    pub places: &'a Places,
+    pub plan: &'a Plan,
+    pub shape: &'a Shape,
+    weights: u64,
+    weights16: u64,
+    gradient: u64,
+    pub batch: u64,
+}
+
+impl Step<'_> {
+    /// The f32 weight at a place.
+    pub fn single(&self, place: usize) -> u64 {
+        self.weights + 4 * place as u64
+    }
+
+    /// The bf16 weight at a place.
+    pub fn half(&self, place: usize) -> u64 {
+        self.weights16 + 2 * place as u64
+    }
+
+    /// The gradient at a place.
+    pub fn gradient(&self, place: usize) -> u64 {
+        self.gradient + 4 * place as u64
+    }
+
+    /// A word of the batch.
+    pub fn word(&self, at: usize) -> u64 {
+        self.batch + 4 * at as u64
+    }
+
+    fn run(&mut self) -> Result<()> {
+        trunk::forward(self)?;
+        run_class_heads(self)?;
+        if !self.shape.backward {
+            return Ok(());
+        }
+        trunk::backward(self)?;
+        let columns = self.plan.widest_job().div_ceil(32) as u32;
+        let jobs = self.word(self.shape.words);
+        let grid = (self.plan.jobs.len() as u32, columns);
+        self.cuda.launch(&self.kernels.finish_sums, grid, (32, 8), &mut [jobs, self.plan.sums, self.gradient])
+    }
+}
+
+impl Learner {
+    /// A learner with the model's weights and a fresh optimiser.
+    pub fn new(cuda: &Cuda, model: &Model, config: AdamConfig) -> Result<Learner> {
+        let (spec, layout) = (model.spec().clone(), model.layout().clone());
+        let places = Places::new(&spec, &layout)?;
+        cuda.bind()?;
+        let kernels = Kernels::new(cuda, spec.width, spec.head_width())?;
+        let norm_blocks = 4 * cuda.multiprocessors() as usize;
+        let take = |per: usize| cuda.allocate("the model", per * places.len);
+        let numbers = Numbers {
+            weights: take(4)?,
+            weights16: take(2)?,
+            gradient: take(4)?,
+            first: take(4)?,
+            second: take(4)?,
+            decays: take(1)?,
+            update: cuda.allocate("the optimiser", 4 * UPDATE)?,
+            norm: cuda.allocate("the optimiser", 8 * (2 + norm_blocks))?,
+        };
+        cuda.write(numbers.decays.ptr, &places.decays)?;
+        let mut learner = Learner {
+            cuda: cuda.clone(),
+            kernels,
+            products: Products::new(cuda)?,
+            config,
+            steps: 0,
+            numbers,
+            norm_blocks,
+            shapes: HashMap::new(),
+            arena: None,
+            batch: None,
+            batch_staging: [None, None],
+            update_staging: [Staging::new(cuda, UPDATE)?, Staging::new(cuda, UPDATE)?],
+            turn: 0,
+            words: Vec::new(),
+            losses: Losses::default(),
+            pending: (0, 0),
+            spec,
+            layout,
+            places,
+        };
+        let adam = AdamW::new(&learner.layout, config);
+        learner.restore(model, &adam)?;
+        Ok(learner)
+    }
+
+    /// Runs a batch forward and backward; its gradients are *added*, so several batches make one step.
+    pub fn accumulate(&mut self, batch: &Batch) -> Result<&Losses> {
+        self.submit(batch)?;
+        self.losses()
+    }
+
+    /// Runs a batch forward only.
+    pub fn evaluate(&mut self, batch: &Batch) -> Result<&Losses> {
+        self.queue(batch, false)?;
+        self.losses()
+    }
+
+    /// Queues what [`Learner::accumulate`] does and returns at once; [`Learner::losses`] waits for it.
+    pub fn submit(&mut self, batch: &Batch) -> Result<()> {
+        self.queue(batch, true)
+    }
+
+    /// The losses of the last batch, once it is done.
+    pub fn losses(&mut self) -> Result<&Losses> {
+        let (at, count) = self.pending;
+        self.losses.class.clear();
+        self.losses.class.resize(count, 0.0);
+        if count > 0 {
+            self.cuda.read(at, &mut self.losses.class)?;
+        }
+        Ok(&self.losses)
+    }
+
+    /// Queues one AdamW step with learning rate `rate` and gradients clipped to the global norm `clip`, and clears
+    /// the gradients.
+    pub fn step(&mut self, rate: f32, clip: f32) -> Result<()> {
+        self.cuda.bind()?;
+        self.steps += 1;
+        let AdamConfig { beta1, beta2, epsilon, weight_decay } = self.config;
+        let unbias = |beta: f32| (1.0 / (1.0 - f64::from(beta).powf(self.steps as f64))) as f32;
+        let keep = 1.0 - rate * weight_decay;
+        let update = [rate, beta1, beta2, epsilon, keep, unbias(beta1), unbias(beta2), clip].map(f32::to_bits);
+        let n = &self.numbers;
+        self.update_staging[(self.steps % 2) as usize].send(&update, n.update.ptr)?;
+        let (count, blocks) = (int(self.places.len), self.norm_blocks);
+        let (norm, parts) = (n.norm.ptr, n.norm.ptr + 16);
+        let threads = (THREADS as u32, 1);
+        let k = &self.kernels;
+        self.cuda.launch(&k.square_sums, (blocks as u32, 1), threads, &mut [n.gradient.ptr, parts, count])?;
+        self.cuda.launch(&k.clip_norm, (1, 1), (32, 1), &mut [parts, int(blocks), n.update.ptr, norm])?;
+        let grid = (self.places.len.div_ceil(THREADS) as u32, 1);
+        let mut arguments = [
+            n.weights.ptr,
+            n.weights16.ptr,
+            n.gradient.ptr,
+            n.first.ptr,
+            n.second.ptr,
+            n.decays.ptr,
+            n.update.ptr,
+            norm,
+            count,
+        ];
+        self.cuda.launch(&k.adamw, grid, threads, &mut arguments)
+    }
+
+    /// Optimiser steps taken so far.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// The global gradient norm that the last step found, before clipping.
+    pub fn gradient_norm(&self) -> Result<f64> {
+        let mut norm = [0.0f64];
+        self.cuda.read(self.numbers.norm.ptr, &mut norm)?;
+        Ok(norm[0])
+    }
+
+    /// The gradients added up since the last step, in the order of the model's layout.
+    pub fn gradients(&self) -> Result<Vec<f32>> {
+        let mut host = vec![0.0; self.layout.len()];
+        self.download_into(&self.numbers.gradient, &mut host)?;
+        Ok(host)
+    }
+
+    /// Sets all gradients to zero.
+    pub fn clear_gradients(&mut self) -> Result<()> {
+        self.cuda.bind()?;
+        self.cuda.clear(self.numbers.gradient.ptr, 4 * self.places.len)
+    }
+
+    /// Copies the weights into a model of the same description.
+    pub fn download(&self, model: &mut Model) -> Result<()> {
+        self.check_model(model)?;
+        self.download_into(&self.numbers.weights, model.weights_mut())
+    }
+
+    /// A copy of the optimiser's state.
+    pub fn optimiser(&self) -> Result<AdamW> {
+        let mut adam = AdamW::new(&self.layout, self.config);
+        adam.steps = self.steps;
+        self.download_into(&self.numbers.first, &mut adam.first)?;
+        self.download_into(&self.numbers.second, &mut adam.second)?;
+        Ok(adam)
+    }
+
+    /// Takes weights and optimiser state from elsewhere, as if training had gone on here; gradients become zero.
+    pub fn restore(&mut self, model: &Model, adam: &AdamW) -> Result<()> {
+        self.check_model(model)?;
+        if adam.first.len() != self.layout.len() || adam.second.len() != self.layout.len() {
+            return Err(Error::Cuda("the optimiser's state belongs to another model".into()));
+        }
+        (self.config, self.steps) = (adam.config, adam.steps);
+        let n = &self.numbers;
+        for (memory, host) in [(&n.weights, model.weights()), (&n.first, &adam.first), (&n.second, &adam.second)] {
+            self.cuda.write(memory.ptr, &self.places.to_device(host))?;
+        }
+        let mut arguments = [n.weights.ptr, n.weights16.ptr, int(self.places.len)];
+        let grid = (self.places.len.div_ceil(THREADS) as u32, 1);
+        self.cuda.launch(&self.kernels.round_weights, grid, (THREADS as u32, 1), &mut arguments)?;
+        self.clear_gradients()
+    }
+
+    fn check_model(&self, model: &Model) -> Result<()> {
+        match *model.spec() == self.spec {
+            true => Ok(()),
+            false => Err(Error::Cuda("the learner was made for a model of another description".into())),
+        }
+    }
+
+    fn download_into(&self, memory: &Memory, host: &mut [f32]) -> Result<()> {
+        let mut device = vec![0.0; self.places.len];
+        self.cuda.read(memory.ptr, &mut device)?;
+        self.places.to_host(&device, host);
+        Ok(())
+    }
+
+    fn queue(&mut self, batch: &Batch, backward: bool) -> Result<()> {
+        batch.check(&self.spec)?;
+        if !batch.pool_targets.is_empty() {
+            return Err(Error::Cuda("pool heads are not supported on this device; use the CPU".into()));
+        }
+        self.cuda.bind()?;
+        if batch.rows() == 0 {
+            return Err(Error::Batch("the batch has no tokens".into()));
+        }
+        let shape = pack(&self.spec, &self.places, batch, backward, &mut self.words);
+        self.prepare(&shape)?;
+        let prepared = self.shapes.get_mut(&shape).expect("just prepared");
+        self.words.extend(prepared.plan.job_words());
+        let to = self.batch.as_ref().expect("just prepared").ptr;
+        let staging = self.batch_staging[self.turn].as_mut().expect("just prepared");
+        staging.send(&self.words, to)?;
+        self.turn = 1 - self.turn;
+        let mut step = Step {
+            cuda: &self.cuda,
+            kernels: &self.kernels,
+            products: &mut self.products,
+            spec: &self.spec,
+            places: &self.places,
+            plan: &prepared.plan,
+            shape: &shape,
+            weights: self.numbers.weights.ptr,
+            weights16: self.numbers.weights16.ptr,
+            gradient: self.numbers.gradient.ptr,
+            batch: to,
+        };
+        let failed = |e| problem("capturing a step", describe(e));
+        if let (true, None) = (prepared.ran, &prepared.graph) {
+            let stream = &self.cuda.stream;
+            stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).map_err(failed)?;
+            let ran = step.run();
+            let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0));
+            ran?;
+            prepared.graph = graph.map_err(failed)?;
+        }
+        match &prepared.graph {
+            Some(graph) => graph.launch().map_err(|e| problem("running a step", describe(e)))?,
+            None => step.run()?,
+        }
+        prepared.ran = true;
+        self.pending = (prepared.plan.losses, shape.targets.len());
+        Ok(())
+    }
+
+    /// Makes sure that there is a plan, and memory for it and for the batch.
+    fn prepare(&mut self, shape: &Shape) -> Result<()> {
+        let multiprocessors = self.cuda.multiprocessors() as usize;
+        if !self.shapes.contains_key(shape) {
+            let layout = |base| Plan::new(&self.spec, &self.places, shape, multiprocessors, base);
+            let bytes = layout(0).bytes;
+            if self.shapes.len() >= MAX_SHAPES {
+                self.cuda.synchronize()?;
+                self.shapes.clear();
+            }
+            if self.arena.as_ref().is_none_or(|arena| arena.bytes < bytes) {
+                self.cuda.synchronize()?;
+                self.shapes.clear();
+                // The old arena goes before the new one is taken.
+                self.arena = None;
+                self.arena = Some(self.cuda.allocate("a batch of this size", bytes)?);
+            }
+            let plan = layout(self.arena.as_ref().map_or(0, |arena| arena.ptr));
+            self.shapes.insert(shape.clone(), Prepared { plan, ran: false, graph: None });
+        }
+        let words = shape.words + 5 * self.shapes[shape].plan.jobs.len();
+        if self.batch.as_ref().is_none_or(|batch| batch.bytes < 4 * words) {
+            self.cuda.synchronize()?;
+            // Graphs read batches at the old address.
+            self.shapes.values_mut().for_each(|prepared| prepared.graph = None);
+            self.batch = None;
+            self.batch = Some(self.cuda.allocate("a batch's tokens", 4 * words)?);
+        }
+        let staging = &mut self.batch_staging[self.turn];
+        if staging.as_ref().is_none_or(|staging| staging.words() < words) {
+            *staging = None;
+            *staging = Some(Staging::new(&self.cuda, words)?);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Learner {
+    fn drop(&mut self) {
+        // Memory must not go while kernels use it; an error here has been or will be reported elsewhere.
+        let _ = self.cuda.synchronize();
+    }
+}

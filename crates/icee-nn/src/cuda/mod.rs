@@ -1,0 +1,17 @@
+//! The CUDA device: learning on an NVIDIA GPU in bf16, with f32 master weights and f32 reductions.
+//!
+//! Nothing of CUDA is needed to build or to start a program; the driver, NVRTC and cuBLASLt are loaded when
+//! [`Cuda::new`] is called. Kernels are compiled for the card found and kept on disk.
+
+mod class_head;
+mod compile;
+mod device;
+mod gemm;
+mod learner;
+mod packing;
+mod places;
+mod plan;
+mod trunk;
+
+pub use device::Cuda;
+pub use learner::Learner;

@@ -1,0 +1,293 @@
+//! Where each tensor lies on the device. It differs from the host's layout: queries, keys and values are one matrix,
+//! all fields of a sum lie side by side, outputs are padded to what products like, and tensors are aligned.
+
+use crate::layout::{Embedding, Layout, Linear, LinearId, Norm};
+use crate::spec::ModelSpec;
+use crate::{Error, Result};
+use std::ops::Range;
+
+/// Tensors start at multiples of this many numbers: 256 bytes in bf16.
+const ALIGNMENT: usize = 128;
+/// Outputs of a layer are a multiple of this: 16 bytes in bf16.
+const GRAIN: usize = 8;
+
+/// A linear layer on the device; offsets in numbers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LinearPlace {
+    pub weight: usize,
+    pub bias: usize,
+    pub inputs: usize,
+    /// Padded with zeros.
+    pub outputs: usize,
+}
+
+/// A LayerNorm on the device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NormPlace {
+    pub gain: usize,
+    pub bias: usize,
+}
+
+/// One field or condition of a group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FieldPlace {
+    /// Number of reals; 0 for a category.
+    pub size: usize,
+    pub has_bias: bool,
+    pub weight: usize,
+    /// Its first line in the group.
+    pub feature: usize,
+}
+
+/// Embeddings that are summed: one matrix [features, columns], with a line for each category, real and bias.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub weight: usize,
+    pub features: usize,
+    pub columns: usize,
+    pub fields: Vec<FieldPlace>,
+}
+
+/// One transformer block on the device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockPlace {
+    pub norm1: NormPlace,
+    /// width → 3 · width: queries, keys, values.
+    pub qkv: LinearPlace,
+    pub project: LinearPlace,
+    pub norm2: NormPlace,
+    pub mlp_in: LinearPlace,
+    pub mlp_out: LinearPlace,
+}
+
+/// A class head on the device.
+#[derive(Clone, Debug)]
+pub(super) struct HeadPlace {
+    pub conditions: Group,
+    /// The first layer on the trunk, then the layers behind it.
+    pub layers: Vec<LinearPlace>,
+}
+
+struct CopyRun {
+    host: usize,
+    device: usize,
+    lines: usize,
+    columns: usize,
+    stride: usize,
+}
+
+/// The whole device layout of one model.
+pub(super) struct Places {
+    pub len: usize,
+    pub fields: Group,
+    pub blocks: Vec<BlockPlace>,
+    pub norm: NormPlace,
+    pub heads: Vec<HeadPlace>,
+    /// Whether weight decay applies to each number.
+    pub decays: Vec<u8>,
+    copies: Vec<CopyRun>,
+}
+
+impl Places {
+    /// The device layout of a checked description, or what of it this device cannot do.
+    pub fn new(spec: &ModelSpec, layout: &Layout) -> Result<Places> {
+        let unsupported = |what: String| Err(Error::Cuda(format!("{what}; use the CPU for this model")));
+        if !matches!(spec.head_width(), 32 | 64) {
+            return unsupported(format!("attention heads of width {}, supported are 32 and 64", spec.head_width()));
+        }
+        if spec.width > 1024 {
+            return unsupported(format!("width {}, supported are at most 1024", spec.width));
+        }
+        if let Some(f) = layout.fields.iter().position(|f| matches!(f, Embedding::Mlp(..))) {
+            return unsupported(format!("field `{}` is embedded by an MLP", spec.fields[f].name));
+        }
+        let mut b = Builder { layout, len: 0, copies: Vec::new() };
+        let width = spec.width;
+        let fields = b.group(&layout.fields, width);
+        let blocks = layout.blocks.iter().map(|block| {
+            let norm1 = b.norm(&block.norm1, width);
+            let qkv = b.reserve_linear(width, 3 * width);
+            b.place_linear(block.query, qkv, 0);
+            b.place_linear(block.key_value, qkv, width);
+            let project = b.linear(block.project);
+            let norm2 = b.norm(&block.norm2, width);
+            let (mlp_in, mlp_out) = (b.linear(block.mlp_in), b.linear(block.mlp_out));
+            BlockPlace { norm1, qkv, project, norm2, mlp_in, mlp_out }
+        });
+        let blocks = blocks.collect();
+        let norm = b.norm(&layout.norm, width);
+        let heads = layout.heads.iter().map(|head| {
+            let mut layers = vec![b.linear(head.trunk)];
+            let conditions = b.group(&head.conditions, layers[0].outputs);
+            layers.extend(head.layers.iter().map(|&id| b.linear(id)));
+            HeadPlace { conditions, layers }
+        });
+        let heads = heads.collect();
+        // Not computed with on this device, but part of the model.
+        for head in &layout.pool_heads {
+            b.linear(head.trunk);
+            b.linear(head.candidate);
+            head.layers.iter().for_each(|&id| {
+                b.linear(id);
+            });
+        }
+        let (len, copies) = (b.len, b.copies);
+        let mut decays = vec![0; len];
+        for tensor in layout.tensors.iter().filter(|t| t.decays) {
+            for copy in copies.iter().filter(|c| tensor.range.contains(&c.host)) {
+                for line in 0..copy.lines {
+                    decays[copy.device + line * copy.stride..][..copy.columns].fill(1);
+                }
+            }
+        }
+        Ok(Places { len, fields, blocks, norm, heads, decays, copies })
+    }
+
+    /// The device's numbers, from the host's; padding is zero.
+    pub fn to_device(&self, host: &[f32]) -> Vec<f32> {
+        let mut device = vec![0.0; self.len];
+        for c in &self.copies {
+            for line in 0..c.lines {
+                let from = &host[c.host + line * c.columns..][..c.columns];
+                device[c.device + line * c.stride..][..c.columns].copy_from_slice(from);
+            }
+        }
+        device
+    }
+
+    /// The host's numbers, from the device's.
+    pub fn to_host(&self, device: &[f32], host: &mut [f32]) {
+        for c in &self.copies {
+            for line in 0..c.lines {
+                let from = &device[c.device + line * c.stride..][..c.columns];
+                host[c.host + line * c.columns..][..c.columns].copy_from_slice(from);
+            }
+        }
+    }
+}
+
+struct Builder<'a> {
+    layout: &'a Layout,
+    len: usize,
+    copies: Vec<CopyRun>,
+}
+
+impl Builder<'_> {
+    fn reserve(&mut self, count: usize) -> usize {
+        let start = self.len;
+        self.len = (start + count).next_multiple_of(ALIGNMENT);
+        start
+    }
+
+    fn copy(&mut self, host: &Range<usize>, device: usize, columns: usize, stride: usize) {
+        let lines = host.len() / columns;
+        self.copies.push(CopyRun { host: host.start, device, lines, columns, stride });
+    }
+
+    fn norm(&mut self, norm: &Norm, width: usize) -> NormPlace {
+        let place = NormPlace { gain: self.reserve(width), bias: self.reserve(width) };
+        self.copy(&norm.gain, place.gain, width, width);
+        self.copy(&norm.bias, place.bias, width, width);
+        place
+    }
+
+    fn reserve_linear(&mut self, inputs: usize, outputs: usize) -> LinearPlace {
+        let outputs = outputs.next_multiple_of(GRAIN);
+        LinearPlace { weight: self.reserve(inputs * outputs), bias: self.reserve(outputs), inputs, outputs }
+    }
+
+    /// Puts a layer into the columns of `place` from `column` on.
+    fn place_linear(&mut self, id: LinearId, place: LinearPlace, column: usize) {
+        let Linear { weight, bias, outputs, .. } = self.layout.linear(id);
+        self.copy(weight, place.weight + column, *outputs, place.outputs);
+        if let Some(bias) = bias {
+            self.copy(bias, place.bias + column, *outputs, place.outputs);
+        }
+    }
+
+    fn linear(&mut self, id: LinearId) -> LinearPlace {
+        let Linear { inputs, outputs, .. } = *self.layout.linear(id);
+        let place = self.reserve_linear(inputs, outputs);
+        self.place_linear(id, place, 0);
+        place
+    }
+
+    fn group(&mut self, embeddings: &[Embedding], columns: usize) -> Group {
+        let (mut fields, mut features) = (Vec::new(), 0);
+        let weight = self.len;
+        for embedding in embeddings {
+            let at = weight + features * columns;
+            let mut field = FieldPlace { size: 0, has_bias: false, weight: at, feature: features };
+            match embedding {
+                Embedding::Table(range) => {
+                    let own = self.table_columns(range, columns);
+                    self.copy(range, at, own, columns);
+                    features += range.len() / own;
+                }
+                Embedding::Linear(id) | Embedding::Mlp(_, id) => {
+                    let Linear { weight, bias, inputs, outputs } = self.layout.linear(*id).clone();
+                    self.copy(&weight, at, outputs, columns);
+                    field.size = inputs;
+                    features += inputs;
+                    if let Some(bias) = bias {
+                        self.copy(&bias, at + inputs * columns, outputs, columns);
+                        field.has_bias = true;
+                        features += 1;
+                    }
+                }
+            }
+            fields.push(field);
+        }
+        self.reserve(features * columns);
+        Group { weight, features, columns, fields }
+    }
+
+    /// A table's own width, which the group's may pad.
+    fn table_columns(&self, range: &Range<usize>, columns: usize) -> usize {
+        let tensor = self.layout.tensors.iter().find(|t| t.range == *range);
+        tensor.map_or(columns, |t| t.shape[1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{ConditionSpec, FieldKind, FieldSpec, HeadSpec, History, PoolHeadSpec};
+
+    #[test]
+    fn every_number_has_its_own_place_and_comes_back() {
+        let spec = ModelSpec {
+            layers: 2,
+            width: 64,
+            attention_heads: 2,
+            mlp_width: 128,
+            context: 8,
+            history: History::Causal,
+            fields: vec![
+                FieldSpec::history("cell", FieldKind::categorical(5)),
+                FieldSpec::history("x", FieldKind::vector(3)),
+            ],
+            heads: vec![HeadSpec {
+                name: "out".into(),
+                conditions: vec![
+                    ConditionSpec { name: "a".into(), kind: FieldKind::categorical(3) },
+                    ConditionSpec { name: "b".into(), kind: FieldKind::vector(2) },
+                ],
+                hidden: vec![],
+                classes: 5,
+            }],
+            pool_heads: vec![PoolHeadSpec { name: "pool".into(), candidate: "x".into(), hidden: vec![16] }],
+        };
+        spec.check().unwrap();
+        let layout = Layout::new(&spec);
+        let places = Places::new(&spec, &layout).unwrap();
+        let host: Vec<f32> = (1..=layout.len()).map(|i| i as f32).collect();
+        let device = places.to_device(&host);
+        assert_eq!(device.iter().filter(|&&x| x != 0.0).count(), host.len());
+        let mut back = vec![0.0; host.len()];
+        places.to_host(&device, &mut back);
+        assert_eq!(back, host);
+        let decaying: usize = layout.tensors.iter().filter(|t| t.decays).map(|t| t.range.len()).sum();
+        assert_eq!(places.decays.iter().filter(|&&d| d == 1).count(), decaying);
+    }
+}

@@ -1,0 +1,164 @@
+//! The trunk on the GPU, forward and backward: the same computation as on the CPU, with queries, keys and values as
+//! one product for all rows (query rows' keys and values are computed but never seen, and their gradients are zero).
+
+use super::device::{int, real};
+use super::gemm::{Epilogue, Sizes};
+use super::learner::Step;
+use super::packing::Section;
+use super::places::{Group, LinearPlace, NormPlace};
+use super::plan::{WARPS, feature_stride};
+use crate::Result;
+use std::f32::consts::LOG2_E;
+
+const THREADS: u32 = 256;
+
+/// Blocks of `THREADS` for `count` elements.
+pub(super) fn elements(count: usize) -> (u32, u32) {
+    (count.div_ceil(THREADS as usize) as u32, 1)
+}
+
+/// Blocks with a warp a row.
+fn by_row(rows: usize) -> (u32, u32) {
+    (rows.div_ceil(WARPS) as u32, 1)
+}
+
+pub(super) fn sizes(rows: usize, linear: LinearPlace) -> Sizes {
+    Sizes { rows, inputs: linear.inputs, outputs: linear.outputs }
+}
+
+/// From tokens to the trunk's output.
+pub(super) fn forward(s: &mut Step<'_>) -> Result<()> {
+    let (plan, shape, places) = (s.plan, s.shape, s.places);
+    let (rows, width) = (shape.rows, s.spec.width);
+    let stream = plan.blocks[0].stream;
+    embed(s, shape.history_fields, stream, shape.history)?;
+    embed(s, shape.query_fields, stream + (4 * shape.history * width) as u64, rows - shape.history)?;
+    let factor = LOG2_E / (s.spec.head_width() as f32).sqrt();
+    for (l, (b, place)) in plan.blocks.iter().zip(&places.blocks).enumerate() {
+        match l {
+            0 => norm(s, b.stream, 0, 0, place.norm1, b.normed1, b.stats1)?,
+            _ => norm(s, plan.blocks[l - 1].middle, plan.delta, b.stream, place.norm1, b.normed1, b.stats1)?,
+        }
+        linear(s, place.qkv, b.normed1, b.qkv)?;
+        let grid = (shape.row_tiles.count as u32, s.spec.attention_heads as u32);
+        let tiles = s.word(shape.row_tiles.at);
+        let mut arguments = [b.qkv, tiles, b.attended, b.log_sum, int(rows), real(factor)];
+        s.cuda.launch(&s.kernels.attention_forward, grid, (128, 1), &mut arguments)?;
+        linear(s, place.project, b.attended, plan.delta)?;
+        norm(s, b.stream, plan.delta, b.middle, place.norm2, b.normed2, b.stats2)?;
+        let (weight, bias) = (s.half(place.mlp_in.weight), s.half(place.mlp_in.bias));
+        let epilogue = Epilogue::BiasGelu { bias, before: b.before };
+        s.products.forward(sizes(rows, place.mlp_in), b.normed2, weight, b.after, epilogue)?;
+        linear(s, place.mlp_out, b.after, plan.delta)?;
+    }
+    let last = plan.blocks.last().expect("a model has blocks").middle;
+    norm(s, last, plan.delta, plan.last, places.norm, plan.out, plan.last_stats)
+}
+
+fn embed(s: &Step<'_>, fields: Section, to: u64, rows: usize) -> Result<()> {
+    let width = s.spec.width;
+    let mut arguments = [s.word(fields.at), int(fields.count), s.batch, s.single(0), to, int(rows), int(width), 0];
+    s.cuda.launch(&s.kernels.embed_rows, elements(rows * width), (THREADS, 1), &mut arguments)
+}
+
+/// Normalises x, or `sum` = x + delta where there is a delta.
+fn norm(s: &Step<'_>, x: u64, delta: u64, sum: u64, place: NormPlace, normed: u64, stats: u64) -> Result<()> {
+    let rows = s.shape.rows;
+    let (gain, bias) = (s.single(place.gain), s.single(place.bias));
+    let mut arguments = [x, delta, sum, gain, bias, normed, stats, int(rows)];
+    s.cuda.launch(&s.kernels.norm_forward, by_row(rows), (32 * WARPS as u32, 1), &mut arguments)
+}
+
+fn linear(s: &mut Step<'_>, place: LinearPlace, x: u64, y: u64) -> Result<()> {
+    let (weight, bias) = (s.half(place.weight), s.half(place.bias));
+    s.products.forward(sizes(s.shape.rows, place), x, weight, y, Epilogue::Bias(bias))
+}
+
+/// From dL/d(out) to the gradients of everything below.
+pub(super) fn backward(s: &mut Step<'_>) -> Result<()> {
+    let (plan, shape, places) = (s.plan, s.shape, s.places);
+    let (rows, width, heads) = (shape.rows, s.spec.width, s.spec.attention_heads as u32);
+    let (dstream, dstream16) = (plan.dstream, plan.dstream16);
+    let norm_threads = (32 * WARPS as u32, 1);
+    let norm_grid = (plan.sum_blocks as u32, 1);
+    let gain = s.single(places.norm.gain);
+    let mut arguments = [plan.dout, plan.last, plan.last_stats, gain, dstream, dstream16, plan.last_sums, int(rows)];
+    s.cuda.launch(&s.kernels.norm_backward_first, norm_grid, norm_threads, &mut arguments)?;
+    let scale = 1.0 / (s.spec.head_width() as f32).sqrt();
+    let factor = scale * LOG2_E;
+    for (l, (b, place)) in plan.blocks.iter().zip(&places.blocks).enumerate().rev() {
+        let [norm1_sums, norm2_sums, mlp_sums, qkv_sums] = plan.block_sums[l];
+        let norm_back = |s: &Step<'_>, x: u64, stats: u64, place: NormPlace, sums: u64| {
+            let mut arguments = [plan.dnormed, x, stats, s.single(place.gain), dstream, dstream16, sums, int(rows)];
+            s.cuda.launch(&s.kernels.norm_backward_next, norm_grid, norm_threads, &mut arguments)
+        };
+        // Not by cuBLASLt's epilogue: for these shapes it picks a product several times slower than the plain one.
+        input_gradient(s, place.mlp_out, dstream16, plan.dhidden)?;
+        gelu_backward(s, plan.dhidden, b.before, place.mlp_in.outputs, mlp_sums)?;
+        weight_gradient(s, place.mlp_out, b.after, dstream16)?;
+        weight_gradient(s, place.mlp_in, b.normed2, plan.dhidden)?;
+        input_gradient(s, place.mlp_in, plan.dhidden, plan.dnormed)?;
+        norm_back(s, b.middle, b.stats2, place.norm2, norm2_sums)?;
+        weight_gradient(s, place.project, b.attended, dstream16)?;
+        input_gradient(s, place.project, dstream16, plan.dattended)?;
+        let line = 2 * 3 * width;
+        s.cuda.clear(plan.dqkv + (shape.history * line) as u64, (rows - shape.history) * line)?;
+        let grid = (shape.row_tiles.count as u32, heads);
+        let tiles = s.word(shape.row_tiles.at);
+        let (total, deltas) = (int(rows), plan.row_deltas);
+        let mut arguments =
+            [b.qkv, b.attended, plan.dattended, tiles, b.log_sum, deltas, plan.dqkv, total, real(factor), real(scale)];
+        s.cuda.launch(&s.kernels.attention_backward_rows, grid, (128, 1), &mut arguments)?;
+        let grid = (shape.key_tiles.count as u32, heads);
+        let tiles = s.word(shape.key_tiles.at);
+        let mut arguments =
+            [b.qkv, plan.dattended, tiles, b.log_sum, deltas, plan.dqkv, total, real(factor), real(scale)];
+        s.cuda.launch(&s.kernels.attention_backward_keys, grid, (128, 1), &mut arguments)?;
+        column_sums(s, plan.dqkv, rows, 3 * width, qkv_sums)?;
+        weight_gradient(s, place.qkv, b.normed1, plan.dqkv)?;
+        input_gradient(s, place.qkv, plan.dqkv, plan.dnormed)?;
+        norm_back(s, b.stream, b.stats1, place.norm1, norm1_sums)?;
+    }
+    let stride = feature_stride(places.fields.features);
+    s.cuda.clear(plan.features, 2 * rows * stride)?;
+    features(s, shape.history_fields, plan.features, shape.history, stride)?;
+    let queries = plan.features + (2 * shape.history * stride) as u64;
+    features(s, shape.query_fields, queries, rows - shape.history, stride)?;
+    group_gradient(s, &places.fields, rows, plan.features, dstream16)
+}
+
+fn input_gradient(s: &mut Step<'_>, place: LinearPlace, dy: u64, dx: u64) -> Result<()> {
+    let weight = s.half(place.weight);
+    s.products.input_gradient(sizes(s.shape.rows, place), dy, weight, dx, Epilogue::None)
+}
+
+/// x *= GELU'(before) for [rows, columns], with column sums for `finish_sums`.
+fn gelu_backward(s: &Step<'_>, x: u64, before: u64, columns: usize, sums: u64) -> Result<()> {
+    let grid = (s.plan.sum_blocks as u32, columns.div_ceil(8 * THREADS as usize) as u32);
+    let mut arguments = [x, before, sums, int(s.shape.rows), int(columns)];
+    s.cuda.launch(&s.kernels.gelu_backward_sums, grid, (THREADS, 1), &mut arguments)
+}
+
+fn weight_gradient(s: &mut Step<'_>, place: LinearPlace, x: u64, dy: u64) -> Result<()> {
+    let to = s.gradient(place.weight);
+    s.products.weight_gradient(sizes(s.shape.rows, place), place.inputs, x, dy, to)
+}
+
+/// Sums the columns of x [rows, columns] bf16, for `finish_sums`.
+pub(super) fn column_sums(s: &Step<'_>, x: u64, rows: usize, columns: usize, to: u64) -> Result<()> {
+    let grid = (s.plan.sum_blocks as u32, columns.div_ceil(8 * THREADS as usize) as u32);
+    s.cuda.launch(&s.kernels.column_sums, grid, (THREADS, 1), &mut [x, to, int(rows), int(columns)])
+}
+
+/// Writes fields into a zeroed feature matrix.
+pub(super) fn features(s: &Step<'_>, fields: Section, to: u64, rows: usize, stride: usize) -> Result<()> {
+    let mut arguments = [s.word(fields.at), int(fields.count), s.batch, to, int(rows), int(stride)];
+    s.cuda.launch(&s.kernels.write_features, elements(rows * fields.count), (THREADS, 1), &mut arguments)
+}
+
+/// Adds the gradients of a whole group of embeddings.
+pub(super) fn group_gradient(s: &mut Step<'_>, group: &Group, rows: usize, features: u64, dy: u64) -> Result<()> {
+    let sizes = Sizes { rows, inputs: group.features, outputs: group.columns };
+    let to = s.gradient(group.weight);
+    s.products.weight_gradient(sizes, feature_stride(group.features), features, dy, to)
+}
