@@ -5,7 +5,7 @@
 
 use crate::spec::{FieldKind, FieldSpec, ModelSpec};
 use crate::{Error, Result};
-use std::borrow::Borrow;
+use std::fmt::{self, Display};
 
 /// One field's values for consecutive tokens or rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,7 +90,7 @@ pub struct Batch {
 
 impl FieldValues {
     /// Checks the number and the range of the values against a field's or condition's kind.
-    pub fn check(&self, what: &str, kind: FieldKind, tokens: usize) -> Result<()> {
+    pub(crate) fn check(&self, what: impl Display, kind: FieldKind, tokens: usize) -> Result<()> {
         let fail = |message: String| Err(Error::Batch(format!("{what}: {message}")));
         match (self, kind) {
             (FieldValues::Categorical(values), FieldKind::Categorical { size }) => {
@@ -139,15 +139,15 @@ impl Tokens {
     }
 
     /// Checks offsets and fields against the model's fields that these tokens carry.
-    pub fn check<F: Borrow<FieldSpec>>(&self, what: &str, fields: &[F]) -> Result<()> {
+    pub(crate) fn check<'a>(&self, what: &str, fields: impl Iterator<Item = &'a FieldSpec> + Clone) -> Result<()> {
         check_offsets(what, &self.offsets)?;
-        if self.fields.len() != fields.len() {
-            let message = format!("{what}: {} fields given, the model has {}", self.fields.len(), fields.len());
+        let count = fields.clone().count();
+        if self.fields.len() != count {
+            let message = format!("{what}: {} fields given, the model has {count}", self.fields.len());
             return Err(Error::Batch(message));
         }
         for (values, field) in self.fields.iter().zip(fields) {
-            let field = field.borrow();
-            values.check(&format!("{what}, field `{}`", field.name), field.kind, self.len())?;
+            values.check(format_args!("{what}, field `{}`", field.name), field.kind, self.len())?;
         }
         Ok(())
     }
@@ -161,15 +161,14 @@ impl Batch {
 
     /// Checks everything against the model, so that the engine can rely on it.
     pub fn check(&self, spec: &ModelSpec) -> Result<()> {
-        let fields: Vec<&FieldSpec> = spec.fields.iter().filter(|f| f.on_history()).collect();
-        self.history.check("history", &fields)?;
+        self.history.check("history", spec.fields.iter().filter(|f| f.on_history()))?;
         check_context("history", &self.history.offsets, spec.context)?;
         if let Some(queries) = &self.queries {
-            let fields: Vec<&FieldSpec> = spec.fields.iter().filter(|f| f.on_query()).collect();
-            if fields.is_empty() {
+            let mut fields = spec.fields.iter().filter(|f| f.on_query());
+            queries.check("queries", fields.clone())?;
+            if fields.next().is_none() {
                 return Err(Error::Batch("the model has no field on query tokens".into()));
             }
-            queries.check("queries", &fields)?;
             if queries.sequences() != self.history.sequences() {
                 let (q, h) = (queries.sequences(), self.history.sequences());
                 return Err(Error::Batch(format!("queries of {q} sequences, histories of {h}")));
@@ -191,17 +190,17 @@ impl ClassTargets {
         let Some(head) = spec.heads.get(self.head) else {
             return Err(Error::Batch(format!("class head {} of {}", self.head, spec.heads.len())));
         };
-        let what = format!("targets of head `{}`", head.name);
+        let what = Of("targets of head", &head.name);
         let count = self.rows.len();
-        check_rows(&what, &self.rows, batch_rows)?;
-        check_weights(&what, &self.weights, count, self.scale)?;
-        check_below(&format!("{what}: class"), &self.classes, count, head.classes)?;
+        check_rows(what, &self.rows, batch_rows)?;
+        check_weights(what, &self.weights, count, self.scale)?;
+        check_below(format_args!("{what}: class"), &self.classes, count, head.classes)?;
         if self.conditions.len() != head.conditions.len() {
             let (got, has) = (self.conditions.len(), head.conditions.len());
             return Err(Error::Batch(format!("{what}: {got} conditions given, the head has {has}")));
         }
         for (values, condition) in self.conditions.iter().zip(&head.conditions) {
-            values.check(&format!("{what}, condition `{}`", condition.name), condition.kind, count)?;
+            values.check(format_args!("{what}, condition `{}`", condition.name), condition.kind, count)?;
         }
         Ok(())
     }
@@ -209,8 +208,8 @@ impl ClassTargets {
 
 impl Pools {
     /// Checks the candidates against the kind of their field.
-    pub fn check(&self, what: &str, kind: FieldKind) -> Result<()> {
-        check_offsets(&format!("{what}: pools"), &self.offsets)?;
+    pub(crate) fn check(&self, what: impl Display, kind: FieldKind) -> Result<()> {
+        check_offsets(format_args!("{what}: pools"), &self.offsets)?;
         if self.offsets.windows(2).any(|w| w[0] == w[1]) {
             return Err(Error::Batch(format!("{what}: a pool without candidates")));
         }
@@ -228,17 +227,17 @@ impl PoolTargets {
         let Some(head) = spec.pool_heads.get(self.head) else {
             return Err(Error::Batch(format!("pool head {} of {}", self.head, spec.pool_heads.len())));
         };
-        let what = format!("targets of pool head `{}`", head.name);
+        let what = Of("targets of pool head", &head.name);
         let field = spec.fields.iter().find(|f| f.name == head.candidate).expect("checked with the description");
-        self.pools.check(&what, field.kind)?;
+        self.pools.check(what, field.kind)?;
         let count = self.rows.len();
-        check_rows(&what, &self.rows, batch_rows)?;
-        check_weights(&what, &self.weights, count, self.scale)?;
-        check_below(&format!("{what}: pool"), &self.row_pools, count, self.pools.offsets.len() - 1)?;
+        check_rows(what, &self.rows, batch_rows)?;
+        check_weights(what, &self.weights, count, self.scale)?;
+        check_below(format_args!("{what}: pool"), &self.row_pools, count, self.pools.offsets.len() - 1)?;
         if !self.row_pools.is_sorted() {
             return Err(Error::Batch(format!("{what}: rows must be grouped by pool, in order")));
         }
-        check_offsets(&format!("{what}: target offsets"), &self.target_offsets)?;
+        check_offsets(format_args!("{what}: target offsets"), &self.target_offsets)?;
         let targets = *self.target_offsets.last().expect("checked");
         if self.target_offsets.len() != count + 1
             || self.targets.len() != targets
@@ -261,14 +260,24 @@ impl PoolTargets {
     }
 }
 
-fn check_offsets(what: &str, offsets: &[usize]) -> Result<()> {
+/// Names a thing in an error without allocating before there is one.
+#[derive(Clone, Copy)]
+pub(crate) struct Of<'a>(pub &'a str, pub &'a str);
+
+impl Display for Of<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} `{}`", self.0, self.1)
+    }
+}
+
+fn check_offsets(what: impl Display, offsets: &[usize]) -> Result<()> {
     if offsets.first() != Some(&0) || !offsets.is_sorted() {
         return Err(Error::Batch(format!("{what}: offsets must start at 0 and never decrease")));
     }
     Ok(())
 }
 
-fn check_context(what: &str, offsets: &[usize], context: usize) -> Result<()> {
+fn check_context(what: impl Display, offsets: &[usize], context: usize) -> Result<()> {
     match offsets.windows(2).position(|w| w[1] - w[0] > context) {
         Some(s) => {
             let length = offsets[s + 1] - offsets[s];
@@ -278,7 +287,7 @@ fn check_context(what: &str, offsets: &[usize], context: usize) -> Result<()> {
     }
 }
 
-fn check_rows(what: &str, rows: &[u32], batch_rows: usize) -> Result<()> {
+fn check_rows(what: impl Display, rows: &[u32], batch_rows: usize) -> Result<()> {
     let increasing = rows.windows(2).all(|w| w[0] < w[1]);
     if !increasing || rows.last().is_some_and(|&last| last as usize >= batch_rows) {
         return Err(Error::Batch(format!("{what}: rows must increase strictly and stay below {batch_rows}")));
@@ -286,14 +295,14 @@ fn check_rows(what: &str, rows: &[u32], batch_rows: usize) -> Result<()> {
     Ok(())
 }
 
-fn check_weights(what: &str, weights: &[f32], count: usize, scale: f32) -> Result<()> {
+fn check_weights(what: impl Display, weights: &[f32], count: usize, scale: f32) -> Result<()> {
     if weights.len() != count || weights.iter().any(|w| !w.is_finite()) || !scale.is_finite() {
         return Err(Error::Batch(format!("{what}: needs {count} finite weights and a finite scale")));
     }
     Ok(())
 }
 
-fn check_below(what: &str, values: &[u32], count: usize, bound: usize) -> Result<()> {
+fn check_below(what: impl Display, values: &[u32], count: usize, bound: usize) -> Result<()> {
     if values.len() != count {
         return Err(Error::Batch(format!("{what}: {} values for {count} rows", values.len())));
     }

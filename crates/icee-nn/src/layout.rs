@@ -120,6 +120,10 @@ pub struct Layout {
     pub linears: Vec<Linear>,
     /// One embedding a field.
     pub fields: Vec<Embedding>,
+    /// The fields of history tokens.
+    pub history_fields: Vec<usize>,
+    /// The fields of query tokens.
+    pub query_fields: Vec<usize>,
     /// The transformer blocks.
     pub blocks: Vec<Block>,
     /// The norm behind the last block.
@@ -178,7 +182,17 @@ impl Layout {
             }
         });
         let pool_heads = pool_heads.collect();
-        Layout { tensors: b.tensors, linears: b.linears, fields, blocks, norm, heads, pool_heads }
+        Layout {
+            tensors: b.tensors,
+            linears: b.linears,
+            fields,
+            history_fields: spec.history_fields(),
+            query_fields: spec.query_fields(),
+            blocks,
+            norm,
+            heads,
+            pool_heads,
+        }
     }
 
     /// Numbers in all tensors together.

@@ -1,6 +1,18 @@
 //! A model: its description and its numbers.
 
 use crate::{Layout, ModelSpec, Result};
+use serde::{Deserialize, Serialize};
+
+/// How numbers are stored, in caches, packed weights and checkpoints. Arithmetic is always in f32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// 32 bits.
+    #[default]
+    Single,
+    /// 16 bits (IEEE half precision): half the memory traffic, about 1e-3 relative error.
+    Half,
+}
 
 /// A description with weights. Devices read it; optimisers change it.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ mod update;
 mod view;
 
 pub use learner::{Gradients, Learner, Losses};
-pub use network::{Cache, CandidateSet, Network, Precision};
+pub use network::{Cache, CandidateSet, Network};
 pub use simd::Isa;
 pub use threads::Cpu;
 pub(crate) use update::{AdamStep, adam_update};

@@ -185,9 +185,9 @@ impl Learner {
         let Some(gradients) = gradients else { return };
         let dx = self.trunk.backward(cpu, &view, &self.transposed, map, workers, gradients);
         let split = map.history.len() * view.spec.width;
-        self.fields.add_gradients(&context, &view.spec.history_fields(), map.history, &dx[..split], workers, gradients);
+        self.fields.add_gradients(&context, &view.layout.history_fields, map.history, &dx[..split], workers, gradients);
         if let Some(queries) = map.queries {
-            self.fields.add_gradients(&context, &view.spec.query_fields(), queries, &dx[split..], workers, gradients);
+            self.fields.add_gradients(&context, &view.layout.query_fields, queries, &dx[split..], workers, gradients);
         }
     }
 

@@ -15,7 +15,7 @@ use crate::cpu::packed::{Packed, product};
 use crate::cpu::memory::reserve;
 use crate::cpu::threads::{Cpu, Shared};
 use crate::cpu::view::{AfterAttention, CHUNK, View};
-use crate::layout::{LinearId, Norm};
+use crate::layout::{Layout, LinearId, Norm};
 use crate::spec::History;
 use std::ops::Range;
 
@@ -162,8 +162,7 @@ impl Trunk {
     pub fn forward(&mut self, cpu: &Cpu, view: &View<'_>, map: RowMap<'_>, workers: &mut Workers, backward: bool) {
         self.reserve(view, map, backward);
         let width = view.spec.width;
-        let history_fields = view.spec.history_fields();
-        let query_fields = view.spec.query_fields();
+        let Layout { history_fields, query_fields, .. } = view.layout;
         let x = Shared::new(&mut self.streams[0]);
         let scratch = Shared::new(&mut workers.scratch);
         cpu.each(map.chunks(), |c, worker| {
@@ -173,9 +172,9 @@ impl Trunk {
             match map.queries {
                 Some(queries) if !is_history => {
                     let start = rows.start - map.history.len();
-                    view.embed(&query_fields, &queries.fields, start, rows.len(), x, scratch);
+                    view.embed(query_fields, &queries.fields, start, rows.len(), x, scratch);
                 }
-                _ => view.embed(&history_fields, &map.history.fields, rows.start, rows.len(), x, scratch),
+                _ => view.embed(history_fields, &map.history.fields, rows.start, rows.len(), x, scratch),
             }
         });
         for layer in 0..view.spec.layers {

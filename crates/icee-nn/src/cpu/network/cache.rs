@@ -3,12 +3,12 @@
 //! A cache is a list of pages. A page holds, for every block and head, tiles of 64 tokens as the attention kernel reads
 //! them: keys transposed, then values. Pages are shared between forks and copied when written to.
 
-use super::Precision;
 use crate::cpu::kernels::attention::{HeadRows, KEYS, KeyTile, attend_half, attend_single};
 use crate::cpu::kernels::matmul::Element;
 use crate::cpu::packed::half_bits;
 use crate::cpu::memory::zeros;
 use crate::cpu::simd::Isa;
+use crate::Precision;
 use crate::spec::ModelSpec;
 use std::sync::Arc;
 

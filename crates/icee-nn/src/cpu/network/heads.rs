@@ -1,7 +1,7 @@
 //! Reading the heads: class logits, logits for every value of one condition at once, and scores of candidates.
 
 use super::{Network, scaled};
-use crate::batch::{FieldValues, Pools};
+use crate::batch::{FieldValues, Of, Pools};
 use crate::cpu::memory::reserve;
 use crate::cpu::threads::{Shared, chunk};
 use crate::cpu::view::{CHUNK, View};
@@ -67,7 +67,8 @@ impl Network {
     }
 
     /// Logits of a class head for every value of one categorical condition, [rows, values, classes]: the trunk's part
-    /// is computed once. `others` are the values of the remaining conditions, in order.
+    /// is computed once. `others` are the values of the remaining conditions, in order. The condition is added last; if
+    /// it is the head's last, the bits are those of [`Network::logits`].
     pub fn logits_for_each(
         &mut self,
         head: usize,
@@ -91,7 +92,7 @@ impl Network {
         let Some(description) = spec.heads.get(head) else {
             return Err(Error::Batch(format!("class head {head} of {}", spec.heads.len())));
         };
-        let what = format!("head `{}`", description.name);
+        let what = Of("head", &description.name);
         if !trunk.len().is_multiple_of(spec.width) {
             return Err(Error::Batch(format!("{what}: {} numbers are not rows of {}", trunk.len(), spec.width)));
         }
@@ -107,7 +108,7 @@ impl Network {
         }
         let rows = trunk.len() / spec.width;
         for ((_, condition), values) in rest.zip(conditions) {
-            values.check(&format!("{what}, condition `{}`", condition.name), condition.kind, rows)?;
+            values.check(format_args!("{what}, condition `{}`", condition.name), condition.kind, rows)?;
         }
         Ok(rows)
     }
@@ -176,8 +177,8 @@ impl Network {
         let kind = spec.fields[layout.field].kind;
         let FieldKind::Vector { size, .. } = kind else { unreachable!("checked with the description") };
         let count = candidates.len() / size;
-        let what = format!("pool head `{}`", description.name);
-        Pools { offsets: vec![0, count], candidates: candidates.to_vec() }.check(&what, kind)?;
+        let what = Of("pool head", &description.name);
+        Pools { offsets: vec![0, count], candidates: candidates.to_vec() }.check(what, kind)?;
         let values = FieldValues::Vector(candidates.to_vec());
         let cpu = self.cpu.clone();
         let view = Self::view(&cpu, &self.model, &self.packed);

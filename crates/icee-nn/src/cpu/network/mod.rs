@@ -16,21 +16,9 @@ use super::threads::{Cpu, Shared, chunk};
 use super::view::{AfterAttention, CHUNK, Scratch, View};
 use crate::batch::Tokens;
 use crate::spec::{FieldSpec, History};
-use crate::{Error, Model, Result};
+use crate::{Error, Model, Precision, Result};
 use cache::{Shape, Stored, write_token};
-use serde::{Deserialize, Serialize};
 use std::ops::Range;
-
-/// How numbers are stored for inference. Arithmetic is always in f32.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Precision {
-    /// 32 bits.
-    #[default]
-    Single,
-    /// 16 bits (IEEE half precision): half the memory traffic, about 1e-3 relative error.
-    Half,
-}
 
 /// A model made ready for inference on a CPU, with the space it needs.
 pub struct Network {
@@ -183,8 +171,7 @@ impl Network {
     /// A model of sets sees all tokens of a sequence at once: its cache must be empty.
     pub fn append(&mut self, caches: &mut [&mut Cache], tokens: &Tokens) -> Result<&[f32]> {
         let spec = self.model.spec();
-        let fields: Vec<&FieldSpec> = spec.fields.iter().filter(|f| f.on_history()).collect();
-        tokens.check("history", &fields)?;
+        tokens.check("history", spec.fields.iter().filter(|f| f.on_history()))?;
         check_caches(spec, caches.iter().map(|c| &**c), tokens)?;
         for (s, (cache, span)) in caches.iter().zip(tokens.offsets.windows(2)).enumerate() {
             let count = span[1] - span[0];
@@ -242,7 +229,7 @@ impl Network {
         let parallel = total * width * width > 1 << 18;
         let size = if parallel { chunk_size(total, cpu.threads()) } else { CHUNK };
         let chunks = total.div_ceil(size);
-        let fields = spec.history_fields();
+        let fields = &view.layout.history_fields;
         let workers = Shared::new(&mut self.workers);
         let (x, query) = (Shared::new(&mut buffers.x), Shared::new(&mut buffers.query));
         let (key_value, attended) = (Shared::new(&mut buffers.key_value), Shared::new(&mut buffers.attended));
@@ -253,7 +240,7 @@ impl Network {
             each(&cpu, parallel, chunks, |c, worker| unsafe {
                 let rows = chunk(c, size, total);
                 let scratch = &mut workers.get(worker..worker + 1)[0].scratch;
-                view.embed(&fields, &tokens.fields, rows.start, rows.len(), x.get(scaled(&rows, width)), scratch);
+                view.embed(fields, &tokens.fields, rows.start, rows.len(), x.get(scaled(&rows, width)), scratch);
             });
             for (layer, block) in view.layout.blocks.iter().enumerate() {
                 each(&cpu, parallel, chunks, |c, worker| unsafe {
@@ -320,11 +307,10 @@ impl Network {
     /// [tokens, width].
     pub fn query(&mut self, caches: &[&Cache], tokens: &Tokens) -> Result<&[f32]> {
         let spec = self.model.spec();
-        let fields: Vec<&FieldSpec> = spec.fields.iter().filter(|f| f.on_query()).collect();
-        if fields.is_empty() {
+        if !spec.fields.iter().any(FieldSpec::on_query) {
             return Err(Error::Cache("the model has no field on query tokens".into()));
         }
-        tokens.check("queries", &fields)?;
+        tokens.check("queries", spec.fields.iter().filter(|f| f.on_query()))?;
         check_caches(spec, caches.iter().copied(), tokens)?;
         match caches.first().map_or(Precision::Single, |c| c.precision()) {
             Precision::Single => {
@@ -358,7 +344,7 @@ impl Network {
         let (spec, width) = (view.spec, view.spec.width);
         let (heads, head_width, shape) = (spec.attention_heads, spec.head_width(), Shape::of(spec));
         reserve(&mut self.rows.out, tokens.len() * width);
-        let fields = spec.query_fields();
+        let fields = &view.layout.query_fields;
         let size = chunk_size(tokens.len(), cpu.threads());
         let mut tasks = Vec::new();
         for s in 0..caches.len() {
@@ -380,7 +366,7 @@ impl Network {
             }
             let mut stats = std::mem::take(&mut worker.scratch.stats);
             reserve(&mut stats, count);
-            view.embed(&fields, &tokens.fields, rows.start, count, &mut b.x[..size], &mut worker.scratch);
+            view.embed(fields, &tokens.fields, rows.start, count, &mut b.x[..size], &mut worker.scratch);
             for (layer, block) in view.layout.blocks.iter().enumerate() {
                 let (x, query) = (&b.x[..size], &mut b.query[..size]);
                 view.before_attention(block, x, &mut stats[..count], query, None, &mut worker.scratch);

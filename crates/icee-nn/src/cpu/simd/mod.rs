@@ -94,8 +94,6 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     unsafe fn store(p: *mut f32, v: Self::F);
     /// Loads sixteen IEEE half-precision numbers, widened exactly.
     unsafe fn load_f16(p: *const u16) -> Self::F;
-    /// Stores sixteen lanes rounded to half precision (nearest, ties to even).
-    unsafe fn store_f16(p: *mut u16, v: Self::F);
     unsafe fn add(a: Self::F, b: Self::F) -> Self::F;
     unsafe fn sub(a: Self::F, b: Self::F) -> Self::F;
     unsafe fn mul(a: Self::F, b: Self::F) -> Self::F;

@@ -67,11 +67,6 @@ impl Simd for Portable {
         halves.map(|bits| f16::from_bits(bits).to_f32())
     }
     #[inline(always)]
-    unsafe fn store_f16(p: *mut u16, v: Lanes) {
-        let halves = v.map(|x| f16::from_f32(x).to_bits());
-        unsafe { p.cast::<[u16; LANES]>().write_unaligned(halves) }
-    }
-    #[inline(always)]
     unsafe fn add(a: Lanes, b: Lanes) -> Lanes {
         each(a, b, |x, y| x + y)
     }

@@ -26,9 +26,7 @@ unsafe fn all_operations<S: Simd>(a: &[f32; LANES], b: &[f32; LANES], c: &[f32; 
             S::store(out.as_mut_ptr(), v);
             bits.extend(out.map(f32::to_bits));
         }
-        let mut halves = [0u16; LANES];
-        S::store_f16(halves.as_mut_ptr(), x);
-        bits.extend(halves.map(u32::from));
+        let halves = a.map(|x| half::f16::from_f32(x).to_bits());
         S::store(out.as_mut_ptr(), S::load_f16(halves.as_ptr()));
         bits.extend(out.map(f32::to_bits));
         let mut part = [7.0f32; LANES];

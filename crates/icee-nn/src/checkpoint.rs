@@ -1,0 +1,321 @@
+//! Models on disk, in open formats, and never trusted when read.
+//!
+//! A *checkpoint* is a folder: `config.json` describes the models and carries whatever else their owner wants to
+//! remember (`meta`); `model.safetensors` holds their tensors, named `model/tensor`, in f32 or f16. A *training state*
+//! is one file with weights and both of AdamW's moments in f32, so that it is consistent whenever it exists.
+//!
+//! Files are written beside their final name and renamed, so a reader never sees half of one.
+
+use crate::optim::{AdamConfig, AdamW};
+use crate::{Error, Layout, Model, ModelSpec, Precision, Result};
+use half::f16;
+use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// The tensors of a checkpoint folder.
+pub const TENSORS: &str = "model.safetensors";
+/// The description in a checkpoint folder.
+pub const CONFIG: &str = "config.json";
+
+const FORMAT: &str = "icee-checkpoint";
+const VERSION: u32 = 1;
+/// A description is text; one larger than this is not one of ours.
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
+/// What names, shapes and metadata may add to the tensors' own bytes.
+const MAX_HEADER_BYTES: usize = 16 << 20;
+
+/// What a checkpoint folder holds.
+#[derive(Debug)]
+pub struct Checkpoint {
+    /// The models with their names, in order.
+    pub models: Vec<(String, Model)>,
+    /// Whatever was saved along with them.
+    pub meta: Value,
+}
+
+/// What a training-state file holds.
+#[derive(Debug)]
+pub struct TrainingState {
+    /// The models with their names and optimiser states, in order.
+    pub models: Vec<(String, Model, AdamW)>,
+    /// Whatever was saved along with them.
+    pub meta: Value,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Config {
+    format: String,
+    version: u32,
+    models: Vec<NamedSpec>,
+    #[serde(default)]
+    meta: Value,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamedSpec {
+    name: String,
+    spec: ModelSpec,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OptimiserConfig {
+    steps: u64,
+    adam: AdamConfig,
+}
+
+/// Writes models and `meta` as a checkpoint folder, which is made if it is missing.
+pub fn save(folder: &Path, models: &[(&str, &Model)], meta: &Value, precision: Precision) -> Result<()> {
+    fs::create_dir_all(folder).map_err(|source| io(folder, source))?;
+    let mut tensors = Vec::new();
+    for (name, model) in models {
+        for info in &model.layout().tensors {
+            let values = &model.weights()[info.range.clone()];
+            tensors.push((format!("{name}/{}", info.name), info.shape.clone(), encode(values, precision)));
+        }
+    }
+    let dtype = match precision {
+        Precision::Single => Dtype::F32,
+        Precision::Half => Dtype::F16,
+    };
+    write_tensors(&folder.join(TENSORS), dtype, &tensors, None)?;
+    let config = config_of(models.iter().copied(), meta);
+    let text = serde_json::to_string_pretty(&config).expect("descriptions are plain data");
+    write_atomically(&folder.join(CONFIG), format!("{text}\n").as_bytes())
+}
+
+/// Reads a checkpoint folder.
+pub fn load(folder: &Path) -> Result<Checkpoint> {
+    let (config_path, tensors_path) = (folder.join(CONFIG), folder.join(TENSORS));
+    let config = read_config(&read_at_most(&config_path, MAX_CONFIG_BYTES)?, &config_path)?;
+    let layouts = layouts_of(&config, &config_path)?;
+    let numbers: usize = layouts.iter().map(|(_, _, layout)| layout.len()).sum();
+    let bytes = read_at_most(&tensors_path, (numbers * 4 + MAX_HEADER_BYTES) as u64)?;
+    let models = read_models(layouts, &bytes, &tensors_path)?;
+    Ok(Checkpoint { models, meta: config.meta })
+}
+
+/// Reads a checkpoint from the bytes of its two files, for models inside a program.
+pub fn parse(config: &[u8], tensors: &[u8]) -> Result<Checkpoint> {
+    let config_path = Path::new(CONFIG);
+    let config = read_config(config, config_path)?;
+    let layouts = layouts_of(&config, config_path)?;
+    let models = read_models(layouts, tensors, Path::new(TENSORS))?;
+    Ok(Checkpoint { models, meta: config.meta })
+}
+
+/// Writes everything that training needs to go on as if never stopped.
+pub fn save_training(path: &Path, models: &[(&str, &Model, &AdamW)], meta: &Value) -> Result<()> {
+    let mut tensors = Vec::new();
+    let mut optimisers = BTreeMap::new();
+    for (name, model, adam) in models {
+        let parts = [("weights", model.weights()), ("first", &adam.first), ("second", &adam.second)];
+        for (part, values) in parts {
+            tensors.push((format!("{name}/{part}"), vec![values.len()], encode(values, Precision::Single)));
+        }
+        optimisers.insert(*name, OptimiserConfig { steps: adam.steps, adam: adam.config });
+    }
+    let config = config_of(models.iter().map(|(name, model, _)| (*name, *model)), meta);
+    let header = HashMap::from([
+        ("config".to_string(), serde_json::to_string(&config).expect("plain data")),
+        ("optimisers".to_string(), serde_json::to_string(&optimisers).expect("plain data")),
+    ]);
+    write_tensors(path, Dtype::F32, &tensors, Some(header))
+}
+
+/// Reads what [`save_training`] wrote.
+pub fn load_training(path: &Path) -> Result<TrainingState> {
+    let mut file = File::open(path).map_err(|source| io(path, source))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(|source| io(path, source))?;
+    parse_training(&bytes, path)
+}
+
+fn parse_training(bytes: &[u8], path: &Path) -> Result<TrainingState> {
+    let damaged = |problem: String| Error::Checkpoint { path: path.into(), problem };
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| damaged(format!("not a training state: {e}")))?;
+    let entry = |key: &str| {
+        let text = header.metadata().as_ref().and_then(|m| m.get(key));
+        text.ok_or_else(|| damaged(format!("not a training state: the header has no `{key}`")))
+    };
+    let config = read_config(entry("config")?.as_bytes(), path)?;
+    let mut optimisers: BTreeMap<String, OptimiserConfig> =
+        serde_json::from_str(entry("optimisers")?).map_err(|e| damaged(format!("optimisers: {e}")))?;
+    let layouts = layouts_of(&config, path)?;
+    let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(format!("damaged: {e}")))?;
+    let mut models = Vec::new();
+    for (name, spec, layout) in layouts {
+        let read = |part: &str| {
+            let full = format!("{name}/{part}");
+            // Before anything of that size is allocated.
+            check_tensor(&tensors, &full, &[layout.len()]).map_err(damaged)?;
+            let mut values = vec![0.0; layout.len()];
+            read_tensor(&tensors, &full, &[layout.len()], &mut values).map_err(damaged)?;
+            Ok(values)
+        };
+        let (weights, first, second) = (read("weights")?, read("first")?, read("second")?);
+        let Some(OptimiserConfig { steps, adam }) = optimisers.remove(&name) else {
+            return Err(damaged(format!("no optimiser state for model `{name}`")));
+        };
+        let adam = AdamW { config: adam, first, second, steps };
+        models.push((name, Model::from_parts(spec, layout, weights), adam));
+    }
+    Ok(TrainingState { models, meta: config.meta })
+}
+
+/// Writes a file under another name in the same folder, then renames it: readers see the old one or the new one.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = path.with_file_name(name);
+    let written = File::create(&temporary).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    let renamed = written.and_then(|()| fs::rename(&temporary, path));
+    renamed.map_err(|source| {
+        // What is left of a failed write (a full disk, say) would only be in the way.
+        let _ = fs::remove_file(&temporary);
+        io(path, source)
+    })
+}
+
+fn io(path: &Path, source: std::io::Error) -> Error {
+    Error::Io { path: path.into(), source }
+}
+
+fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let file = File::open(path).map_err(|source| io(path, source))?;
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(|source| io(path, source))?;
+    if bytes.len() as u64 > limit {
+        let problem = format!("larger than the {limit} bytes it can have");
+        return Err(Error::Checkpoint { path: path.into(), problem });
+    }
+    Ok(bytes)
+}
+
+fn config_of<'a>(models: impl Iterator<Item = (&'a str, &'a Model)>, meta: &Value) -> Config {
+    let named = |(name, model): (&str, &Model)| NamedSpec { name: name.into(), spec: model.spec().clone() };
+    Config { format: FORMAT.into(), version: VERSION, models: models.map(named).collect(), meta: meta.clone() }
+}
+
+fn read_config(bytes: &[u8], path: &Path) -> Result<Config> {
+    let damaged = |problem: String| Error::Checkpoint { path: path.into(), problem };
+    let config: Config = serde_json::from_slice(bytes).map_err(|e| damaged(format!("not a model description: {e}")))?;
+    if config.format != FORMAT {
+        return Err(damaged(format!("format is `{}`, not `{FORMAT}`", config.format)));
+    }
+    if config.version != VERSION {
+        return Err(damaged(format!("version {} is not known here; this program reads {VERSION}", config.version)));
+    }
+    Ok(config)
+}
+
+/// Checks every description before anything of its size is allocated.
+fn layouts_of(config: &Config, path: &Path) -> Result<Vec<(String, ModelSpec, Layout)>> {
+    let damaged = |problem: String| Error::Checkpoint { path: path.into(), problem };
+    let mut layouts: Vec<(String, ModelSpec, Layout)> = Vec::new();
+    for NamedSpec { name, spec } in &config.models {
+        spec.check().map_err(|e| damaged(format!("model `{name}`: {e}")))?;
+        if layouts.iter().any(|(other, ..)| other == name) {
+            return Err(damaged(format!("two models are called `{name}`")));
+        }
+        layouts.push((name.clone(), spec.clone(), Layout::new(spec)));
+    }
+    Ok(layouts)
+}
+
+fn read_models(layouts: Vec<(String, ModelSpec, Layout)>, bytes: &[u8], path: &Path) -> Result<Vec<(String, Model)>> {
+    let damaged = |problem: String| Error::Checkpoint { path: path.into(), problem };
+    let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(format!("damaged: {e}")))?;
+    let expected: usize = layouts.iter().map(|(_, _, layout)| layout.tensors.len()).sum();
+    let mut models = Vec::new();
+    for (name, spec, layout) in layouts {
+        // The file's own size bounds this: each tensor is checked against it before the next is read.
+        let mut weights = Vec::new();
+        for info in &layout.tensors {
+            let start = weights.len();
+            let full = format!("{name}/{}", info.name);
+            check_tensor(&tensors, &full, &info.shape).map_err(damaged)?;
+            weights.resize(start + info.range.len(), 0.0);
+            read_tensor(&tensors, &full, &info.shape, &mut weights[start..]).map_err(damaged)?;
+        }
+        models.push((name, Model::from_parts(spec, layout, weights)));
+    }
+    if tensors.len() != expected {
+        let known = |name: &str| {
+            models.iter().any(|(model, m)| {
+                name.strip_prefix(model.as_str())
+                    .and_then(|rest| rest.strip_prefix('/'))
+                    .is_some_and(|rest| m.layout().tensors.iter().any(|t| t.name == rest))
+            })
+        };
+        let extra = tensors.names().into_iter().find(|name| !known(name)).map_or("?", |name| name).to_string();
+        return Err(damaged(format!("tensor `{extra}` does not belong to the model")));
+    }
+    Ok(models)
+}
+
+fn check_tensor(tensors: &SafeTensors<'_>, name: &str, shape: &[usize]) -> std::result::Result<(), String> {
+    let view = tensors.tensor(name).map_err(|_| format!("tensor `{name}` is missing"))?;
+    if view.shape() != shape {
+        return Err(format!("tensor `{name}` has shape {:?}, expected {shape:?}", view.shape()));
+    }
+    Ok(())
+}
+
+fn read_tensor(
+    tensors: &SafeTensors<'_>,
+    name: &str,
+    shape: &[usize],
+    out: &mut [f32],
+) -> std::result::Result<(), String> {
+    check_tensor(tensors, name, shape)?;
+    let view = tensors.tensor(name).map_err(|e| format!("tensor `{name}`: {e}"))?;
+    let data = view.data();
+    match view.dtype() {
+        Dtype::F32 if data.len() == out.len() * 4 => {
+            for (value, bytes) in out.iter_mut().zip(data.as_chunks::<4>().0) {
+                *value = f32::from_le_bytes(*bytes);
+            }
+        }
+        Dtype::F16 if data.len() == out.len() * 2 => {
+            for (value, bytes) in out.iter_mut().zip(data.as_chunks::<2>().0) {
+                *value = f16::from_le_bytes(*bytes).to_f32();
+            }
+        }
+        other => return Err(format!("tensor `{name}` is stored as {other:?}; expected F32 or F16")),
+    }
+    match out.iter().find(|v| !v.is_finite()) {
+        Some(value) => Err(format!("tensor `{name}` holds {value}")),
+        None => Ok(()),
+    }
+}
+
+fn encode(values: &[f32], precision: Precision) -> Vec<u8> {
+    match precision {
+        Precision::Single => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        Precision::Half => values.iter().flat_map(|&v| f16::from_f32(v).to_le_bytes()).collect(),
+    }
+}
+
+fn write_tensors(
+    path: &Path,
+    dtype: Dtype,
+    tensors: &[(String, Vec<usize>, Vec<u8>)],
+    metadata: Option<HashMap<String, String>>,
+) -> Result<()> {
+    let failed = |e: safetensors::SafeTensorError| Error::Checkpoint { path: PathBuf::from(path), problem: e.to_string() };
+    let views = tensors.iter().map(|(name, shape, data)| Ok((name, TensorView::new(dtype, shape.clone(), data)?)));
+    let views: Vec<(&String, TensorView<'_>)> = views.collect::<std::result::Result<_, _>>().map_err(failed)?;
+    let bytes = safetensors::serialize(views, metadata).map_err(failed)?;
+    write_atomically(path, &bytes)
+}

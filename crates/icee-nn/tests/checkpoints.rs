@@ -1,0 +1,216 @@
+//! Checkpoints: the same bits back, and an error that names the trouble for every damaged file.
+
+mod common;
+
+use common::load_golden;
+use icee_nn::optim::{AdamConfig, AdamW};
+use icee_nn::{Model, Precision, checkpoint};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A folder of its own under the system's temporary one, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("icee-nn-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn small() -> Model {
+    load_golden("causal").model
+}
+
+fn bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|v| v.to_bits()).collect()
+}
+
+fn saved(folder: &Path, precision: Precision) -> Model {
+    let model = small();
+    checkpoint::save(folder, &[("trunk", &model)], &json!({"world": "DarkRoom-v0"}), precision).unwrap();
+    model
+}
+
+fn problem(folder: &Path) -> String {
+    checkpoint::load(folder).expect_err("should be refused").to_string()
+}
+
+#[test]
+fn saving_and_loading_gives_the_same_bits() {
+    let folder = Folder::new("roundtrip");
+    let (a, b) = (small(), load_golden("set").model);
+    let meta = json!({"seed": 7, "acting": {"kappa": 20.0}});
+    checkpoint::save(&folder.0, &[("action", &a), ("return", &b)], &meta, Precision::Single).unwrap();
+    let read = checkpoint::load(&folder.0).unwrap();
+    assert_eq!(read.meta, meta);
+    for ((name, model), (expected, original)) in read.models.iter().zip([("action", &a), ("return", &b)]) {
+        assert_eq!(name, expected);
+        assert_eq!(model.spec(), original.spec());
+        assert_eq!(bits(model.weights()), bits(original.weights()));
+    }
+    let parsed = checkpoint::parse(
+        &fs::read(folder.0.join(checkpoint::CONFIG)).unwrap(),
+        &fs::read(folder.0.join(checkpoint::TENSORS)).unwrap(),
+    );
+    assert_eq!(bits(parsed.unwrap().models[1].1.weights()), bits(b.weights()));
+    let left: Vec<_> = fs::read_dir(&folder.0).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "temporary files are left: {left:?}");
+}
+
+#[test]
+fn half_precision_is_half_the_size_and_close() {
+    let folder = Folder::new("half");
+    let model = saved(&folder.0, Precision::Half);
+    let read = checkpoint::load(&folder.0).unwrap();
+    for (got, wanted) in read.models[0].1.weights().iter().zip(model.weights()) {
+        assert!((got - wanted).abs() <= wanted.abs() * 5e-4 + 1e-7);
+    }
+    let size = fs::metadata(folder.0.join(checkpoint::TENSORS)).unwrap().len() as usize;
+    assert!(size < model.weights().len() * 2 + 8192);
+}
+
+#[test]
+fn training_state_comes_back_whole() {
+    let folder = Folder::new("state");
+    let path = folder.0.join("training.safetensors");
+    let model = small();
+    let mut adam = AdamW::new(model.layout(), AdamConfig { beta2: 0.95, ..AdamConfig::default() });
+    let mut stepped = model.clone();
+    let gradients = {
+        let mut gradients = icee_nn::cpu::Gradients::default();
+        gradients.values = (0..model.weights().len()).map(|i| common::formula(i, 1.0)).collect();
+        gradients
+    };
+    let cpu = icee_nn::cpu::Cpu::new(1).unwrap();
+    adam.step(&cpu, &mut stepped, &gradients, 1e-3, 1.0);
+    checkpoint::save_training(&path, &[("trunk", &stepped, &adam)], &json!({"step": 1})).unwrap();
+    let read = checkpoint::load_training(&path).unwrap();
+    assert_eq!(read.meta["step"], 1);
+    let (name, model, state) = &read.models[0];
+    assert_eq!(name, "trunk");
+    assert_eq!(bits(model.weights()), bits(stepped.weights()));
+    assert_eq!(*state, adam);
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    assert!(checkpoint::load_training(&path).unwrap_err().to_string().contains("training.safetensors"));
+    saved(&folder.0, Precision::Single);
+    let other = checkpoint::load_training(&folder.0.join(checkpoint::TENSORS)).unwrap_err().to_string();
+    assert!(other.contains("not a training state"), "{other}");
+}
+
+#[test]
+fn missing_files_are_named() {
+    let folder = Folder::new("missing");
+    assert!(problem(&folder.0).contains("config.json"));
+    saved(&folder.0, Precision::Single);
+    fs::remove_file(folder.0.join(checkpoint::TENSORS)).unwrap();
+    assert!(problem(&folder.0).contains("model.safetensors"));
+}
+
+/// Changes the description and returns what loading says.
+fn with_config(name: &str, change: impl FnOnce(&mut Value)) -> String {
+    let folder = Folder::new(name);
+    saved(&folder.0, Precision::Single);
+    let path = folder.0.join(checkpoint::CONFIG);
+    let mut config: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    change(&mut config);
+    fs::write(&path, config.to_string()).unwrap();
+    problem(&folder.0)
+}
+
+#[test]
+fn a_description_that_does_not_fit_is_refused() {
+    let spec = |c: &mut Value, key: &str, value: Value| c["models"][0]["spec"][key] = value;
+    let shape = with_config("width", |c| spec(c, "mlp_width", json!(64)));
+    assert!(shape.contains("block.0.mlp_in.weight") && shape.contains("expected [32, 64]"), "{shape}");
+    assert!(with_config("layers", |c| spec(c, "layers", json!(3))).contains("block.2.norm1.gain` is missing"));
+    assert!(with_config("extra", |c| spec(c, "layers", json!(1))).contains("does not belong"));
+    assert!(with_config("huge", |c| spec(c, "width", json!(1u64 << 40))).contains("width"));
+    assert!(with_config("negative", |c| spec(c, "layers", json!(-1))).contains("config.json"));
+    assert!(with_config("unknown", |c| spec(c, "depth", json!(3))).contains("unknown field `depth`"));
+    assert!(with_config("format", |c| c["format"] = json!("other")).contains("format is `other`"));
+    assert!(with_config("version", |c| c["version"] = json!(99)).contains("version 99"));
+    assert!(with_config("name", |c| c["models"][0]["name"] = json!("x")).contains("x/field.cell.table` is missing"));
+    let twice = with_config("twice", |c| {
+        let model = c["models"][0].clone();
+        c["models"].as_array_mut().unwrap().push(model);
+    });
+    assert!(twice.contains("two models"), "{twice}");
+}
+
+/// Changes the tensor file and returns what loading says.
+fn with_tensors(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> String {
+    let folder = Folder::new(name);
+    saved(&folder.0, Precision::Single);
+    let path = folder.0.join(checkpoint::TENSORS);
+    let mut bytes = fs::read(&path).unwrap();
+    change(&mut bytes);
+    fs::write(&path, bytes).unwrap();
+    problem(&folder.0)
+}
+
+#[test]
+fn damaged_tensors_are_refused() {
+    for (name, keep) in [("cut-0", 0), ("cut-7", 7), ("cut-100", 100), ("cut-5000", 5000)] {
+        assert!(with_tensors(name, |b| b.truncate(keep)).contains("model.safetensors"));
+    }
+    assert!(with_tensors("short", |b| b.truncate(b.len() - 1)).contains("model.safetensors"));
+    assert!(with_tensors("long", |b| b.push(0)).contains("model.safetensors"));
+    let header = |size: u64| move |b: &mut Vec<u8>| b[..8].copy_from_slice(&size.to_le_bytes());
+    assert!(with_tensors("header-max", header(u64::MAX)).contains("model.safetensors"));
+    assert!(with_tensors("header-large", header(1 << 40)).contains("model.safetensors"));
+    let end = |value: f32| move |b: &mut Vec<u8>| {
+        let at = b.len() - 4;
+        b[at..].copy_from_slice(&value.to_le_bytes());
+    };
+    assert!(with_tensors("nan", end(f32::NAN)).contains("holds NaN"));
+    assert!(with_tensors("infinite", end(f32::INFINITY)).contains("holds inf"));
+    assert!(with_tensors("garbage", |b| b[8..40].fill(b'{')).contains("model.safetensors"));
+    let oversized = with_tensors("oversized", |b| b.resize(b.len() + (32 << 20), 0));
+    assert!(oversized.contains("larger than"), "{oversized}");
+}
+
+#[test]
+fn a_full_or_forbidden_folder_is_an_error() {
+    let folder = Folder::new("forbidden");
+    let file = folder.0.join("plain");
+    fs::write(&file, "x").unwrap();
+    let error = checkpoint::save(&file, &[("trunk", &small())], &Value::Null, Precision::Single).unwrap_err();
+    assert!(error.to_string().contains("plain"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn any_flipped_byte_is_an_error_or_finite_weights(at in any::<prop::sample::Index>(), value in any::<u8>(), in_config in any::<bool>()) {
+        let folder = Folder::new("flip");
+        saved(&folder.0, Precision::Half);
+        let (mut config, mut tensors) = (
+            fs::read(folder.0.join(checkpoint::CONFIG)).unwrap(),
+            fs::read(folder.0.join(checkpoint::TENSORS)).unwrap(),
+        );
+        if in_config {
+            let i = at.index(config.len());
+            config[i] = value;
+        } else {
+            // The header is where a byte can do harm.
+            let i = at.index(tensors.len().min(4000));
+            tensors[i] = value;
+        }
+        if let Ok(read) = checkpoint::parse(&config, &tensors) {
+            prop_assert!(read.models.iter().all(|(_, m)| m.weights().iter().all(|w| w.is_finite())));
+        }
+    }
+}
