@@ -1,6 +1,6 @@
 //! Everything a run can be told: a preset's TOML over these defaults, then `--set key=value`, then checks.
 
-use crate::methods::Method;
+use crate::methods::{Condition, Method};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -246,10 +246,12 @@ impl Config {
         if !(model.reward_head >= 0.0 && model.reward_head.is_finite()) {
             return fail("model.reward_head must be 0 or a positive weight");
         }
-        if method.bayes && model.architecture == Architecture::Paper && model.action_rule == ActionRule::Bayes {
+        let paper = model.architecture == Architecture::Paper;
+        if paper && method.bayes && model.action_rule == ActionRule::Bayes {
             return fail("the paper's architecture has no outcome head; set model.action_rule=\"weighted\"");
         }
-        if model.architecture == Architecture::Paper && self.acting.episode_rule == EpisodeRule::Joint {
+        let asks_to_improve = method.condition == Condition::StepAndEpisode;
+        if paper && asks_to_improve && self.acting.episode_rule == EpisodeRule::Joint {
             return fail(
                 "the paper's architecture reads c̃ and cannot predict it; set acting.episode_rule=\"always-one\"",
             );

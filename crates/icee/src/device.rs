@@ -2,9 +2,9 @@
 
 use crate::Result;
 use icee_nn::batch::{Batch, FieldValues, Tokens};
-use icee_nn::cpu::{self, Cpu, Gradients, Precision};
+use icee_nn::cpu::{self, Cpu, Gradients};
 use icee_nn::optim::{AdamW, clip_scale};
-use icee_nn::Model;
+use icee_nn::{Model, Precision};
 
 pub use icee_nn::cpu::Cache;
 

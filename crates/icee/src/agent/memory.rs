@@ -2,7 +2,7 @@
 //!
 //! Invariant: between two turns, every cache holds one token for every step that is remembered.
 
-use crate::blueprint::{Blueprint, NetworkPlan};
+use crate::blueprint::Blueprint;
 use crate::device::Cache;
 use crate::label::{Record, step_rtg};
 use crate::tokens::{Token, TokenWriter};
@@ -60,6 +60,11 @@ impl Memory {
     /// The first step of the current episode.
     pub fn episode_start(&self) -> usize {
         self.starts[self.starts.len() - 1]
+    }
+
+    /// The first step of the episode before the current one.
+    pub fn last_episode_start(&self) -> usize {
+        self.starts[self.starts.len().saturating_sub(2)]
     }
 
     /// Whether the next step is the first of its episode.
@@ -120,7 +125,8 @@ impl Memory {
         }
         let dropped = dropped.min(self.starts.len() - 1);
         // An episode that alone is longer than the context loses its oldest steps.
-        let first = self.starts[dropped].max((self.steps() + 1).saturating_sub(context));
+        let left = self.steps() - self.starts[dropped];
+        let first = if left >= context { self.steps() - keep_steps } else { self.starts[dropped] };
         self.forgotten += dropped;
         let mut kept = self.observations.clone();
         kept.clear();
@@ -141,8 +147,7 @@ impl Memory {
 
     /// Writes the tokens of all completed steps from `from` on, which must be the start of an episode: with the true
     /// returns where the episode is over, with those that were asked for where it is not.
-    pub fn write_tokens(&self, blueprint: &Blueprint, network: &NetworkPlan, from: usize, writer: &mut TokenWriter<'_>) {
-        debug_assert_eq!(network.format.fields().len(), network.spec.fields.len());
+    pub fn write_tokens(&self, blueprint: &Blueprint, from: usize, writer: &mut TokenWriter<'_>) {
         let mut record = Record::default();
         for (episode, &start) in self.starts.iter().enumerate() {
             let over = episode + 1 < self.starts.len();
