@@ -1,8 +1,12 @@
 //! One file a command.
 
+pub mod acting;
 pub mod bench;
+pub mod eval;
 pub mod functions;
 pub mod rollout;
+pub mod train;
+pub mod tune;
 pub mod worlds;
 
 /// Whether the error is only that nobody reads our output any more.
