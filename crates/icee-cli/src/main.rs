@@ -23,6 +23,7 @@ enum Command {
     Train(commands::train::Args),
     Eval(commands::eval::Args),
     Tune(commands::tune::Args),
+    Play(commands::play::Args),
     /// List the benchmark functions of Bayesian optimisation, or evaluate them.
     Functions(commands::functions::Arguments),
 }
@@ -48,6 +49,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Train(args) => commands::train::run(&args),
         Command::Eval(args) => commands::eval::run(&args),
         Command::Tune(args) => commands::tune::run(&args),
+        Command::Play(args) => commands::play::run(&args),
         Command::Functions(arguments) => commands::functions::run(arguments),
     }
 }

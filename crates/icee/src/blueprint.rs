@@ -148,7 +148,8 @@ impl Blueprint {
     pub fn fresh_models(&self, seed: u64) -> Result<Vec<Model>> {
         let fresh = |(index, network): (usize, &NetworkPlan)| {
             let mut model = Model::new(network.spec.clone(), seed.wrapping_add(index as u64))?;
-            let matrices: Vec<_> = model.layout().tensors.iter().filter(|t| t.decays).map(|t| t.range.clone()).collect();
+            let matrices: Vec<_> =
+                model.layout().tensors.iter().filter(|t| t.decays).map(|t| t.range.clone()).collect();
             let scale = (self.init_std / ENGINE_STD) as f32;
             for range in matrices {
                 model.weights_mut()[range].iter_mut().for_each(|w| *w *= scale);

@@ -205,7 +205,8 @@ impl Config {
         for setting in settings {
             overlay(&mut table, parse_setting(setting)?, "")?;
         }
-        let config: Config = Value::Table(table).try_into().map_err(|e: toml::de::Error| Error::Config(e.to_string()))?;
+        let config: Config =
+            Value::Table(table).try_into().map_err(|e: toml::de::Error| Error::Config(e.to_string()))?;
         config.check()?;
         Ok(config)
     }

@@ -75,7 +75,9 @@ pub fn evaluate(
 /// The world that a model was trained on.
 pub(crate) fn world_of(model: &TrainedModel) -> Result<Box<dyn World>> {
     if model.task.name == "logs" {
-        return Err(Error::Config("this model was trained on logs, so there is no world to play; use a live agent".into()));
+        return Err(Error::Config(
+            "this model was trained on logs, so there is no world to play; use a live agent".into(),
+        ));
     }
     Ok(Registry::builtin().make(&model.task.name)?)
 }

@@ -373,8 +373,15 @@ mod tests {
     fn every_malformed_line_is_named() {
         let text = "game,episode,step,observation,action,reward,probability\n0,0,0,3,1,0,0.5\n0,0,2,3,1,0,0.5\n0,0,1,x,1,0,0.5\n0,0,1,3,1,nan,0.5\n0,0,1,3,1,0,0\n0,0,1,3,1\n0,0,1,1 2,0,0,1\n";
         let said = read(text).unwrap_err().to_string();
-        for part in ["6 line(s)", "line 3: does not follow", "line 4: observation", "line 5: reward", "line 6: probability",
-            "line 7: 5 values", "line 8: observation is of another kind"] {
+        for part in [
+            "6 line(s)",
+            "line 3: does not follow",
+            "line 4: observation",
+            "line 5: reward",
+            "line 6: probability",
+            "line 7: 5 values",
+            "line 8: observation is of another kind",
+        ] {
             assert!(said.contains(part), "{part}: {said}");
         }
         for text in ["", "game,step\n", "{\n", "game,episode,step,observation,action,reward\n"] {

@@ -58,7 +58,9 @@ impl Source {
             Source::Logs(logs) => {
                 if method.span == Span::GameSorted {
                     let name = method.name;
-                    return Err(Error::Config(format!("{name} sorts episodes by their noise, which a log does not say")));
+                    return Err(Error::Config(format!(
+                        "{name} sorts episodes by their noise, which a log does not say"
+                    )));
                 }
                 let mut rng = stream(config.seed, Purpose::Collection, index);
                 let window = |_| {

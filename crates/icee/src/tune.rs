@@ -1,13 +1,13 @@
 //! Picks the acting rules of one trained model on validation games of their own. They belong to acting, not to
 //! training, so this takes minutes and no gradient.
 
+use crate::Result;
 use crate::agent::Agent;
 use crate::config::{Acting, ActionRule, OutcomeReading};
 use crate::device::Device;
 use crate::eval::{Evaluation, evaluate_agent, world_of};
 use crate::methods::Condition;
 use crate::model::TrainedModel;
-use crate::Result;
 use icee_worlds::Split;
 
 /// Keeps the seeds of validation games apart from those that `eval` deals ("validate" in ASCII, cut to eight).

@@ -84,7 +84,8 @@ fn recompute(model: &TrainedModel, played: &Played, now: &icee::Thought) -> (Vec
     } else {
         let spec = &blueprint.networks[last].spec.heads[head(last, "action").unwrap()];
         let value = |name: &str| if name == "step_rtg" { now.step_bin } else { now.episode_rtg };
-        let conditions: Vec<_> = spec.conditions.iter().map(|c| FieldValues::Categorical(vec![value(&c.name)])).collect();
+        let conditions: Vec<_> =
+            spec.conditions.iter().map(|c| FieldValues::Categorical(vec![value(&c.name)])).collect();
         rules.direct(networks[last].logits(head(last, "action").unwrap(), &outputs[last], &conditions).unwrap())
     };
     (actions, returns)

@@ -54,7 +54,8 @@ fn go(trainer: &mut Trainer, source: &Source, folder: &RunFolder, stop_at: u64) 
 fn figures(folder: &RunFolder) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(folder.metrics()).unwrap();
     let speed = text.lines().next().unwrap().split(',').position(|c| c == "tokens_per_second").unwrap();
-    let cells = |line: &str| line.split(',').map(String::from).enumerate().filter(|(i, _)| *i != speed).map(|c| c.1).collect();
+    let cells =
+        |line: &str| line.split(',').map(String::from).enumerate().filter(|(i, _)| *i != speed).map(|c| c.1).collect();
     text.lines().map(cells).collect()
 }
 
@@ -84,7 +85,8 @@ fn a_run_that_was_stopped_goes_on_as_if_it_had_not_been() {
 #[test]
 fn a_loss_that_is_no_number_stops_with_the_way_back() {
     let scratch = Scratch::new("diverged");
-    let (mut trainer, source, folder) = begin(&config("icee", &["train.lr=1e30", "train.warmup=0", "train.save_every=1"]), &scratch);
+    let (mut trainer, source, folder) =
+        begin(&config("icee", &["train.lr=1e30", "train.warmup=0", "train.save_every=1"]), &scratch);
     let error = train(&mut trainer, &source, &folder, Limits::default(), &mut icee::train::Silent).unwrap_err();
     assert!(matches!(error, Error::Diverged { .. }), "{error}");
     let said = error.to_string();
@@ -98,7 +100,9 @@ fn damaged_checkpoints_are_errors() {
     go(&mut trainer, &source, &folder, 0);
     let file = folder.checkpoint().join("config.json");
     let good = std::fs::read_to_string(&file).unwrap();
-    for (from, to) in [("\"actions\"", "\"actoins\""), ("\"episode_limit\"", "\"limit\""), ("\"ad\"", "\"icee\""), ("{", "[")] {
+    for (from, to) in
+        [("\"actions\"", "\"actoins\""), ("\"episode_limit\"", "\"limit\""), ("\"ad\"", "\"icee\""), ("{", "[")]
+    {
         std::fs::write(&file, good.replacen(from, to, 1)).unwrap();
         assert!(TrainedModel::load(folder.path()).is_err(), "{from}");
     }

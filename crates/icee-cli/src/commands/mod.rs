@@ -4,6 +4,7 @@ pub mod acting;
 pub mod bench;
 pub mod eval;
 pub mod functions;
+pub mod play;
 pub mod rollout;
 pub mod train;
 pub mod tune;

@@ -284,9 +284,9 @@ impl Agent {
 /// The memories of these games, whose numbers ascend.
 fn chosen<'a>(all: &'a mut [Memory], games: &'a [u32]) -> impl Iterator<Item = &'a mut Memory> {
     let mut wanted = games.iter().peekable();
-    all.iter_mut().enumerate().filter_map(move |(index, memory)| {
-        wanted.next_if(|&&game| game as usize == index).map(|_| memory)
-    })
+    all.iter_mut()
+        .enumerate()
+        .filter_map(move |(index, memory)| wanted.next_if(|&&game| game as usize == index).map(|_| memory))
 }
 
 impl icee_worlds::Agent for Agent {

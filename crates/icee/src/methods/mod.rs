@@ -10,8 +10,7 @@ mod mgdt;
 use crate::{Error, Result};
 
 /// All methods.
-pub const ALL: [&Method; 5] =
-    [&icee::METHOD, &icee_biased::METHOD, &ad::METHOD, &ad_sorted::METHOD, &mgdt::METHOD];
+pub const ALL: [&Method; 5] = [&icee::METHOD, &icee_biased::METHOD, &ad::METHOD, &ad_sorted::METHOD, &mgdt::METHOD];
 
 /// Which of the shared parts a method switches on.
 #[derive(Debug, PartialEq, Eq)]

@@ -54,6 +54,8 @@ pub(super) fn with_batches<R>(
                 }
             }
         });
-        work(&mut || receive.recv().unwrap_or_else(|_| Err(Error::Config("the thread that makes batches ended".into()))))
+        work(&mut || {
+            receive.recv().unwrap_or_else(|_| Err(Error::Config("the thread that makes batches ended".into())))
+        })
     })
 }
