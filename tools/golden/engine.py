@@ -274,7 +274,19 @@ def pool_case():
                   "pool_targets": [pool]}
 
 
-CASES = {"causal": causal_case, "set": set_case, "pool": pool_case}
+def wide_case():
+    """One head of 112: wider than a panel, and not a multiple of 32."""
+    d = Draw(4)
+    fields = [{"name": "cell", "kind": categorical(5), "on": "both"}, {"name": "y", "kind": vector(1)}]
+    spec = base(1, 112, 1, 16, "causal", fields)
+    spec["heads"] = [{"name": "out", "conditions": [], "hidden": [], "classes": 3}]
+    history, queries = d.tokens(fields, [70, 3]), d.tokens(fields[:1], [2, 9])
+    rows = history["offsets"][-1] + queries["offsets"][-1]
+    return spec, {"history": history, "queries": queries, "pool_targets": [],
+                  "class_targets": [d.class_targets(spec, 0, list(range(0, rows, 2)), 0.05)]}
+
+
+CASES = {"causal": causal_case, "set": set_case, "pool": pool_case, "wide": wide_case}
 ADAM = {"rate": 1e-3, "beta1": 0.9, "beta2": 0.99, "epsilon": 1e-8, "weight_decay": 0.01, "clip": 1.0, "steps": 5}
 
 

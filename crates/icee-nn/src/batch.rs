@@ -103,7 +103,7 @@ impl FieldValues {
                 }
             }
             (FieldValues::Vector(values), FieldKind::Vector { size, .. }) => {
-                if values.len() != tokens * size {
+                if tokens.checked_mul(size) != Some(values.len()) {
                     return fail(format!("{} numbers for {tokens} tokens of {size}", values.len()));
                 }
                 match values.iter().position(|v| !v.is_finite()) {
@@ -215,7 +215,8 @@ impl Pools {
         }
         let FieldKind::Vector { size, .. } = kind else { unreachable!("checked with the description") };
         let candidates = *self.offsets.last().expect("checked");
-        if self.candidates.len() != candidates * size || self.candidates.iter().any(|v| !v.is_finite()) {
+        if candidates.checked_mul(size) != Some(self.candidates.len()) || self.candidates.iter().any(|v| !v.is_finite())
+        {
             return Err(Error::Batch(format!("{what}: candidates must be {candidates} × {size} finite numbers")));
         }
         Ok(())
@@ -249,11 +250,14 @@ impl PoolTargets {
             let size = self.pools.offsets[pool as usize + 1] - self.pools.offsets[pool as usize];
             let range = self.target_offsets[i]..self.target_offsets[i + 1];
             if self.targets[range.clone()].iter().any(|&t| t as usize >= size) {
-                return Err(Error::Batch(format!("{what}: target {i} names a candidate outside its pool")));
+                return Err(Error::Batch(format!("{what}: a target of row {i} lies outside its pool")));
             }
-            let total: f32 = self.probabilities[range].iter().sum();
-            if (total - 1.0).abs() > 1e-3 {
-                return Err(Error::Batch(format!("{what}: the probabilities of target {i} sum to {total}")));
+            let probabilities = &self.probabilities[range];
+            let total: f32 = probabilities.iter().sum();
+            // Written so that NaN is refused too.
+            let sound = probabilities.iter().all(|&p| p >= 0.0) && (total - 1.0).abs() <= 1e-3;
+            if !sound {
+                return Err(Error::Batch(format!("{what}: row {i}'s probabilities must be at least 0 and sum to 1")));
             }
         }
         Ok(())

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The tensors of a checkpoint folder.
 pub const TENSORS: &str = "model.safetensors";
@@ -26,6 +27,8 @@ const FORMAT: &str = "icee-checkpoint";
 const VERSION: u32 = 1;
 /// A description is text; one larger than this is not one of ours.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
+/// The methods need one or two models.
+const MAX_MODELS: usize = 16;
 /// What names, shapes and metadata may add to the tensors' own bytes.
 const MAX_HEADER_BYTES: usize = 16 << 20;
 
@@ -73,6 +76,7 @@ struct OptimiserConfig {
 
 /// Writes models and `meta` as a checkpoint folder, which is made if it is missing.
 pub fn save(folder: &Path, models: &[(&str, &Model)], meta: &Value, precision: Precision) -> Result<()> {
+    check_before_saving(&folder.join(TENSORS), models.iter().copied(), precision)?;
     fs::create_dir_all(folder).map_err(|source| io(folder, source))?;
     let mut tensors = Vec::new();
     for (name, model) in models {
@@ -113,6 +117,7 @@ pub fn parse(config: &[u8], tensors: &[u8]) -> Result<Checkpoint> {
 
 /// Writes everything that training needs to go on as if never stopped.
 pub fn save_training(path: &Path, models: &[(&str, &Model, &AdamW)], meta: &Value) -> Result<()> {
+    check_before_saving(path, models.iter().map(|(name, model, _)| (*name, *model)), Precision::Single)?;
     let mut tensors = Vec::new();
     let mut optimisers = BTreeMap::new();
     for (name, model, adam) in models {
@@ -164,16 +169,50 @@ fn parse_training(bytes: &[u8], path: &Path) -> Result<TrainingState> {
         let Some(OptimiserConfig { steps, adam }) = optimisers.remove(&name) else {
             return Err(damaged(format!("no optimiser state for model `{name}`")));
         };
+        if !adam.is_sound() || second.iter().any(|&v| v < 0.0) {
+            return Err(damaged(format!("the optimiser state of model `{name}` is not one that training can reach")));
+        }
         let adam = AdamW { config: adam, first, second, steps };
         models.push((name, Model::from_parts(spec, layout, weights), adam));
+    }
+    if tensors.len() != 3 * models.len() || !optimisers.is_empty() {
+        return Err(damaged("holds more than its models".into()));
     }
     Ok(TrainingState { models, meta: config.meta })
 }
 
+/// What could not be read back must not replace what can.
+fn check_before_saving<'a>(
+    path: &Path,
+    models: impl Iterator<Item = (&'a str, &'a Model)>,
+    precision: Precision,
+) -> Result<()> {
+    let refused =
+        |problem: String| Err(Error::Checkpoint { path: path.into(), problem: format!("not saved: {problem}") });
+    let mut names = Vec::new();
+    for (name, model) in models {
+        if names.contains(&name) {
+            return refused(format!("two models are called `{name}`"));
+        }
+        names.push(name);
+        for info in &model.layout().tensors {
+            let fits = |w: &f32| match precision {
+                Precision::Single => w.is_finite(),
+                Precision::Half => f16::from_f32(*w).is_finite(),
+            };
+            if let Some(w) = model.weights()[info.range.clone()].iter().find(|w| !fits(w)) {
+                return refused(format!("tensor `{name}/{}` holds {w}", info.name));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Writes a file under another name in the same folder, then renames it: readers see the old one or the new one.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
     let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.tmp", std::process::id()));
+    name.push(format!(".{}-{}.tmp", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed)));
     let temporary = path.with_file_name(name);
     let written = File::create(&temporary).and_then(|mut file| {
         file.write_all(bytes)?;
@@ -222,6 +261,9 @@ fn read_config(bytes: &[u8], path: &Path) -> Result<Config> {
 /// Checks every description before anything of its size is allocated.
 fn layouts_of(config: &Config, path: &Path) -> Result<Vec<(String, ModelSpec, Layout)>> {
     let damaged = |problem: String| Error::Checkpoint { path: path.into(), problem };
+    if config.models.len() > MAX_MODELS {
+        return Err(damaged(format!("{} models; at most {MAX_MODELS} are read", config.models.len())));
+    }
     let mut layouts: Vec<(String, ModelSpec, Layout)> = Vec::new();
     for NamedSpec { name, spec } in &config.models {
         spec.check().map_err(|e| damaged(format!("model `{name}`: {e}")))?;
@@ -313,7 +355,8 @@ fn write_tensors(
     tensors: &[(String, Vec<usize>, Vec<u8>)],
     metadata: Option<HashMap<String, String>>,
 ) -> Result<()> {
-    let failed = |e: safetensors::SafeTensorError| Error::Checkpoint { path: PathBuf::from(path), problem: e.to_string() };
+    let failed =
+        |e: safetensors::SafeTensorError| Error::Checkpoint { path: PathBuf::from(path), problem: e.to_string() };
     let views = tensors.iter().map(|(name, shape, data)| Ok((name, TensorView::new(dtype, shape.clone(), data)?)));
     let views: Vec<(&String, TensorView<'_>)> = views.collect::<std::result::Result<_, _>>().map_err(failed)?;
     let bytes = safetensors::serialize(views, metadata).map_err(failed)?;

@@ -15,6 +15,9 @@ pub enum Error {
     /// A call on caches that they cannot serve.
     #[error("cache: {0}")]
     Cache(String),
+    /// An update that must not be made.
+    #[error("optimiser: {0}")]
+    Optimiser(String),
     /// A file that could not be read or written.
     #[error("{}: {source}", path.display())]
     Io {

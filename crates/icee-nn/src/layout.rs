@@ -3,8 +3,7 @@
 //! Linear weights are stored input-major, [in, out], so that a product runs along contiguous outputs.
 
 use crate::spec::{FieldKind, ModelSpec};
-use rand::{SeedableRng, rngs::ChaCha8Rng};
-use rand_distr::{Distribution, StandardNormal};
+use rand::{Rng, SeedableRng, rngs::ChaCha8Rng};
 use std::ops::Range;
 
 /// nanoGPT's standard deviation of initial weights.
@@ -136,7 +135,7 @@ pub struct Layout {
 
 impl Layout {
     /// The layout of a checked description.
-    pub fn new(spec: &ModelSpec) -> Layout {
+    pub(crate) fn new(spec: &ModelSpec) -> Layout {
         let mut b = Builder::default();
         let width = spec.width;
         let fields = spec.fields.iter().map(|f| b.embedding(&format!("field.{}", f.name), f.kind, width, true));
@@ -219,14 +218,18 @@ impl Layout {
             match tensor.init {
                 Init::Zeros => weights.extend(std::iter::repeat_n(0.0, count)),
                 Init::Ones => weights.extend(std::iter::repeat_n(1.0, count)),
-                Init::Normal(std) => weights.extend((0..count).map(|_| {
-                    let z: f32 = StandardNormal.sample(&mut rng);
-                    std * z
-                })),
+                Init::Normal(std) => weights.extend((0..count).map(|_| std * normal(&mut rng))),
             }
         }
         weights
     }
+}
+
+/// A draw with mean 0 and variance 1: twelve uniform numbers less six. Normal enough for a start, and made of whole
+/// numbers, so the same on every machine, which the logarithm of an exact normal draw is not.
+fn normal(rng: &mut ChaCha8Rng) -> f32 {
+    let sum: i64 = (0..12).map(|_| i64::from(rng.next_u32())).sum();
+    ((sum - (6 << 32)) as f64 / (1u64 << 32) as f64) as f32
 }
 
 #[derive(Default)]
@@ -277,5 +280,21 @@ impl Builder {
                 self.linear(&format!("{name}.out"), hidden, outputs, bias, INIT_STD),
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn initial_draws_have_mean_zero_and_variance_one() {
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let draws: Vec<f64> = (0..100_000).map(|_| f64::from(normal(&mut rng))).collect();
+        let mean = draws.iter().sum::<f64>() / 1e5;
+        let variance = draws.iter().map(|z| z * z).sum::<f64>() / 1e5;
+        let beyond_two = draws.iter().filter(|z| z.abs() > 2.0).count() as f64 / 1e5;
+        assert!(mean.abs() < 0.015 && (variance - 1.0).abs() < 0.02, "{mean} {variance}");
+        assert!((beyond_two - 0.0455).abs() < 0.006, "{beyond_two}");
     }
 }

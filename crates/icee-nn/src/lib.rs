@@ -12,6 +12,4 @@ mod spec;
 pub use error::{Error, Result};
 pub use layout::{Block, Embedding, HeadLayout, Layout, Linear, LinearId, Norm, PoolHeadLayout, TensorInfo};
 pub use model::{Model, Precision};
-pub use spec::{
-    ConditionSpec, FieldKind, FieldSpec, HeadSpec, History, ModelSpec, PoolHeadSpec, TokenRole,
-};
+pub use spec::{ConditionSpec, FieldKind, FieldSpec, HeadSpec, History, ModelSpec, PoolHeadSpec, TokenRole};

@@ -1,7 +1,7 @@
 //! AdamW with decoupled decay, global-norm clipping, and the learning-rate schedule.
 
 use crate::cpu::{Cpu, Gradients};
-use crate::{Layout, Model};
+use crate::{Error, Layout, Model, Result};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
@@ -17,6 +17,14 @@ pub struct AdamConfig {
     pub epsilon: f32,
     /// Decoupled weight decay, on matrices and embeddings only.
     pub weight_decay: f32,
+}
+
+impl AdamConfig {
+    /// Whether an update by these constants is always finite for finite gradients.
+    pub fn is_sound(&self) -> bool {
+        let decays = [self.beta1, self.beta2].iter().all(|b| (0.0..1.0).contains(b));
+        decays && self.epsilon > 0.0 && self.epsilon.is_finite() && self.weight_decay.is_finite()
+    }
 }
 
 impl Default for AdamConfig {
@@ -46,10 +54,23 @@ impl AdamW {
     }
 
     /// One update with learning rate `rate`; gradients are multiplied by `scale` first (see [`clip_scale`]).
-    pub fn step(&mut self, cpu: &Cpu, model: &mut Model, gradients: &Gradients, rate: f32, scale: f32) {
+    ///
+    /// Gradients that are not finite, or another model's, are refused, and nothing is changed.
+    pub fn step(&mut self, cpu: &Cpu, model: &mut Model, gradients: &Gradients, rate: f32, scale: f32) -> Result<()> {
+        let (numbers, state) = (model.weights().len(), self.first.len());
+        if gradients.values.len() != numbers || state != numbers {
+            let got = gradients.values.len();
+            let message = format!("the model has {numbers} weights, the gradients {got}, the optimiser state {state}");
+            return Err(Error::Optimiser(message));
+        }
+        if !scale.is_finite() || !rate.is_finite() {
+            let message =
+                format!("learning rate {rate}, gradient scale {scale}: the loss or its gradient is not finite");
+            return Err(Error::Optimiser(message));
+        }
         self.steps += 1;
         let AdamConfig { beta1, beta2, epsilon, weight_decay } = self.config;
-        let unbias = |beta: f32| (1.0 / (1.0 - f64::from(beta).powf(self.steps as f64))) as f32;
+        let unbias = |beta: f32| (1.0 / (1.0 - power(f64::from(beta), self.steps))) as f32;
         let step = crate::cpu::AdamStep {
             rate,
             beta1,
@@ -62,12 +83,41 @@ impl AdamW {
         };
         let decaying = crate::cpu::AdamStep { keep: 1.0 - rate * weight_decay, ..step };
         crate::cpu::adam_update(cpu, model, gradients, &mut self.first, &mut self.second, step, decaying);
+        Ok(())
     }
 }
 
-/// What gradients of this global norm are multiplied by so that the norm does not exceed `limit`.
+/// What gradients of this global norm are multiplied by so that the norm does not exceed `limit`. NaN where the norm is
+/// not finite, which [`AdamW::step`] refuses.
 pub fn clip_scale(norm: f64, limit: f64) -> f32 {
-    (limit / (norm + 1e-6)).min(1.0) as f32
+    match norm.is_finite() {
+        true => (limit / (norm + 1e-6)).min(1.0) as f32,
+        false => f32::NAN,
+    }
+}
+
+/// xⁿ by squaring: plain arithmetic, so the same bits everywhere.
+fn power(mut x: f64, mut n: u64) -> f64 {
+    let mut result = 1.0;
+    while n > 0 {
+        if n & 1 == 1 {
+            result *= x;
+        }
+        x *= x;
+        n >>= 1;
+    }
+    result
+}
+
+/// cos x for 0 ≤ x ≤ π, as 1 − 2 sin²(x/2) with the sine's series: plain arithmetic likewise.
+fn cosine(x: f64) -> f64 {
+    let y = x / 2.0;
+    let (mut term, mut sine) = (y, y);
+    for k in 1..=10 {
+        term *= -y * y / f64::from(2 * k * (2 * k + 1));
+        sine += term;
+    }
+    1.0 - 2.0 * sine * sine
 }
 
 /// Linear warm-up to the peak, then a cosine down to a share of it.
@@ -92,7 +142,7 @@ impl Schedule {
         }
         let span = self.total.saturating_sub(self.warmup).max(1) as f64;
         let progress = ((step - self.warmup) as f64 / span).min(1.0);
-        let share = self.floor + (1.0 - self.floor) * 0.5 * (1.0 + (PI * progress).cos());
+        let share = self.floor + (1.0 - self.floor) * 0.5 * (1.0 + cosine(PI * progress));
         (self.peak * share) as f32
     }
 }
@@ -116,5 +166,17 @@ mod tests {
     fn clipping_leaves_small_gradients_alone() {
         assert_eq!(clip_scale(0.5, 1.0), 1.0);
         assert!((clip_scale(4.0, 1.0) - 0.25).abs() < 1e-6);
+        assert!(clip_scale(f64::NAN, 1.0).is_nan() && clip_scale(f64::INFINITY, 1.0).is_nan());
+    }
+
+    #[test]
+    fn own_power_and_cosine_are_those_of_mathematics() {
+        for n in [0, 1, 2, 7, 1000] {
+            assert!((power(0.99, n) - 0.99f64.powf(n as f64)).abs() < 1e-14);
+        }
+        for i in 0..=100 {
+            let x = PI * f64::from(i) / 100.0;
+            assert!((cosine(x) - x.cos()).abs() < 1e-14, "{x}");
+        }
     }
 }

@@ -9,6 +9,8 @@ use std::collections::HashSet;
 
 /// Widths are multiples of this, the number of vector lanes.
 const GRAIN: usize = 16;
+/// The widest attention head that the kernels take.
+pub(crate) const MAX_HEAD_WIDTH: usize = 128;
 /// Bounds that keep a damaged description from asking for absurd memory.
 const MAX_SIZE: usize = 1 << 20;
 const MAX_LAYERS: usize = 1024;
@@ -204,6 +206,12 @@ impl ModelSpec {
                 self.width, self.attention_heads
             ));
         }
+        if self.head_width() > MAX_HEAD_WIDTH {
+            return fail(format!(
+                "attention heads are {} wide; at most {MAX_HEAD_WIDTH} is supported",
+                self.head_width()
+            ));
+        }
         check_grain("mlp_width", self.mlp_width)?;
         if self.history_fields().is_empty() {
             return fail("history tokens have no field".into());
@@ -324,7 +332,8 @@ mod tests {
     fn every_unsound_description_is_named() {
         assert!(problem(|s| s.layers = 0).contains("layers is 0"));
         assert!(problem(|s| s.layers = 1 << 19).contains("at most"));
-        assert!(problem(|s| (s.width, s.attention_heads) = (1 << 20, 1 << 10)).contains("parameters are more"));
+        assert!(problem(|s| (s.width, s.attention_heads) = (1 << 20, 1 << 13)).contains("parameters are more"));
+        assert!(problem(|s| (s.width, s.attention_heads) = (160, 1)).contains("160 wide"));
         assert!(problem(|s| s.attention_heads = 4).contains("head width"));
         assert!(problem(|s| s.attention_heads = 3).contains("head width"));
         assert!(problem(|s| s.mlp_width = 65).contains("mlp_width is 65"));

@@ -93,7 +93,7 @@ fn training_state_comes_back_whole() {
         gradients
     };
     let cpu = icee_nn::cpu::Cpu::new(1).unwrap();
-    adam.step(&cpu, &mut stepped, &gradients, 1e-3, 1.0);
+    adam.step(&cpu, &mut stepped, &gradients, 1e-3, 1.0).unwrap();
     checkpoint::save_training(&path, &[("trunk", &stepped, &adam)], &json!({"step": 1})).unwrap();
     let read = checkpoint::load_training(&path).unwrap();
     assert_eq!(read.meta["step"], 1);
@@ -170,15 +170,32 @@ fn damaged_tensors_are_refused() {
     let header = |size: u64| move |b: &mut Vec<u8>| b[..8].copy_from_slice(&size.to_le_bytes());
     assert!(with_tensors("header-max", header(u64::MAX)).contains("model.safetensors"));
     assert!(with_tensors("header-large", header(1 << 40)).contains("model.safetensors"));
-    let end = |value: f32| move |b: &mut Vec<u8>| {
-        let at = b.len() - 4;
-        b[at..].copy_from_slice(&value.to_le_bytes());
+    let end = |value: f32| {
+        move |b: &mut Vec<u8>| {
+            let at = b.len() - 4;
+            b[at..].copy_from_slice(&value.to_le_bytes());
+        }
     };
     assert!(with_tensors("nan", end(f32::NAN)).contains("holds NaN"));
     assert!(with_tensors("infinite", end(f32::INFINITY)).contains("holds inf"));
     assert!(with_tensors("garbage", |b| b[8..40].fill(b'{')).contains("model.safetensors"));
     let oversized = with_tensors("oversized", |b| b.resize(b.len() + (32 << 20), 0));
     assert!(oversized.contains("larger than"), "{oversized}");
+}
+
+#[test]
+fn what_could_not_be_read_back_does_not_replace_what_can() {
+    let folder = Folder::new("refuse");
+    let good = saved(&folder.0, Precision::Single);
+    let mut bad = small();
+    bad.weights_mut()[5] = f32::NAN;
+    let error = checkpoint::save(&folder.0, &[("trunk", &bad)], &Value::Null, Precision::Single).unwrap_err();
+    assert!(error.to_string().contains("trunk/field.cell.table` holds NaN"), "{error}");
+    bad.weights_mut()[5] = 1e6;
+    assert!(checkpoint::save(&folder.0, &[("trunk", &bad)], &Value::Null, Precision::Half).is_err());
+    let twice = [("a", &good), ("a", &good)];
+    assert!(checkpoint::save(&folder.0, &twice, &Value::Null, Precision::Single).is_err());
+    assert_eq!(bits(checkpoint::load(&folder.0).unwrap().models[0].1.weights()), bits(good.weights()));
 }
 
 #[test]
@@ -192,6 +209,22 @@ fn a_full_or_forbidden_folder_is_an_error() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn any_flipped_byte_of_a_training_state_is_an_error_or_a_sound_state(at in any::<prop::sample::Index>(), value in any::<u8>()) {
+        let folder = Folder::new("flip-state");
+        let path = folder.0.join("training.safetensors");
+        let model = small();
+        let adam = AdamW::new(model.layout(), AdamConfig::default());
+        checkpoint::save_training(&path, &[("trunk", &model, &adam)], &Value::Null).unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        let i = at.index(bytes.len().min(3000));
+        bytes[i] = value;
+        fs::write(&path, bytes).unwrap();
+        if let Ok(read) = checkpoint::load_training(&path) {
+            prop_assert!(read.models.iter().all(|(_, m, _)| m.weights().iter().all(|w| w.is_finite())));
+        }
+    }
 
     #[test]
     fn any_flipped_byte_is_an_error_or_finite_weights(at in any::<prop::sample::Index>(), value in any::<u8>(), in_config in any::<bool>()) {

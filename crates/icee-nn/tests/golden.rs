@@ -7,7 +7,7 @@ use icee_nn::cpu::{Cpu, Gradients, Isa, Learner};
 use icee_nn::optim::{AdamConfig, AdamW, clip_scale};
 use safetensors::SafeTensors;
 
-const CASES: [&str; 3] = ["causal", "set", "pool"];
+const CASES: [&str; 4] = ["causal", "set", "pool", "wide"];
 
 fn tensor(tensors: &SafeTensors<'_>, name: &str) -> Vec<f32> {
     let view = tensors.tensor(name).unwrap();
@@ -61,6 +61,59 @@ fn gradients_accumulate() {
 }
 
 #[test]
+fn one_learner_serves_models_and_batches_of_any_size_in_turn() {
+    let cpu = Cpu::new(2).unwrap();
+    let mut shared = Learner::new(&cpu);
+    for case in ["causal", "pool", "set", "wide", "causal", "set"] {
+        let Golden { model, batch, .. } = load_golden(case);
+        let (mut got, mut alone) = (Gradients::default(), Gradients::default());
+        let losses = shared.accumulate(&model, &batch, &mut got).unwrap().clone();
+        assert_eq!(*Learner::new(&cpu).accumulate(&model, &batch, &mut alone).unwrap(), losses, "{case}");
+        assert!(got.values == alone.values, "{case}");
+        assert_eq!(*shared.evaluate(&model, &batch).unwrap(), losses, "{case}");
+    }
+}
+
+#[test]
+fn updates_that_would_spoil_the_weights_are_refused() {
+    let Golden { mut model, batch, .. } = load_golden("causal");
+    let cpu = Cpu::new(1).unwrap();
+    let before = model.weights().to_vec();
+    let mut adam = AdamW::new(model.layout(), AdamConfig::default());
+    let mut gradients = Gradients::default();
+    let early = adam.step(&cpu, &mut model, &gradients, 1e-3, 1.0).unwrap_err().to_string();
+    assert!(early.contains("the gradients 0"), "{early}");
+    Learner::new(&cpu).accumulate(&model, &batch, &mut gradients).unwrap();
+    gradients.values[7] = f32::NAN;
+    let scale = clip_scale(gradients.square_sum(&cpu).sqrt(), 1.0);
+    let spoiled = adam.step(&cpu, &mut model, &gradients, 1e-3, scale).unwrap_err().to_string();
+    assert!(spoiled.contains("not finite"), "{spoiled}");
+    assert!(model.weights() == before && adam.steps() == 0);
+}
+
+#[test]
+fn batches_that_do_not_fit_are_refused() {
+    let Golden { model, batch, .. } = load_golden("pool");
+    let mut learner = Learner::new(&Cpu::new(1).unwrap());
+    let mut refused = |change: &dyn Fn(&mut icee_nn::batch::Batch)| {
+        let mut batch = batch.clone();
+        change(&mut batch);
+        learner.evaluate(&model, &batch).expect_err("should be refused").to_string()
+    };
+    assert!(refused(&|b| b.pool_targets[0].probabilities[0] = f32::NAN).contains("probabilities"));
+    assert!(refused(&|b| b.pool_targets[0].probabilities[0] = -1.0).contains("probabilities"));
+    assert!(refused(&|b| b.pool_targets[0].targets[0] = 4000).contains("outside its pool"));
+    assert!(refused(&|b| b.pool_targets[0].weights[0] = f32::INFINITY).contains("finite weights"));
+    assert!(refused(&|b| b.class_targets[0].classes[0] = 3).contains("not below 3"));
+    assert!(refused(&|b| b.class_targets[0].rows[0] = 400).contains("rows must increase"));
+    assert!(refused(&|b| b.class_targets[0].head = 9).contains("class head 9"));
+    assert!(refused(&|b| b.history.offsets[1] = usize::MAX).contains("offsets"));
+    assert!(refused(&|b| b.history.offsets.push((usize::MAX >> 1) + 2)).contains("tokens"));
+    assert!(refused(&|b| b.history.fields.truncate(2)).contains("2 fields given"));
+    assert!(refused(&|b| b.queries = Some(b.history.clone())).contains("queries"));
+}
+
+#[test]
 fn adamw_with_clipping_agrees_step_by_step() {
     for case in CASES {
         let Golden { record, tensors, mut model, batch } = load_golden(case);
@@ -82,7 +135,7 @@ fn adamw_with_clipping_agrees_step_by_step() {
             let got = gradients.square_sum(&cpu).sqrt();
             let wanted = norm.as_f64().unwrap();
             assert!((got - wanted).abs() < 1e-4 * wanted, "{case}: gradient norm {got}, expected {wanted}");
-            adam.step(&cpu, &mut model, &gradients, number("rate") as f32, clip_scale(got, number("clip")));
+            adam.step(&cpu, &mut model, &gradients, number("rate") as f32, clip_scale(got, number("clip"))).unwrap();
         }
         assert_eq!(adam.steps(), 5);
         for info in &model.layout().tensors {

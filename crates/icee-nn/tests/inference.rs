@@ -89,6 +89,11 @@ fn join(parts: &[Tokens]) -> Tokens {
     all
 }
 
+/// Equal to the last bit, the sign of zero included.
+fn same(a: &[f32], b: &[f32]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.to_bits() == y.to_bits())
+}
+
 fn whole(network: &mut Network, tokens: &Tokens, precision: Precision) -> (Cache, Vec<f32>) {
     let mut cache = network.cache(precision);
     let out = network.append(&mut [&mut cache], tokens).unwrap().to_vec();
@@ -115,7 +120,7 @@ proptest! {
                 at = end;
             }
             prop_assert_eq!(cache.len(), len);
-            prop_assert!(got == expected);
+            prop_assert!(same(&got, &expected));
         }
     }
 
@@ -130,7 +135,7 @@ proptest! {
         let got = network.append(&mut caches.iter_mut().collect::<Vec<_>>(), &second).unwrap().to_vec();
         for (s, tokens) in parts.iter().enumerate() {
             let (_, alone) = whole(&mut network, tokens, Precision::Single);
-            prop_assert!(got[s * more * WIDTH..(s + 1) * more * WIDTH] == alone[lengths[s] * WIDTH..]);
+            prop_assert!(same(&got[s * more * WIDTH..(s + 1) * more * WIDTH], &alone[lengths[s] * WIDTH..]));
         }
     }
 
@@ -143,7 +148,7 @@ proptest! {
         cache.truncate(keep);
         let got = network.append(&mut [&mut cache], &part(&good, keep..keep + right)).unwrap().to_vec();
         let (_, expected) = whole(&mut network, &good, Precision::Single);
-        prop_assert!(got == expected[keep * WIDTH..]);
+        prop_assert!(same(&got, &expected[keep * WIDTH..]));
     }
 
     #[test]
@@ -157,7 +162,7 @@ proptest! {
             let joined = join(&[sequence(len, 1), sequence(count, salt)]);
             let tokens = Tokens { offsets: vec![0, len + count], ..joined };
             let (_, expected) = whole(&mut network, &tokens, Precision::Half);
-            prop_assert!(got == expected[len * WIDTH..]);
+            prop_assert!(same(&got, &expected[len * WIDTH..]));
         }
     }
 
@@ -175,12 +180,12 @@ proptest! {
             let chunk = part(&pool, start..count.min(start + size));
             got.extend_from_slice(network.query(&[&cache], &chunk).unwrap());
         }
-        prop_assert!(got == expected);
+        prop_assert!(same(&got, &expected));
         prop_assert_eq!(cache.len(), history);
         if causal && history < 150 {
             let (mut with, mut without) = (cache.fork(), whole(&mut network, &sequence(history, 1), Precision::Single).0);
             let after = network.append(&mut [&mut with], &sequence(3, 8)).unwrap().to_vec();
-            prop_assert!(after == network.append(&mut [&mut without], &sequence(3, 8)).unwrap());
+            prop_assert!(same(&after, network.append(&mut [&mut without], &sequence(3, 8)).unwrap()));
         }
     }
 
@@ -206,10 +211,11 @@ proptest! {
 
 #[test]
 fn threads_and_instruction_sets_give_the_same_bits() {
-    let mut expected: Option<(Vec<f32>, Vec<f32>, Vec<f32>)> = None;
+    let mut expected: Option<Vec<u32>> = None;
     for isa in Isa::available() {
         for threads in [1, 2, 7] {
-            let mut network = Network::new(&Cpu::with_isa(threads, isa).unwrap(), &model(History::Causal), Precision::Half);
+            let mut network =
+                Network::new(&Cpu::with_isa(threads, isa).unwrap(), &model(History::Causal), Precision::Half);
             let tokens = join(&[sequence(130, 1), sequence(3, 2), sequence(64, 3)]);
             let mut caches: Vec<Cache> = (0..3).map(|_| network.cache(Precision::Half)).collect();
             let rows = network.append(&mut caches.iter_mut().collect::<Vec<_>>(), &tokens).unwrap().to_vec();
@@ -217,7 +223,7 @@ fn threads_and_instruction_sets_give_the_same_bits() {
             let answers = network.query(&caches.iter().collect::<Vec<_>>(), &pool).unwrap().to_vec();
             let sizes = reals(rows.len() / WIDTH * 2, 6);
             let logits = network.logits_for_each(0, &rows, 1, &[sizes]).unwrap().to_vec();
-            let all = (rows, answers, logits);
+            let all: Vec<u32> = [rows, answers, logits].concat().into_iter().map(f32::to_bits).collect();
             assert!(*expected.get_or_insert_with(|| all.clone()) == all, "{isa}, {threads} threads");
         }
     }
@@ -261,8 +267,7 @@ fn pool_scores_agree_with_pytorch() {
     let width = golden.model.spec().width;
     let mut network = Network::new(&Cpu::new(2).unwrap(), &golden.model, Precision::Single);
     let mut caches: Vec<Cache> = (0..2).map(|_| network.cache(Precision::Single)).collect();
-    let rows =
-        network.append(&mut caches.iter_mut().collect::<Vec<_>>(), &golden.batch.history).unwrap().to_vec();
+    let rows = network.append(&mut caches.iter_mut().collect::<Vec<_>>(), &golden.batch.history).unwrap().to_vec();
     let targets = &golden.batch.pool_targets[0];
     let logits = golden.record["logits"].as_array().unwrap();
     for (i, (&row, &pool)) in targets.rows.iter().zip(&targets.row_pools).enumerate() {
@@ -288,7 +293,7 @@ fn logits_for_each_value_equal_logits_one_by_one() {
         let actions = FieldValues::Categorical(vec![action; 120]);
         let one = network.logits(0, &rows, &[sizes.clone(), actions]).unwrap();
         for row in 0..120 {
-            assert!(all[(row * 5 + action as usize) * 11..][..11] == one[row * 11..][..11]);
+            assert!(same(&all[(row * 5 + action as usize) * 11..][..11], &one[row * 11..][..11]));
         }
     }
 }
@@ -328,6 +333,13 @@ fn calls_that_cannot_be_served_are_refused_and_change_nothing() {
     let mut sets = Network::new(&Cpu::new(1).unwrap(), &model(History::Set), Precision::Single);
     let (mut set, _) = whole(&mut sets, &sequence(5, 1), Precision::Single);
     assert!(refused(sets.append(&mut [&mut set], &sequence(1, 2))).contains("truncate it to 0"));
+    set.truncate(3);
+    assert!(set.is_empty(), "a set has no prefix");
+    assert!(refused(sets.append(&mut [&mut cache], &sequence(1, 1))).contains("another model"));
+    let strange = load_golden("pool");
+    let mut other = Network::new(&Cpu::new(1).unwrap(), &strange.model, Precision::Single);
+    let candidates = other.candidates(0, &[0.0; 8]).unwrap();
+    assert!(refused(network.scores(&[0.0; WIDTH], &candidates)).contains("another model"));
     let mut wider = spec(History::Causal);
     wider.layers = 3;
     let mut stranger = Network::new(&Cpu::new(1).unwrap(), &Model::new(wider, 0).unwrap(), Precision::Single);

@@ -56,7 +56,7 @@ impl Trainer {
         self.gradients.clear();
         let loss = self.learner.accumulate(&self.model, batch, &mut self.gradients).unwrap().total();
         let scale = clip_scale(self.gradients.square_sum(&self.cpu).sqrt(), 1.0);
-        self.adam.step(&self.cpu, &mut self.model, &self.gradients, rate, scale);
+        self.adam.step(&self.cpu, &mut self.model, &self.gradients, rate, scale).unwrap();
         loss
     }
 }
@@ -129,8 +129,14 @@ fn recall_batch(sequences: usize, seed: u64) -> Batch {
         fields: vec![FieldValues::Categorical(keys), FieldValues::Categorical(values)],
     };
     let count = classes.len();
-    let targets =
-        ClassTargets { head: 0, rows, conditions: vec![], classes, weights: vec![1.0; count], scale: 1.0 / count as f32 };
+    let targets = ClassTargets {
+        head: 0,
+        rows,
+        conditions: vec![],
+        classes,
+        weights: vec![1.0; count],
+        scale: 1.0 / count as f32,
+    };
     Batch { history, queries: None, class_targets: vec![targets], pool_targets: vec![] }
 }
 

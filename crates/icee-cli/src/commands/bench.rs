@@ -7,6 +7,7 @@ use icee_nn::cpu::{Cache, Cpu, Gradients, Learner, Network};
 use icee_nn::optim::{AdamConfig, AdamW, clip_scale};
 use icee_nn::{FieldKind, FieldSpec, HeadSpec, History, Model, ModelSpec, Precision, TokenRole};
 use serde::Serialize;
+use std::io::Write;
 use std::time::Instant;
 
 /// Measure speed.
@@ -155,16 +156,17 @@ fn engine(args: &EngineArgs) -> Result<()> {
         results,
         peak_memory_mb: peak_memory_mb(),
     };
+    let mut out = std::io::stdout().lock();
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         return Ok(());
     }
-    println!("{} on {} threads, median of {}", report.instruction_set, report.threads, report.repeat);
+    writeln!(out, "{} on {} threads, median of {}", report.instruction_set, report.threads, report.repeat)?;
     for r in &report.results {
-        println!("{:<32} {:>10.3} ms {:>12.0} tokens/s", r.name, r.milliseconds, r.tokens_per_second);
+        writeln!(out, "{:<32} {:>10.3} ms {:>12.0} tokens/s", r.name, r.milliseconds, r.tokens_per_second)?;
     }
     if let Some(memory) = report.peak_memory_mb {
-        println!("peak memory {memory:.0} MB");
+        writeln!(out, "peak memory {memory:.0} MB")?;
     }
     Ok(())
 }
@@ -178,7 +180,7 @@ fn train_step(args: &EngineArgs, cpu: &Cpu, model: &mut Model) -> Result<f64> {
         gradients.clear();
         learner.accumulate(model, &batch, &mut gradients)?;
         let scale = clip_scale(gradients.square_sum(cpu).sqrt(), 1.0);
-        adam.step(cpu, model, &gradients, 1e-4, scale);
+        adam.step(cpu, model, &gradients, 1e-4, scale)?;
         Ok(())
     })
 }

@@ -19,6 +19,13 @@ pub(crate) fn reserve<T: Default + Clone>(buffer: &mut Vec<T>, len: usize) {
     }
 }
 
+/// Makes a list at least `len` long, keeping what it has: a shorter batch in between must not free buffers.
+pub(crate) fn grow<T: Default>(list: &mut Vec<T>, len: usize) {
+    if list.len() < len {
+        list.resize_with(len, T::default);
+    }
+}
+
 /// Fresh zeros have not been touched yet, so the pages they will get are still to be chosen.
 #[cfg(target_os = "linux")]
 fn ask_for_huge_pages<T>(buffer: &[T]) {

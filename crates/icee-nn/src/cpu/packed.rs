@@ -1,7 +1,7 @@
 //! Weights laid out for the product kernel: panels of 64 columns, each row of a panel contiguous.
 
-use super::kernels::matmul::{Element, Left, Out, Right, product_panel, product_panel_f16};
 use super::kernels::elementwise::widen;
+use super::kernels::matmul::{Element, Left, Out, Right, product_panel, product_panel_f16};
 use super::simd::{Isa, LANES};
 use half::f16;
 use std::cell::RefCell;
@@ -17,9 +17,9 @@ pub(crate) struct Packed<E> {
     data: Vec<E>,
 }
 
-/// Half-precision bits.
+/// Half-precision bits; what is too large for them becomes the largest, not infinity.
 pub(crate) fn half_bits(x: f32) -> u16 {
-    f16::from_f32(x).to_bits()
+    f16::from_f32(x.clamp(f16::MIN.to_f32(), f16::MAX.to_f32())).to_bits()
 }
 
 fn padded(columns: usize) -> usize {
@@ -77,7 +77,15 @@ pub(crate) enum Weights {
 
 impl Weights {
     /// out = (bias + x · W) + add, for `rows` rows; see [`product`].
-    pub fn product(&self, isa: Isa, rows: usize, x: &[f32], bias: Option<&[f32]>, add: Option<&[f32]>, out: &mut [f32]) {
+    pub fn product(
+        &self,
+        isa: Isa,
+        rows: usize,
+        x: &[f32],
+        bias: Option<&[f32]>,
+        add: Option<&[f32]>,
+        out: &mut [f32],
+    ) {
         match self {
             Weights::Single(w) => product(isa, w, rows, x, bias, add, out),
             Weights::Half(w) => half_product(isa, w, rows, x, bias, add, out),
@@ -158,12 +166,8 @@ fn each_panel<E: Element>(
         let (ptr, width) = w.panel(start);
         let left = Left { ptr: x.as_ptr(), row: w.depth, step: 1 };
         let right = Right { ptr, step: width, vector: LANES };
-        let out = Out {
-            ptr: out[start..].as_mut_ptr(),
-            row: w.columns,
-            start: offset(bias, start),
-            add: offset(add, start),
-        };
+        let out =
+            Out { ptr: out[start..].as_mut_ptr(), row: w.columns, start: offset(bias, start), add: offset(add, start) };
         panel(PANEL.min(w.columns - start), left, right, out);
     }
 }

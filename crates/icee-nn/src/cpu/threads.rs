@@ -123,3 +123,8 @@ pub(crate) fn chunk(index: usize, size: usize, total: usize) -> Range<usize> {
     let start = index * size;
     start..total.min(start + size)
 }
+
+/// A range of rows as a range of their `by` numbers each.
+pub(crate) fn scaled(range: &Range<usize>, by: usize) -> Range<usize> {
+    range.start * by..range.end * by
+}

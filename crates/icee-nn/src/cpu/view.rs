@@ -3,9 +3,9 @@
 //! Every step treats rows independently, so callers may cut rows into any chunks.
 
 use super::kernels::elementwise::{gelu, layer_norm};
+use super::memory::reserve;
 use super::packed::Weights;
 use super::simd::Isa;
-use super::memory::reserve;
 use crate::batch::FieldValues;
 use crate::layout::{Block, Embedding, Layout, LinearId, Norm};
 use crate::spec::ModelSpec;

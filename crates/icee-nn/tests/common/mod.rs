@@ -99,10 +99,7 @@ fn read_batch(spec: &ModelSpec, value: &Value) -> Batch {
             .iter()
             .map(|t| PoolTargets {
                 head: t["head"].as_u64().unwrap() as usize,
-                pools: Pools {
-                    offsets: indices(&t["pools"]["offsets"]),
-                    candidates: reals(&t["pools"]["candidates"]),
-                },
+                pools: Pools { offsets: indices(&t["pools"]["offsets"]), candidates: reals(&t["pools"]["candidates"]) },
                 rows: categories(&t["rows"]),
                 row_pools: categories(&t["row_pools"]),
                 target_offsets: indices(&t["target_offsets"]),

@@ -19,7 +19,13 @@ pub(crate) struct AdamStep {
 }
 
 #[inline(always)]
-unsafe fn adam_body<S: Simd>(s: AdamStep, weights: &mut [f32], gradient: &[f32], first: &mut [f32], second: &mut [f32]) {
+unsafe fn adam_body<S: Simd>(
+    s: AdamStep,
+    weights: &mut [f32],
+    gradient: &[f32],
+    first: &mut [f32],
+    second: &mut [f32],
+) {
     let len = weights.len();
     assert!(gradient.len() == len && first.len() == len && second.len() == len);
     unsafe {

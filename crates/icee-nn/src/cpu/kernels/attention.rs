@@ -19,7 +19,7 @@ const ROWS: usize = 6;
 const GROUPS: usize = KEYS / LANES;
 
 /// The widest head.
-pub(crate) const MAX_HEAD: usize = 128;
+pub(crate) const MAX_HEAD: usize = crate::spec::MAX_HEAD_WIDTH;
 
 /// Where one tile's 64 keys and values of one head lie.
 #[derive(Clone, Copy)]
@@ -335,4 +335,3 @@ pub(crate) fn gather_rows(rows: usize, x: &[f32], stride: usize, head_width: usi
         out[r * head_width..][..head_width].copy_from_slice(&x[r * stride..][..head_width]);
     }
 }
-

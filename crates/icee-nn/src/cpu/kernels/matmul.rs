@@ -76,8 +76,9 @@ pub(crate) unsafe fn tile<S: Simd, E: Element, const MR: usize, const NV: usize>
                     sums[r][v] = S::fma(left, columns[v], sums[r][v]);
                 }
             }
-            a_ptr = a_ptr.add(a.step);
-            b_ptr = b_ptr.add(b.step);
+            // Behind the last step these may point past the end; they are not read there.
+            a_ptr = a_ptr.wrapping_add(a.step);
+            b_ptr = b_ptr.wrapping_add(b.step);
         }
         sums
     }
@@ -160,12 +161,7 @@ unsafe fn row_block<S: Simd, E: Element, const MR: usize>(
         for v in 0..vectors {
             let offset = |p: *const f32| if p.is_null() { p } else { p.add(v * LANES) };
             let b = Right { ptr: b.ptr.add(v * b.vector), ..b };
-            let out = Out {
-                ptr: out.ptr.add(v * LANES),
-                start: offset(out.start),
-                add: offset(out.add),
-                ..out
-            };
+            let out = Out { ptr: out.ptr.add(v * LANES), start: offset(out.start), add: offset(out.add), ..out };
             fitted_tile::<S, E, MR, 1>(depth, columns - v * LANES, a, b, out);
         }
     }

@@ -5,22 +5,50 @@ use super::{Context, Gradients, Workers};
 use crate::batch::{ClassTargets, FieldValues};
 use crate::cpu::kernels::elementwise::{add, gelu_backward};
 use crate::cpu::kernels::loss::class_loss;
-use crate::cpu::packed::product;
 use crate::cpu::memory::reserve;
-use crate::cpu::threads::{Shared, chunk};
+use crate::cpu::packed::product;
+use crate::cpu::threads::{Shared, chunk, scaled};
 use crate::cpu::view::CHUNK;
-use crate::layout::Embedding;
+use crate::layout::{Embedding, HeadLayout, Layout};
+use std::ops::Range;
 
 /// Buffers of one set of targets.
 #[derive(Default)]
 pub(crate) struct ClassHead {
     /// The trunk's output of the target rows.
     input: Vec<f32>,
-    /// Each layer's output before GELU, then its gradient; the last is the logits'.
-    layers: Vec<Vec<f32>>,
-    /// Each hidden layer behind GELU.
-    activated: Vec<Vec<f32>>,
+    /// Each layer's output before GELU, then its gradient, one layer after another; the last is the logits'.
+    layers: Vec<f32>,
+    /// Each hidden layer behind GELU, in the same places.
+    activated: Vec<f32>,
     losses: Vec<f64>,
+}
+
+/// The widths of a head's layers; with `rows` rows each, where they lie in a flat buffer.
+struct Widths<'a> {
+    layout: &'a Layout,
+    head: &'a HeadLayout,
+    rows: usize,
+}
+
+impl Widths<'_> {
+    /// Outputs of layer i; 0 is the one on the trunk.
+    fn width(&self, i: usize) -> usize {
+        let id = if i == 0 { self.head.trunk } else { self.head.layers[i - 1] };
+        self.layout.linear(id).outputs
+    }
+
+    /// The numbers of some rows of layer i.
+    fn range(&self, i: usize, rows: &Range<usize>) -> Range<usize> {
+        let start: usize = (0..i).map(|j| self.rows * self.width(j)).sum();
+        let wide = scaled(rows, self.width(i));
+        start + wide.start..start + wide.end
+    }
+
+    /// The numbers of all layers.
+    fn total(&self) -> usize {
+        (0..=self.head.layers.len()).map(|i| self.rows * self.width(i)).sum()
+    }
 }
 
 impl ClassHead {
@@ -37,20 +65,11 @@ impl ClassHead {
         let view = &context.view;
         let (width, head) = (view.spec.width, &view.layout.heads[targets.head]);
         let total = targets.rows.len();
-        let size = |layer: usize| match layer {
-            0 => view.layout.linear(head.trunk).outputs,
-            n => view.layout.linear(head.layers[n - 1]).outputs,
-        };
+        let widths = Widths { layout: view.layout, head, rows: total };
         let depth = head.layers.len();
         reserve(&mut self.input, total * width);
-        self.layers.resize_with(depth + 1, Vec::new);
-        self.activated.resize_with(depth, Vec::new);
-        for (i, buffer) in self.layers.iter_mut().enumerate() {
-            reserve(buffer, total * size(i));
-        }
-        for (i, buffer) in self.activated.iter_mut().enumerate() {
-            reserve(buffer, total * size(i));
-        }
+        reserve(&mut self.layers, widths.total());
+        reserve(&mut self.activated, widths.total());
         let chunks = total.div_ceil(CHUNK);
         reserve(&mut self.losses, chunks);
         let backward = gradients.is_some();
@@ -58,37 +77,33 @@ impl ClassHead {
             let (input, layers) = (Shared::new(&mut self.input), Shared::new(&mut self.layers));
             let (activated, losses) = (Shared::new(&mut self.activated), Shared::new(&mut self.losses));
             let (dout, scratch) = (Shared::new(dout), Shared::new(&mut workers.scratch));
-            // SAFETY (all blocks below): chunks are disjoint ranges of rows, target rows are distinct, and a worker runs
-            // one task at a time.
-            let part = |buffers: &Shared<'_, Vec<f32>>, i: usize, rows: &std::ops::Range<usize>| {
-                let buffer = buffers.pointer(i..i + 1);
-                let range = rows.start * size(i)..rows.end * size(i);
-                // SAFETY: as above; the buffer was reserved for all rows.
-                unsafe { std::slice::from_raw_parts_mut((*buffer).as_mut_ptr().add(range.start), range.len()) }
-            };
+            // SAFETY: chunks are disjoint ranges of rows, and so of every layer's numbers.
+            let part = |i: usize, rows: &Range<usize>| unsafe { layers.get(widths.range(i, rows)) };
+            // SAFETY: as above.
+            let active_part = |i: usize, rows: &Range<usize>| unsafe { activated.get(widths.range(i, rows)) };
             context.cpu.each(chunks, |c, worker| {
                 let rows = chunk(c, CHUNK, total);
                 let count = rows.len();
-                // SAFETY: as above.
+                // SAFETY: chunks are disjoint, and a worker runs one task at a time.
                 let (input, scratch) = unsafe {
                     (input.get(rows.start * width..rows.end * width), &mut scratch.get(worker..worker + 1)[0])
                 };
                 for (line, &row) in input.chunks_exact_mut(width).zip(&targets.rows[rows.clone()]) {
                     line.copy_from_slice(&out[row as usize * width..][..width]);
                 }
-                let first = part(&layers, 0, &rows);
+                let first = part(0, &rows);
                 view.linear(head.trunk, count, input, None, first);
                 for (embedding, values) in head.conditions.iter().zip(&targets.conditions) {
                     view.add_embedding(embedding, values, rows.start, count, first, scratch);
                 }
                 for (i, &layer) in head.layers.iter().enumerate() {
-                    let active = part(&activated, i, &rows);
-                    view.gelu(part(&layers, i, &rows), active);
-                    view.linear(layer, count, active, None, part(&layers, i + 1, &rows));
+                    let active = active_part(i, &rows);
+                    view.gelu(part(i, &rows), active);
+                    view.linear(layer, count, active, None, part(i + 1, &rows));
                 }
-                let logits = part(&layers, depth, &rows);
+                let logits = part(depth, &rows);
                 let (classes, weights) = (&targets.classes[rows.clone()], &targets.weights[rows.clone()]);
-                // SAFETY: as above; the kernels check lengths.
+                // SAFETY: each chunk has its own loss; the kernel checks lengths.
                 unsafe {
                     losses.get(c..c + 1)[0] = class_loss(view.isa, logits, classes, weights, targets.scale);
                 }
@@ -96,23 +111,23 @@ impl ClassHead {
                     return;
                 }
                 for (i, &layer) in head.layers.iter().enumerate().rev() {
-                    let len = count * size(i);
+                    let len = count * widths.width(i);
                     reserve(&mut scratch.hidden, len);
                     let gradient = &mut scratch.hidden[..len];
-                    let dy = part(&layers, i + 1, &rows);
+                    let dy = part(i + 1, &rows);
                     product(view.isa, &context.transposed[layer.0], count, dy, None, None, gradient);
-                    let before = part(&layers, i, &rows);
-                    // SAFETY: as above.
-                    unsafe { gelu_backward(view.isa, before, gradient, part(&activated, i, &rows)) }
+                    let before = part(i, &rows);
+                    // SAFETY: the kernel checks lengths; the instruction set was detected.
+                    unsafe { gelu_backward(view.isa, before, gradient, active_part(i, &rows)) }
                     before.copy_from_slice(gradient);
                 }
                 reserve(&mut scratch.normed, count * width);
                 let dinput = &mut scratch.normed[..count * width];
-                let dy = part(&layers, 0, &rows);
+                let dy = part(0, &rows);
                 product(view.isa, &context.transposed[head.trunk.0], count, dy, None, None, dinput);
                 for (line, &row) in dinput.chunks_exact(width).zip(&targets.rows[rows]) {
                     let at = row as usize * width;
-                    // SAFETY: as above.
+                    // SAFETY: target rows are distinct; the kernel checks lengths.
                     unsafe { add(view.isa, line, dout.get(at..at + width)) }
                 }
             });
@@ -137,17 +152,19 @@ impl ClassHead {
             let layers = [LayerGradient { id, x, dy, rows }];
             add_layer_gradients(context.cpu, view.layout, &layers, &mut gradients.values, &mut workers.panels);
         };
-        layer(head.trunk, &self.input, &self.layers[0], gradients);
+        let widths = Widths { layout: view.layout, head, rows };
+        let dlayer = |i: usize| &self.layers[widths.range(i, &(0..rows))];
+        layer(head.trunk, &self.input, dlayer(0), gradients);
         for (i, &id) in head.layers.iter().enumerate() {
-            layer(id, &self.activated[i], &self.layers[i + 1], gradients);
+            layer(id, &self.activated[widths.range(i, &(0..rows))], dlayer(i + 1), gradients);
         }
         for (embedding, values) in head.conditions.iter().zip(&targets.conditions) {
             match (embedding, values) {
-                (Embedding::Linear(id), FieldValues::Vector(values)) => layer(*id, values, &self.layers[0], gradients),
+                (Embedding::Linear(id), FieldValues::Vector(values)) => layer(*id, values, dlayer(0), gradients),
                 (Embedding::Table(range), FieldValues::Categorical(values)) => {
                     let outputs = view.layout.linear(head.trunk).outputs;
                     let table = &mut gradients.values[range.clone()];
-                    add_table_gradient(view.isa, values, &self.layers[0], outputs, table);
+                    add_table_gradient(view.isa, values, dlayer(0), outputs, table);
                 }
                 _ => unreachable!("conditions are checked against the description"),
             }

@@ -5,9 +5,9 @@
 
 use crate::cpu::kernels::elementwise::add;
 use crate::cpu::kernels::matmul::{Left, Out, Right, product_panel};
+use crate::cpu::memory::reserve;
 use crate::cpu::packed::PANEL;
 use crate::cpu::simd::{Isa, LANES};
-use crate::cpu::memory::reserve;
 use crate::cpu::threads::{Cpu, Shared};
 use crate::layout::{Layout, LinearId};
 use std::ops::Range;

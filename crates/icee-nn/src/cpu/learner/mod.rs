@@ -2,6 +2,7 @@
 //!
 //! All buffers are kept from call to call; after the first batch of a shape, a step allocates nothing.
 
+mod attention;
 mod class_head;
 mod fields;
 mod gradients;
@@ -9,8 +10,8 @@ mod pool_head;
 mod trunk;
 
 use super::kernels::attention::KeyTile;
+use super::memory::{grow, reserve};
 use super::packed::{Packed, Weights};
-use super::memory::reserve;
 use super::threads::{Cpu, Shared};
 use super::view::{Scratch, View};
 use crate::batch::Batch;
@@ -136,20 +137,25 @@ impl Learner {
 
     /// Runs a batch forward and backward. Its gradients are *added* to `gradients`, so several batches make one step.
     pub fn accumulate(&mut self, model: &Model, batch: &Batch, gradients: &mut Gradients) -> Result<&Losses> {
-        gradients.values.resize(model.weights().len(), 0.0);
-        self.run(model, batch, Some(gradients))
+        batch.check(model.spec())?;
+        if gradients.values.len() != model.weights().len() {
+            // Fresh, or another model's.
+            gradients.values.clear();
+            gradients.values.resize(model.weights().len(), 0.0);
+        }
+        Ok(self.run(model, batch, Some(gradients)))
     }
 
     /// Runs a batch forward only.
     pub fn evaluate(&mut self, model: &Model, batch: &Batch) -> Result<&Losses> {
-        self.run(model, batch, None)
+        batch.check(model.spec())?;
+        Ok(self.run(model, batch, None))
     }
 
-    fn run(&mut self, model: &Model, batch: &Batch, gradients: Option<&mut Gradients>) -> Result<&Losses> {
-        batch.check(model.spec())?;
+    fn run(&mut self, model: &Model, batch: &Batch, gradients: Option<&mut Gradients>) -> &Losses {
         let cpu = self.cpu.clone();
         cpu.run(|| self.run_inside(&cpu, model, batch, gradients));
-        Ok(&self.losses)
+        &self.losses
     }
 
     fn run_inside(&mut self, cpu: &Cpu, model: &Model, batch: &Batch, mut gradients: Option<&mut Gradients>) {
@@ -166,8 +172,8 @@ impl Learner {
         self.trunk.forward(cpu, &view, map, workers, gradients.is_some());
         let size = map.rows() * view.spec.width;
         self.trunk.dout[..size].fill(0.0);
-        self.class_heads.resize_with(batch.class_targets.len(), ClassHead::default);
-        self.pool_heads.resize_with(batch.pool_targets.len(), PoolHead::default);
+        grow(&mut self.class_heads, batch.class_targets.len());
+        grow(&mut self.pool_heads, batch.pool_targets.len());
         self.losses.class.clear();
         self.losses.pool.clear();
         let context = Context { cpu, view, transposed: &self.transposed };

@@ -10,12 +10,11 @@ use super::{Context, Gradients, Workers};
 use crate::batch::{FieldValues, PoolTargets};
 use crate::cpu::kernels::elementwise::{add, gelu_backward};
 use crate::cpu::kernels::loss::softmax;
+use crate::cpu::memory::{grow, reserve};
 use crate::cpu::packed::product;
-use crate::cpu::memory::reserve;
-use crate::cpu::threads::{Shared, chunk};
+use crate::cpu::threads::{Shared, chunk, scaled};
 use crate::cpu::view::{CHUNK, View};
 use crate::layout::PoolHeadLayout;
-use std::ops::Range;
 
 /// Buffers of one set of targets.
 #[derive(Default)]
@@ -53,8 +52,8 @@ impl Pairs {
     /// Scores of one row for `rows` of the candidates' parts; the last of `before` holds them.
     fn forward(&mut self, view: &View<'_>, head: &PoolHeadLayout, row: &[f32], candidates: &[f32], count: usize) {
         let depth = head.layers.len();
-        self.before.resize_with(depth + 1, Vec::new);
-        self.after.resize_with(depth, Vec::new);
+        grow(&mut self.before, depth + 1);
+        grow(&mut self.after, depth);
         reserve(&mut self.before[0], candidates.len());
         for (line, candidate) in self.before[0].chunks_exact_mut(row.len()).zip(candidates.chunks_exact(row.len())) {
             for ((sum, a), b) in line.iter_mut().zip(row).zip(candidate) {
@@ -70,7 +69,7 @@ impl Pairs {
         }
     }
 
-    /// Given dL/d(scores) in `dnext`, leaves dL/d(first layer) in `gradient`; adds the further layers' gradients.
+    /// Given dL/d(scores) in `dnext`, leaves dL/d(first layer) there; adds the further layers' gradients.
     fn backward(&mut self, context: &Context<'_>, head: &PoolHeadLayout, count: usize, mut partial: &mut [f32]) {
         let view = &context.view;
         for (i, &id) in head.layers.iter().enumerate().rev() {
@@ -159,22 +158,25 @@ impl PoolHead {
         let scratch = Shared::new(&mut workers.scratch);
         let row_chunks = rows.div_ceil(CHUNK);
         context.cpu.each(row_chunks + candidates.div_ceil(CHUNK), |c, worker| {
-            // SAFETY (both branches): chunks are disjoint, and a worker runs one task at a time.
             if c < row_chunks {
                 let r = chunk(c, CHUNK, rows);
-                let input = unsafe { input.get(scaled(&r, width)) };
+                // SAFETY: chunks are disjoint.
+                let (input, row_part) = unsafe { (input.get(scaled(&r, width)), row_part.get(scaled(&r, first))) };
                 for (line, &row) in input.chunks_exact_mut(width).zip(&targets.rows[r.clone()]) {
                     line.copy_from_slice(&out[row as usize * width..][..width]);
                 }
-                view.linear(head.trunk, r.len(), input, None, unsafe { row_part.get(scaled(&r, first)) });
+                view.linear(head.trunk, r.len(), input, None, row_part);
             } else {
                 let r = chunk(c - row_chunks, CHUNK, candidates);
-                let (embedded, scratch) =
-                    unsafe { (embedded.get(scaled(&r, width)), &mut scratch.get(worker..worker + 1)[0]) };
+                // SAFETY: chunks are disjoint, and a worker runs one task at a time.
+                let (embedded, part, scratch) = unsafe {
+                    let scratch = &mut scratch.get(worker..worker + 1)[0];
+                    (embedded.get(scaled(&r, width)), candidate_part.get(scaled(&r, first)), scratch)
+                };
                 embedded.fill(0.0);
                 let field = &view.layout.fields[head.field];
                 view.add_embedding(field, values, r.start, r.len(), embedded, scratch);
-                view.linear(head.candidate, r.len(), embedded, None, unsafe { candidate_part.get(scaled(&r, first)) });
+                view.linear(head.candidate, r.len(), embedded, None, part);
             }
         });
     }
@@ -217,7 +219,7 @@ impl PoolHead {
                 for c in (0..count).step_by(CHUNK) {
                     let part = c..count.min(c + CHUNK);
                     pairs.forward(view, head, row, &candidates[scaled(&part, first)], part.len());
-                    let last = pairs.before.last().expect("has layers");
+                    let last = &pairs.before[head.layers.len()];
                     scores[part.clone()].copy_from_slice(&last[..part.len()]);
                 }
                 loss += row_loss(view, targets, i, &mut scores[..count]);
@@ -273,18 +275,20 @@ impl PoolHead {
         let scratch = Shared::new(&mut workers.scratch);
         let row_chunks = rows.div_ceil(CHUNK);
         context.cpu.each(row_chunks + candidates.div_ceil(CHUNK), |c, worker| {
-            // SAFETY (both branches): chunks and target rows are disjoint, and a worker runs one task at a time.
             if c < row_chunks {
                 let r = chunk(c, CHUNK, rows);
+                // SAFETY: a worker runs one task at a time.
                 let dinput = unsafe { &mut scratch.get(worker..worker + 1)[0].normed };
                 reserve(dinput, r.len() * width);
                 product(view.isa, trunk, r.len(), &drow[r.start * first..], None, None, dinput);
                 for (line, &row) in dinput.chunks_exact(width).zip(&targets.rows[r]) {
                     let at = row as usize * width;
+                    // SAFETY: target rows are distinct; the kernel checks lengths.
                     unsafe { add(view.isa, line, dout.get(at..at + width)) }
                 }
             } else {
                 let r = chunk(c - row_chunks, CHUNK, candidates);
+                // SAFETY: chunks are disjoint.
                 let to = unsafe { dembedded.get(scaled(&r, width)) };
                 product(view.isa, candidate, r.len(), &dcandidate[r.start * first..], None, None, to);
             }
@@ -297,10 +301,6 @@ impl PoolHead {
             _ => unreachable!("candidates are vectors"),
         }
     }
-}
-
-fn scaled(range: &Range<usize>, by: usize) -> Range<usize> {
-    range.start * by..range.end * by
 }
 
 /// Numbers in the gradients of the layers behind the first.

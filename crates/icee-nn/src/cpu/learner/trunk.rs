@@ -3,32 +3,28 @@
 //! Rows are the history tokens, then the query tokens; chunks of rows never mix the two, because query rows have no
 //! keys and values.
 
+use super::attention::{attention_backward, attention_forward};
 use super::gradients::{LayerGradient, add_layer_gradients};
 use super::{Gradients, Workers};
 use crate::batch::{Batch, Tokens};
-use crate::cpu::kernels::attention::{
-    HeadRows, KEYS, KeyTile, Visible, attend_single, gather_rows, query_scale, tiled_len, transpose_keys,
-};
-use crate::cpu::kernels::attention_backward::{Keys, Rows, attend_backward};
 use crate::cpu::kernels::elementwise::{add, gelu_backward, layer_norm_backward};
-use crate::cpu::packed::{Packed, product};
 use crate::cpu::memory::reserve;
-use crate::cpu::threads::{Cpu, Shared};
+use crate::cpu::packed::{Packed, product};
+use crate::cpu::threads::{Cpu, Shared, scaled};
 use crate::cpu::view::{AfterAttention, CHUNK, View};
 use crate::layout::{Layout, LinearId, Norm};
-use crate::spec::History;
 use std::ops::Range;
 
 /// What one block saves for the way back.
 #[derive(Default)]
-struct Saved {
+pub(super) struct Saved {
     stats1: Vec<[f32; 2]>,
-    query: Vec<f32>,
+    pub(super) query: Vec<f32>,
     /// [history rows, 2 · width].
-    key_value: Vec<f32>,
-    attended: Vec<f32>,
+    pub(super) key_value: Vec<f32>,
+    pub(super) attended: Vec<f32>,
     /// (highest score, 1 / sum), [attention heads, rows].
-    attention_stats: Vec<[f32; 2]>,
+    pub(super) attention_stats: Vec<[f32; 2]>,
     middle: Vec<f32>,
     stats2: Vec<[f32; 2]>,
     /// The MLP's hidden layer before GELU, [rows, mlp width].
@@ -52,7 +48,7 @@ pub(crate) struct Trunk {
 
 /// Buffers of the way back, shared by all blocks.
 #[derive(Default)]
-struct Back {
+pub(super) struct Back {
     dnext: Vec<f32>,
     dmiddle: Vec<f32>,
     dprevious: Vec<f32>,
@@ -60,9 +56,9 @@ struct Back {
     activated: Vec<f32>,
     normed1: Vec<f32>,
     normed2: Vec<f32>,
-    dattended: Vec<f32>,
-    dquery: Vec<f32>,
-    dkey_value: Vec<f32>,
+    pub(super) dattended: Vec<f32>,
+    pub(super) dquery: Vec<f32>,
+    pub(super) dkey_value: Vec<f32>,
     /// Norm gradients of each chunk, [chunks, 2 · width].
     norm_parts: Vec<f32>,
 }
@@ -100,16 +96,12 @@ impl<'a> RowMap<'a> {
     }
 
     /// The history rows and the query rows of a sequence.
-    fn sequence(&self, s: usize) -> (Range<usize>, Range<usize>) {
+    pub(super) fn sequence(&self, s: usize) -> (Range<usize>, Range<usize>) {
         let history = self.history.offsets[s]..self.history.offsets[s + 1];
         let base = self.history.len();
         let queries = self.queries.map_or(base..base, |q| base + q.offsets[s]..base + q.offsets[s + 1]);
         (history, queries)
     }
-}
-
-fn scaled(range: &Range<usize>, by: usize) -> Range<usize> {
-    range.start * by..range.end * by
 }
 
 impl Trunk {
@@ -226,7 +218,8 @@ impl Trunk {
         }
         attention_forward(cpu, view, map, workers, saved);
         let (attended, stats) = (&saved.attended, Shared::new(&mut saved.stats2));
-        let (middle, hidden, next) = (Shared::new(&mut saved.middle), Shared::new(&mut saved.hidden), Shared::new(next));
+        let (middle, hidden, next) =
+            (Shared::new(&mut saved.middle), Shared::new(&mut saved.hidden), Shared::new(next));
         let scratch = Shared::new(&mut workers.scratch);
         cpu.each(map.chunks(), |c, worker| {
             let (rows, _) = map.chunk(c);
@@ -267,7 +260,8 @@ impl Trunk {
                 let wide = scaled(&rows, width);
                 // SAFETY: chunks are disjoint.
                 unsafe {
-                    let to = (dnext.get(wide.clone()), normed.get(wide.clone()), parts.get(scaled(&(c..c + 1), 2 * width)));
+                    let to =
+                        (dnext.get(wide.clone()), normed.get(wide.clone()), parts.get(scaled(&(c..c + 1), 2 * width)));
                     norm_backward(view, &view.layout.norm, &x[wide.clone()], &stats[rows], &dout[wide], to);
                 }
             });
@@ -395,141 +389,5 @@ fn add_norm_parts(view: &View<'_>, norm: &Norm, map: RowMap<'_>, parts: &[f32], 
             add(view.isa, &part[..width], &mut gradients.values[norm.gain.clone()]);
             add(view.isa, &part[width..], &mut gradients.values[norm.bias.clone()]);
         }
-    }
-}
-
-/// What the rows of a sequence's history see.
-fn history_visible(history: History, count: usize) -> Visible {
-    match history {
-        History::Causal => Visible::Causal { first: 1 },
-        History::Set => Visible::All(count),
-    }
-}
-
-fn attention_forward(cpu: &Cpu, view: &View<'_>, map: RowMap<'_>, workers: &mut Workers, saved: &mut Saved) {
-    let (width, heads, head_width) = (view.spec.width, view.spec.attention_heads, view.spec.head_width());
-    let total_rows = map.rows();
-    let (attended, stats) = (Shared::new(&mut saved.attended), Shared::new(&mut saved.attention_stats));
-    let attention = Shared::new(&mut workers.attention);
-    let (query, key_value) = (&saved.query, &saved.key_value);
-    cpu.each(map.history.sequences() * heads, |task, worker| {
-        let (s, head) = (task / heads, task % heads);
-        let (history, queries) = map.sequence(s);
-        let (count, at) = (history.len(), head * head_width);
-        // SAFETY: a worker runs one task at a time.
-        let space = unsafe { &mut attention.get(worker..worker + 1)[0] };
-        let len = tiled_len(count, head_width);
-        reserve(&mut space.keys_transposed, len);
-        reserve(&mut space.values, len);
-        if count > 0 {
-            let key_rows = &key_value[history.start * 2 * width + at..];
-            transpose_keys(count, key_rows, 2 * width, head_width, &mut space.keys_transposed);
-            gather_rows(count, &key_rows[width..], 2 * width, head_width, &mut space.values);
-        }
-        space.tiles.clear();
-        for start in (0..count).step_by(KEYS) {
-            let keys = space.keys_transposed[start * head_width..].as_ptr();
-            space.tiles.push(KeyTile { keys, values: space.values[start * head_width..].as_ptr() });
-        }
-        for (rows, visible) in [
-            (history, history_visible(view.spec.history, count)),
-            (queries, Visible::All(count)),
-        ] {
-            if rows.is_empty() {
-                continue;
-            }
-            let wide = rows.start * width + at..(rows.end - 1) * width + at + head_width;
-            let rows = HeadRows {
-                rows: rows.len(),
-                head_width,
-                visible,
-                query: query[wide.clone()].as_ptr(),
-                query_stride: width,
-                out: attended.pointer(wide),
-                out_stride: width,
-                stats: stats.pointer(head * total_rows + rows.start..head * total_rows + rows.end),
-            };
-            // SAFETY: each task writes its own rows' columns of its own head; all ranges were checked.
-            unsafe { attend_single(view.isa, &rows, &space.tiles) }
-        }
-    });
-}
-
-fn attention_backward(cpu: &Cpu, view: &View<'_>, map: RowMap<'_>, workers: &mut Workers, saved: &Saved, back: &mut Back) {
-    let (width, heads, head_width) = (view.spec.width, view.spec.attention_heads, view.spec.head_width());
-    let total_rows = map.rows();
-    let (dquery, dkey_value) = (Shared::new(&mut back.dquery), Shared::new(&mut back.dkey_value));
-    let attention = Shared::new(&mut workers.attention);
-    let dattended = &back.dattended;
-    cpu.each(map.history.sequences() * heads, |task, worker| {
-        let (s, head) = (task / heads, task % heads);
-        let (history, queries) = map.sequence(s);
-        let (count, at) = (history.len(), head * head_width);
-        // SAFETY: a worker runs one task at a time.
-        let space = unsafe { &mut attention.get(worker..worker + 1)[0] };
-        space.reserve_backward(count, history.len().max(queries.len()), head_width);
-        if count > 0 {
-            let key_rows = &saved.key_value[history.start * 2 * width + at..];
-            transpose_keys(count, key_rows, 2 * width, head_width, &mut space.keys_transposed);
-            transpose_keys(count, &key_rows[width..], 2 * width, head_width, &mut space.values_transposed);
-            gather_rows(count, key_rows, 2 * width, head_width, &mut space.keys);
-        }
-        space.dkeys[..count * head_width].fill(0.0);
-        space.dvalues[..count * head_width].fill(0.0);
-        for (rows, visible) in [
-            (history.clone(), history_visible(view.spec.history, count)),
-            (queries, Visible::All(count)),
-        ] {
-            if rows.is_empty() {
-                continue;
-            }
-            let (n, from) = (rows.len(), rows.start * width + at);
-            gather_rows(n, &saved.query[from..], width, head_width, &mut space.query);
-            let scale = query_scale(head_width);
-            space.query[..n * head_width].iter_mut().for_each(|q| *q *= scale);
-            gather_rows(n, &dattended[from..], width, head_width, &mut space.dout);
-            for r in 0..n {
-                let out = &saved.attended[from + r * width..][..head_width];
-                let dout = &space.dout[r * head_width..][..head_width];
-                space.delta[r] = out.iter().zip(dout).map(|(o, d)| o * d).sum();
-            }
-            space.dquery[..n * head_width].fill(0.0);
-            let mut keys = Keys {
-                count,
-                head_width,
-                keys: &space.keys,
-                keys_transposed: &space.keys_transposed,
-                values_transposed: &space.values_transposed,
-                dkeys: &mut space.dkeys,
-                dvalues: &mut space.dvalues,
-            };
-            let stats = head * total_rows;
-            let mut row_set = Rows {
-                visible,
-                query: &space.query,
-                dout: &space.dout,
-                stats: &saved.attention_stats[stats + rows.start..stats + rows.end],
-                delta: &space.delta[..n],
-                dquery: &mut space.dquery,
-            };
-            // SAFETY: the kernel checks lengths; the instruction set was detected.
-            unsafe { attend_backward(view.isa, &mut keys, &mut row_set) }
-            let unscale = 1.0 / (head_width as f32).sqrt();
-            scatter(n, head_width, &space.dquery, unscale, &dquery, from, width);
-        }
-        // Scaled queries carry log₂ e / √d; keys' gradients need 1 / √d.
-        let to = history.start * 2 * width + at;
-        scatter(count, head_width, &space.dkeys, std::f32::consts::LN_2, &dkey_value, to, 2 * width);
-        scatter(count, head_width, &space.dvalues, 1.0, &dkey_value, to + width, 2 * width);
-    });
-}
-
-/// to[start + r · stride ..] = x[r] · scale for each row of one head; other tasks own the columns between.
-fn scatter(rows: usize, head_width: usize, x: &[f32], scale: f32, to: &Shared<'_, f32>, start: usize, stride: usize) {
-    for (r, row) in x.chunks_exact(head_width).take(rows).enumerate() {
-        let from = start + r * stride;
-        // SAFETY: a task owns its head's columns of its sequence's rows.
-        let out = unsafe { to.get(from..from + head_width) };
-        out.iter_mut().zip(row).for_each(|(o, x)| *o = x * scale);
     }
 }

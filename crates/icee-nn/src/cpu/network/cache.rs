@@ -3,13 +3,13 @@
 //! A cache is a list of pages. A page holds, for every block and head, tiles of 64 tokens as the attention kernel reads
 //! them: keys transposed, then values. Pages are shared between forks and copied when written to.
 
+use crate::Precision;
 use crate::cpu::kernels::attention::{HeadRows, KEYS, KeyTile, attend_half, attend_single};
 use crate::cpu::kernels::matmul::Element;
-use crate::cpu::packed::half_bits;
 use crate::cpu::memory::zeros;
+use crate::cpu::packed::half_bits;
 use crate::cpu::simd::Isa;
-use crate::Precision;
-use crate::spec::ModelSpec;
+use crate::spec::{History, ModelSpec};
 use std::sync::Arc;
 
 /// Tiles of a page at most. Long pages make long runs of memory, which a CPU fetches ahead by itself.
@@ -22,6 +22,7 @@ pub(crate) struct Shape {
     pub heads: usize,
     pub head_width: usize,
     pub context: usize,
+    pub history: History,
     /// Tiles of a page.
     pub page_tiles: usize,
 }
@@ -33,6 +34,7 @@ impl Shape {
             heads: spec.attention_heads,
             head_width: spec.head_width(),
             context: spec.context,
+            history: spec.history,
             page_tiles: spec.context.div_ceil(KEYS).min(MAX_PAGE_TILES),
         }
     }
@@ -97,8 +99,13 @@ impl Cache {
     }
 
     /// Forgets all tokens from `len` on; does nothing if there are none.
+    ///
+    /// In a set every token has seen every other, so no part of one can be kept: it forgets all of it.
     pub fn truncate(&mut self, len: usize) {
-        self.len = self.len.min(len);
+        if len >= self.len {
+            return;
+        }
+        self.len = if self.shape.history == History::Set { 0 } else { len };
         let pages = self.len.div_ceil(self.shape.page_tokens());
         match &mut self.pages {
             Pages::Single(list) => list.truncate(pages),
@@ -133,6 +140,9 @@ impl Cache {
     /// Makes room for `count` more tokens, owns the pages they fall into, and counts them in. Their keys and values
     /// are written through the pointers of [`Cache::page_pointers`].
     pub(crate) fn extend(&mut self, count: usize) {
+        if count == 0 {
+            return;
+        }
         let first = self.len / self.shape.page_tokens();
         self.len += count;
         let (pages, size) = (self.len.div_ceil(self.shape.page_tokens()), self.shape.page());

@@ -1,11 +1,11 @@
 //! Reading the heads: class logits, logits for every value of one condition at once, and scores of candidates.
 
-use super::{Network, scaled};
+use super::Network;
 use crate::batch::{FieldValues, Of, Pools};
 use crate::cpu::memory::reserve;
-use crate::cpu::threads::{Shared, chunk};
+use crate::cpu::threads::{Shared, chunk, scaled};
 use crate::cpu::view::{CHUNK, View};
-use crate::layout::{Embedding, HeadLayout, LinearId};
+use crate::layout::{Embedding, HeadLayout, LinearId, PoolHeadLayout};
 use crate::{Error, FieldKind, Result};
 
 /// One thread's space for head layers.
@@ -154,9 +154,9 @@ impl Network {
             match table {
                 None => space.before[..len].copy_from_slice(&space.first[..len]),
                 Some(table) => {
-                    let pairs = space.first[..len].chunks_exact(first).flat_map(|row| {
-                        table.chunks_exact(first).map(move |entry| (row, entry))
-                    });
+                    let pairs = space.first[..len]
+                        .chunks_exact(first)
+                        .flat_map(|row| table.chunks_exact(first).map(move |entry| (row, entry)));
                     for (sum, (row, entry)) in space.before.chunks_exact_mut(first).zip(pairs) {
                         sum.iter_mut().zip(row).zip(entry).for_each(|((s, a), b)| *s = a + b);
                     }
@@ -208,8 +208,12 @@ impl Network {
         }
         let cpu = self.cpu.clone();
         let view = Self::view(&cpu, &self.model, &self.packed);
-        let layout = &view.layout.pool_heads[candidates.head];
-        let first = view.layout.linear(layout.trunk).outputs;
+        let first = |head: &PoolHeadLayout| view.layout.linear(head.trunk).outputs;
+        let fits = |head: &&PoolHeadLayout| candidates.part.len() == candidates.count * first(head);
+        let Some(layout) = view.layout.pool_heads.get(candidates.head).filter(fits) else {
+            return Err(Error::Batch("scores: the candidates were made ready by another model".into()));
+        };
+        let first = first(layout);
         let mut row = vec![0.0; first];
         view.linear(layout.trunk, 1, trunk, None, &mut row);
         let count = candidates.count;

@@ -5,20 +5,20 @@
 
 mod cache;
 mod heads;
+mod rows;
 
 pub use cache::Cache;
 pub use heads::CandidateSet;
 
-use super::kernels::attention::{HeadRows, KeyTile, Visible};
+use super::kernels::attention::KeyTile;
 use super::packed::{Packed, Weights};
-use super::memory::reserve;
-use super::threads::{Cpu, Shared, chunk};
-use super::view::{AfterAttention, CHUNK, Scratch, View};
+use super::threads::Cpu;
+use super::view::{CHUNK, View};
 use crate::batch::Tokens;
-use crate::spec::{FieldSpec, History};
+use crate::spec::{FieldSpec, History, ModelSpec};
 use crate::{Error, Model, Precision, Result};
-use cache::{Shape, Stored, write_token};
-use std::ops::Range;
+use cache::{Shape, Stored};
+use rows::{RowBuffers, Worker};
 
 /// A model made ready for inference on a CPU, with the space it needs.
 pub struct Network {
@@ -31,32 +31,6 @@ pub struct Network {
     half_pages: PageTable<u16>,
     head_out: Vec<f32>,
 }
-
-/// Buffers over all rows of an append.
-#[derive(Default)]
-struct RowBuffers {
-    x: Vec<f32>,
-    query: Vec<f32>,
-    key_value: Vec<f32>,
-    attended: Vec<f32>,
-    out: Vec<f32>,
-}
-
-/// One thread's space.
-#[derive(Default)]
-struct Worker {
-    scratch: Scratch,
-    rows: RowBuffers,
-    middle: Vec<f32>,
-    hidden: Vec<f32>,
-    next: Vec<f32>,
-    single_tiles: Vec<KeyTile<f32>>,
-    half_tiles: Vec<KeyTile<u16>>,
-    heads: heads::HeadSpace,
-}
-
-// SAFETY: tiles are pointers made anew by each task.
-unsafe impl Send for Worker {}
 
 /// Page pointers of all caches of a call.
 struct PageTable<E> {
@@ -77,9 +51,14 @@ unsafe impl<E> Send for PageTable<E> {}
 unsafe impl<E> Sync for PageTable<E> {}
 
 impl<E: Stored> PageTable<E> {
-    fn clear(&mut self) {
+    /// Gathers the pages of each cache with `pointers`.
+    fn gather<C>(&mut self, caches: impl Iterator<Item = C>, pointers: impl Fn(C, &mut Vec<*mut E>)) {
         self.pointers.clear();
         self.starts.truncate(1);
+        for cache in caches {
+            pointers(cache, &mut self.pointers);
+            self.starts.push(self.pointers.len());
+        }
     }
 
     fn of(&self, sequence: usize) -> &[*mut E] {
@@ -89,41 +68,43 @@ impl<E: Stored> PageTable<E> {
     fn fill_tiles(&self, sequence: usize, shape: Shape, layer: usize, head: usize, tiles: &mut Vec<KeyTile<E>>) {
         tiles.clear();
         for &page in self.of(sequence) {
-            // SAFETY: a page has room for every block, head and tile.
-            tiles.extend((0..shape.page_tiles).map(|tile| unsafe {
+            tiles.extend((0..shape.page_tiles).map(|tile| {
                 let (keys, values) = (shape.keys_at(layer, head, tile), shape.values_at(layer, head, tile));
-                KeyTile { keys: page.add(keys), values: page.add(values) }
+                // SAFETY: a page has room for every block, head and tile.
+                unsafe { KeyTile { keys: page.add(keys), values: page.add(values) } }
             }));
         }
     }
 }
 
-/// Which of a worker's tile lists and a network's page tables serve an element type.
+/// Where a network and its workers keep what depends on the caches' precision.
 trait Served: Stored {
+    fn table(network: &mut Network) -> &mut PageTable<Self>;
     fn tiles(worker: &mut Worker) -> &mut Vec<KeyTile<Self>>;
 }
 
 impl Served for f32 {
+    fn table(network: &mut Network) -> &mut PageTable<f32> {
+        &mut network.single_pages
+    }
     fn tiles(worker: &mut Worker) -> &mut Vec<KeyTile<f32>> {
         &mut worker.single_tiles
     }
 }
 
 impl Served for u16 {
+    fn table(network: &mut Network) -> &mut PageTable<u16> {
+        &mut network.half_pages
+    }
     fn tiles(worker: &mut Worker) -> &mut Vec<KeyTile<u16>> {
         &mut worker.half_tiles
     }
 }
 
-fn scaled(range: &Range<usize>, by: usize) -> Range<usize> {
-    range.start * by..range.end * by
-}
-
 impl Network {
     /// Makes a model ready, its weights stored in the given precision.
     pub fn new(cpu: &Cpu, model: &Model, weights: Precision) -> Network {
-        let layout = model.layout();
-        let packed = layout.linears.iter().map(|linear| {
+        let packed = model.layout().linears.iter().map(|linear| {
             let values = &model.weights()[linear.weight.clone()];
             match weights {
                 Precision::Single => {
@@ -185,122 +166,22 @@ impl Network {
                 return Err(Error::Cache(message));
             }
         }
-        let precision = caches.first().map_or(Precision::Single, |c| c.precision());
-        let starts: Vec<usize> = caches.iter().map(|c| c.len()).collect();
-        for (cache, span) in caches.iter_mut().zip(tokens.offsets.windows(2)) {
-            cache.extend(span[1] - span[0]);
-        }
-        match precision {
-            Precision::Single => {
-                let mut pages = std::mem::take(&mut self.single_pages);
-                pages.clear();
-                for cache in caches.iter_mut() {
-                    f32::write_pointers(cache, &mut pages.pointers);
-                    pages.starts.push(pages.pointers.len());
-                }
-                self.append_rows(&pages, &starts, tokens);
-                self.single_pages = pages;
-            }
-            Precision::Half => {
-                let mut pages = std::mem::take(&mut self.half_pages);
-                pages.clear();
-                for cache in caches.iter_mut() {
-                    u16::write_pointers(cache, &mut pages.pointers);
-                    pages.starts.push(pages.pointers.len());
-                }
-                self.append_rows(&pages, &starts, tokens);
-                self.half_pages = pages;
-            }
+        match caches.first().map(|c| c.precision()) {
+            Some(Precision::Half) => self.append_as::<u16>(caches, tokens),
+            _ => self.append_as::<f32>(caches, tokens),
         }
         Ok(&self.rows.out[..tokens.len() * self.model.spec().width])
     }
 
-    fn append_rows<E: Served>(&mut self, pages: &PageTable<E>, starts: &[usize], tokens: &Tokens) {
-        let cpu = self.cpu.clone();
-        let view = Self::view(&cpu, &self.model, &self.packed);
-        let (spec, total, width) = (view.spec, tokens.len(), view.spec.width);
-        let (heads, head_width, shape) = (spec.attention_heads, spec.head_width(), Shape::of(spec));
-        let buffers = &mut self.rows;
-        for buffer in [&mut buffers.x, &mut buffers.query, &mut buffers.attended, &mut buffers.out] {
-            reserve(buffer, total * width);
+    fn append_as<E: Served>(&mut self, caches: &mut [&mut Cache], tokens: &Tokens) {
+        let starts: Vec<usize> = caches.iter().map(|c| c.len()).collect();
+        for (cache, span) in caches.iter_mut().zip(tokens.offsets.windows(2)) {
+            cache.extend(span[1] - span[0]);
         }
-        reserve(&mut buffers.key_value, total * 2 * width);
-        // Few rows are done sooner than threads are woken. Rows are independent, so the cut does not matter.
-        let parallel = total * width * width > 1 << 18;
-        let size = if parallel { chunk_size(total, cpu.threads()) } else { CHUNK };
-        let chunks = total.div_ceil(size);
-        let fields = &view.layout.history_fields;
-        let workers = Shared::new(&mut self.workers);
-        let (x, query) = (Shared::new(&mut buffers.x), Shared::new(&mut buffers.query));
-        let (key_value, attended) = (Shared::new(&mut buffers.key_value), Shared::new(&mut buffers.attended));
-        let out = Shared::new(&mut buffers.out);
-        // SAFETY (every block below): chunks of rows, and (sequence, head) pairs, are disjoint; a worker runs one task
-        // at a time; regions run one after another.
-        let work = || {
-            each(&cpu, parallel, chunks, |c, worker| unsafe {
-                let rows = chunk(c, size, total);
-                let scratch = &mut workers.get(worker..worker + 1)[0].scratch;
-                view.embed(fields, &tokens.fields, rows.start, rows.len(), x.get(scaled(&rows, width)), scratch);
-            });
-            for (layer, block) in view.layout.blocks.iter().enumerate() {
-                each(&cpu, parallel, chunks, |c, worker| unsafe {
-                    let rows = chunk(c, size, total);
-                    let scratch = &mut workers.get(worker..worker + 1)[0].scratch;
-                    let mut stats = std::mem::take(&mut scratch.stats);
-                    reserve(&mut stats, rows.len());
-                    let (x, query) = (x.get(scaled(&rows, width)), query.get(scaled(&rows, width)));
-                    let key_value = key_value.get(scaled(&rows, 2 * width));
-                    view.before_attention(block, x, &mut stats[..rows.len()], query, Some(key_value), scratch);
-                    scratch.stats = stats;
-                });
-                each(&cpu, parallel, starts.len() * heads, |task, worker| unsafe {
-                    let (s, head) = (task / heads, task % heads);
-                    let rows = tokens.offsets[s]..tokens.offsets[s + 1];
-                    if rows.is_empty() {
-                        return;
-                    }
-                    let at = head * head_width;
-                    for (i, row) in rows.clone().enumerate() {
-                        let from = row * 2 * width + at;
-                        let key = key_value.get(from..from + head_width);
-                        let value = key_value.get(from + width..from + width + head_width);
-                        write_token(shape, pages.of(s), (layer, head), starts[s] + i, key, value);
-                    }
-                    let tiles = E::tiles(&mut workers.get(worker..worker + 1)[0]);
-                    pages.fill_tiles(s, shape, layer, head, tiles);
-                    let wide = rows.start * width + at..(rows.end - 1) * width + at + head_width;
-                    let visible = match spec.history {
-                        History::Causal => Visible::Causal { first: starts[s] + 1 },
-                        History::Set => Visible::All(rows.len()),
-                    };
-                    let rows = HeadRows {
-                        rows: rows.len(),
-                        head_width,
-                        visible,
-                        query: query.pointer(wide.clone()),
-                        query_stride: width,
-                        out: attended.pointer(wide),
-                        out_stride: width,
-                        stats: std::ptr::null_mut(),
-                    };
-                    E::attend(view.isa, &rows, tiles);
-                });
-                each(&cpu, parallel, chunks, |c, worker| unsafe {
-                    let rows = chunk(c, size, total);
-                    let worker = &mut workers.get(worker..worker + 1)[0];
-                    let (x, attended) = (x.get(scaled(&rows, width)), attended.get(scaled(&rows, width)));
-                    worker.after_attention(&view, layer, x, attended);
-                });
-            }
-            each(&cpu, parallel, chunks, |c, worker| unsafe {
-                let rows = chunk(c, size, total);
-                let stats = &mut workers.get(worker..worker + 1)[0].scratch.stats;
-                reserve(stats, rows.len());
-                let (x, out) = (x.get(scaled(&rows, width)), out.get(scaled(&rows, width)));
-                view.norm(&view.layout.norm, x, out, &mut stats[..rows.len()]);
-            });
-        };
-        if parallel { cpu.run(work) } else { work() }
+        let mut pages = std::mem::take(E::table(self));
+        pages.gather(caches.iter_mut(), |cache, out| E::write_pointers(cache, out));
+        self.append_rows(&pages, &starts, tokens);
+        *E::table(self) = pages;
     }
 
     /// Puts query tokens to the sequences' histories, which stay as they are; returns the trunk's output for them,
@@ -312,114 +193,18 @@ impl Network {
         }
         tokens.check("queries", spec.fields.iter().filter(|f| f.on_query()))?;
         check_caches(spec, caches.iter().copied(), tokens)?;
-        match caches.first().map_or(Precision::Single, |c| c.precision()) {
-            Precision::Single => {
-                let mut pages = std::mem::take(&mut self.single_pages);
-                pages.clear();
-                for cache in caches {
-                    f32::read_pointers(cache, &mut pages.pointers);
-                    pages.starts.push(pages.pointers.len());
-                }
-                self.query_rows(&pages, caches, tokens);
-                self.single_pages = pages;
-            }
-            Precision::Half => {
-                let mut pages = std::mem::take(&mut self.half_pages);
-                pages.clear();
-                for cache in caches {
-                    u16::read_pointers(cache, &mut pages.pointers);
-                    pages.starts.push(pages.pointers.len());
-                }
-                self.query_rows(&pages, caches, tokens);
-                self.half_pages = pages;
-            }
+        match caches.first().map(|c| c.precision()) {
+            Some(Precision::Half) => self.query_as::<u16>(caches, tokens),
+            _ => self.query_as::<f32>(caches, tokens),
         }
         Ok(&self.rows.out[..tokens.len() * self.model.spec().width])
     }
 
-    /// Queries see nothing but their history, so a chunk goes through all blocks as one task.
-    fn query_rows<E: Served>(&mut self, pages: &PageTable<E>, caches: &[&Cache], tokens: &Tokens) {
-        let cpu = self.cpu.clone();
-        let view = Self::view(&cpu, &self.model, &self.packed);
-        let (spec, width) = (view.spec, view.spec.width);
-        let (heads, head_width, shape) = (spec.attention_heads, spec.head_width(), Shape::of(spec));
-        reserve(&mut self.rows.out, tokens.len() * width);
-        let fields = &view.layout.query_fields;
-        let size = chunk_size(tokens.len(), cpu.threads());
-        let mut tasks = Vec::new();
-        for s in 0..caches.len() {
-            let rows = tokens.offsets[s]..tokens.offsets[s + 1];
-            tasks.extend((0..rows.len().div_ceil(size)).map(|c| {
-                let part = chunk(c, size, rows.len());
-                (s, rows.start + part.start..rows.start + part.end)
-            }));
-        }
-        let (workers, out) = (Shared::new(&mut self.workers), Shared::new(&mut self.rows.out));
-        each(&cpu, tasks.len() > 1, tasks.len(), |t, worker| {
-            let (s, rows) = (tasks[t].0, tasks[t].1.clone());
-            let (count, size) = (rows.len(), rows.len() * width);
-            // SAFETY: tasks have disjoint rows, and a worker runs one task at a time.
-            let worker = unsafe { &mut workers.get(worker..worker + 1)[0] };
-            let mut b = std::mem::take(&mut worker.rows);
-            for buffer in [&mut b.x, &mut b.query, &mut b.attended] {
-                reserve(buffer, size);
-            }
-            let mut stats = std::mem::take(&mut worker.scratch.stats);
-            reserve(&mut stats, count);
-            view.embed(fields, &tokens.fields, rows.start, count, &mut b.x[..size], &mut worker.scratch);
-            for (layer, block) in view.layout.blocks.iter().enumerate() {
-                let (x, query) = (&b.x[..size], &mut b.query[..size]);
-                view.before_attention(block, x, &mut stats[..count], query, None, &mut worker.scratch);
-                for head in 0..heads {
-                    let tiles = E::tiles(worker);
-                    pages.fill_tiles(s, shape, layer, head, tiles);
-                    let at = head * head_width;
-                    let head_rows = HeadRows {
-                        rows: count,
-                        head_width,
-                        visible: Visible::All(caches[s].len()),
-                        query: b.query[at..size].as_ptr(),
-                        query_stride: width,
-                        out: b.attended[at..size].as_mut_ptr(),
-                        out_stride: width,
-                        stats: std::ptr::null_mut(),
-                    };
-                    // SAFETY: the buffers have `count` rows of `width`; the pages hold the cache's tokens.
-                    unsafe { E::attend(view.isa, &head_rows, tiles) }
-                }
-                worker.scratch.stats = std::mem::take(&mut stats);
-                worker.after_attention(&view, layer, &mut b.x[..size], &b.attended[..size]);
-                stats = std::mem::take(&mut worker.scratch.stats);
-            }
-            // SAFETY: as above.
-            let out = unsafe { out.get(scaled(&rows, width)) };
-            view.norm(&view.layout.norm, &b.x[..size], out, &mut stats[..count]);
-            worker.scratch.stats = stats;
-            worker.rows = b;
-        });
-    }
-}
-
-impl Worker {
-    /// The part of a block behind attention, with the stream updated in place.
-    fn after_attention(&mut self, view: &View<'_>, layer: usize, x: &mut [f32], attended: &[f32]) {
-        let rows = x.len() / view.spec.width;
-        reserve(&mut self.middle, x.len());
-        reserve(&mut self.hidden, rows * view.spec.mlp_width);
-        reserve(&mut self.next, x.len());
-        let mut stats = std::mem::take(&mut self.scratch.stats);
-        reserve(&mut stats, rows);
-        let io = AfterAttention {
-            x,
-            attended,
-            middle: &mut self.middle[..attended.len()],
-            stats: &mut stats[..rows],
-            hidden: &mut self.hidden[..rows * view.spec.mlp_width],
-            next: &mut self.next[..attended.len()],
-        };
-        view.after_attention(&view.layout.blocks[layer], io, &mut self.scratch);
-        x.copy_from_slice(&self.next[..attended.len()]);
-        self.scratch.stats = stats;
+    fn query_as<E: Served>(&mut self, caches: &[&Cache], tokens: &Tokens) {
+        let mut pages = std::mem::take(E::table(self));
+        pages.gather(caches.iter(), |cache, out| E::read_pointers(cache, out));
+        self.query_rows(&pages, caches, tokens);
+        *E::table(self) = pages;
     }
 }
 
@@ -429,12 +214,13 @@ fn chunk_size(rows: usize, threads: usize) -> usize {
     rows.div_ceil(chunks).next_multiple_of(6).clamp(6, CHUNK)
 }
 
+/// As [`Cpu::each`], or on the calling thread.
 fn each(cpu: &Cpu, parallel: bool, count: usize, task: impl Fn(usize, usize) + Sync + Send) {
     if parallel { cpu.each(count, task) } else { (0..count).for_each(|i| task(i, 0)) }
 }
 
 fn check_caches<'a>(
-    spec: &crate::ModelSpec,
+    spec: &ModelSpec,
     caches: impl ExactSizeIterator<Item = &'a Cache> + Clone,
     tokens: &Tokens,
 ) -> Result<()> {
