@@ -84,7 +84,7 @@ impl Learner {
         if update.total().is_finite() && update.norm.is_finite() {
             let scale = clip_scale(update.norm, clip);
             for ((_, gradients), (model, adam)) in self.parts.iter().zip(models) {
-                adam.step(&self.cpu, model, gradients, rate, scale);
+                adam.step(&self.cpu, model, gradients, rate, scale)?;
             }
         }
         Ok(update)

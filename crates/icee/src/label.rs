@@ -112,8 +112,8 @@ impl Labels {
                 let returns = step_rtg(&data.rewards[steps.clone()], episode_limit);
                 for (step, step_rtg) in steps.zip(returns) {
                     let weight = 1.0 / (data.action_count as f32 * data.taken_probability(step));
-                    clipped += usize::from(!(weight <= clip));
-                    let weight = if weight <= clip { weight } else { clip };
+                    clipped += usize::from(weight > clip);
+                    let weight = weight.min(clip);
                     sum += f64::from(weight);
                     squares += f64::from(weight) * f64::from(weight);
                     labels.step_bins.push(bins.bin(step_rtg));

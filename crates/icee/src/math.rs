@@ -26,7 +26,7 @@ pub(crate) fn exp(x: f64) -> f64 {
 
 /// ln x for normal x > 0 to about 1e-15 relative; −∞ for anything that is not above the smallest normal number.
 pub(crate) fn ln(x: f64) -> f64 {
-    if !(x >= f64::MIN_POSITIVE) {
+    if x.is_nan() || x < f64::MIN_POSITIVE {
         return f64::NEG_INFINITY;
     }
     let bits = x.to_bits();

@@ -39,8 +39,11 @@ pub struct Args {
 /// The agents that stand beside the model.
 const BESIDE: [Reference; 3] = [Reference::Source, Reference::Posterior, Reference::Oracle];
 
-/// The paper's results: world, method, (episode, mean return) in its tables.
-const PAPER: [(&str, &str, [(usize, f64); 3]); 9] = [
+/// Three (episode, mean return) of the paper's tables.
+type PaperRow = [(usize, f64); 3];
+
+/// The paper's results: world, method, row.
+const PAPER: [(&str, &str, PaperRow); 9] = [
     ("DarkRoom-v0", "icee", [(10, 8.15), (30, 12.37), (50, 13.61)]),
     ("DarkRoom-v0", "ad", [(10, 3.74), (30, 4.51), (50, 4.03)]),
     ("DarkRoom-v0", "ad-sorted", [(10, 0.05), (30, 3.83), (50, 12.48)]),
@@ -59,7 +62,7 @@ struct Report {
     /// Mean returns by episode of the agents that bound the model.
     references: Vec<(&'static str, Vec<f64>)>,
     /// The paper's (episode, mean return), where it has some.
-    paper: Option<[(usize, f64); 3]>,
+    paper: Option<PaperRow>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
