@@ -12,7 +12,8 @@ const EPISODES: usize = 8;
 fn room() -> Box<dyn World> {
     let rules = presets().into_iter().find(|rules| rules.id == "DarkRoom-v0").unwrap();
     let start = Start::At { x: 1, y: 1 };
-    let rules = GridRules { id: "Small-v0".into(), width: 3, height: 3, start, episode_limit: 5, episodes: EPISODES, ..rules };
+    let rules =
+        GridRules { id: "Small-v0".into(), width: 3, height: 3, start, episode_limit: 5, episodes: EPISODES, ..rules };
     Box::new(GridWorld::new(rules).unwrap())
 }
 
@@ -48,7 +49,10 @@ fn learned(method: &str) -> (f64, f64) {
 fn icee_improves_ad_imitates_mgdt_does_not_learn() {
     let (source, oracle) = (reference(Reference::Source), reference(Reference::Oracle));
     let (icee_first, icee) = learned("icee");
-    assert!(icee > 0.85 * oracle && icee > 1.3 * source && icee > 1.3 * icee_first, "{icee_first} {icee} {source} {oracle}");
+    assert!(
+        icee > 0.85 * oracle && icee > 1.3 * source && icee > 1.3 * icee_first,
+        "{icee_first} {icee} {source} {oracle}"
+    );
     let (_, ad) = learned("ad");
     assert!((ad - source).abs() < 0.25 * source, "AD {ad}, source {source}");
     let (mgdt_first, mgdt) = learned("mgdt");
