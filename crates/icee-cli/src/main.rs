@@ -20,6 +20,10 @@ enum Command {
     Bench(commands::bench::BenchCommand),
     Worlds(commands::worlds::Args),
     Rollout(commands::rollout::Args),
+    Train(commands::train::Args),
+    Eval(commands::eval::Args),
+    Tune(commands::tune::Args),
+    Play(commands::play::Args),
     /// List the benchmark functions of Bayesian optimisation, or evaluate them.
     Functions(commands::functions::Arguments),
 }
@@ -42,6 +46,10 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Bench(command) => commands::bench::run(&command),
         Command::Worlds(args) => commands::worlds::run(&args),
         Command::Rollout(args) => commands::rollout::run(&args),
+        Command::Train(args) => commands::train::run(&args),
+        Command::Eval(args) => commands::eval::run(&args),
+        Command::Tune(args) => commands::tune::run(&args),
+        Command::Play(args) => commands::play::run(&args),
         Command::Functions(arguments) => commands::functions::run(arguments),
     }
 }

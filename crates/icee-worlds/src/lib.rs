@@ -44,7 +44,7 @@ pub use observation::{Observation, ObservationSpace, Observations};
 pub use policy::{Policy, UniformPolicy, sample_action};
 pub use random::{GameRng, Purpose, stream};
 pub use reference::{Reference, ReferenceAgent};
-pub use registry::Registry;
+pub use registry::{Registry, nearest_names};
 pub use returns::{Returns, Summary};
 pub use rollout::{Games, MAX_EPISODES, MAX_GAMES, PlayedStep};
 pub use world::{CloneWorld, EpisodeClock, Split, Step, World, WorldSpec};

@@ -48,7 +48,8 @@ impl Registry {
 
 /// Up to three of the known names that are near the one that was typed, best first. Case does not count; a name is
 /// near where about a third of what was typed would have to change, or where it contains what was typed.
-pub(crate) fn nearest_names(typed: &str, known: &[String]) -> Vec<String> {
+#[must_use]
+pub fn nearest_names(typed: &str, known: &[String]) -> Vec<String> {
     let typed = typed.to_lowercase();
     let length = typed.chars().count();
     let distance_to = |name: &String| {

@@ -158,7 +158,7 @@ fn compare_curves(cpu: &Cpu, cuda: &Cuda) -> Result<Comparison> {
         gradients.clear();
         let expected = on_cpu.accumulate(&model, &case.batch, &mut gradients)?.total();
         let norm = gradients.square_sum(cpu).sqrt();
-        adam.step(cpu, &mut model, &gradients, rate, clip_scale(norm, f64::from(clip)));
+        adam.step(cpu, &mut model, &gradients, rate, clip_scale(norm, f64::from(clip)))?;
         let got = on_gpu.accumulate(&case.batch)?.total();
         on_gpu.step(rate, clip)?;
         loss_error = largest(loss_error, (got - expected).abs() / expected);

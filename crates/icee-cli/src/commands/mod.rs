@@ -1,10 +1,15 @@
 //! One file a command.
 
+pub mod acting;
 pub mod bench;
 pub mod bench_gpu;
 mod bench_gpu_cases;
+pub mod eval;
 pub mod functions;
+pub mod play;
 pub mod rollout;
+pub mod train;
+pub mod tune;
 pub mod worlds;
 
 /// Whether the error is only that nobody reads our output any more.

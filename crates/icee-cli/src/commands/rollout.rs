@@ -1,9 +1,12 @@
 //! `icee rollout`: an agent plays many games of a world; its mean return at every episode, or a look at one game.
 
 use anyhow::Context;
+use icee::logs::LogWriter;
 use icee_worlds::{Games, PlayedStep, Reference, ReferenceAgent, Registry, Returns, Split};
 use serde::Serialize;
-use std::io::{IsTerminal, Write};
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long a picture stays on a terminal.
@@ -33,6 +36,9 @@ pub struct Args {
     /// Show the first game step by step.
     #[arg(long, conflicts_with = "json")]
     render: bool,
+    /// Also write every step as a log that `icee train --logs` reads (JSON lines for .jsonl, CSV otherwise).
+    #[arg(long, value_name = "FILE", conflicts_with = "render")]
+    log: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -45,6 +51,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         let mut screen = Screen::new(episodes);
         let returns = games.play_watched(&mut agent, episodes, |step| screen.show(step))?;
         screen.failure.map_or(Ok(()), Err).context("cannot write the picture")?;
+        returns
+    } else if let Some(path) = &args.log {
+        let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+        let mut log = LogWriter::new(BufWriter::new(file), path, args.games);
+        let returns = games.play_watched(&mut agent, episodes, |step| log.record(step))?;
+        log.finish().with_context(|| format!("cannot write {}", path.display()))?;
         returns
     } else {
         games.play(&mut agent, episodes)?

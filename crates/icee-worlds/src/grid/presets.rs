@@ -1,5 +1,5 @@
 //! The named rooms. The first four are the paper's; the others are what other papers call by the same names (no two
-//! agree), with only what they change. Where a variant says nothing of K, the base room's K stands.
+//! agree), with only what they change, and two of this project's own to try things on. Where a variant says nothing of K, the base room's K stands.
 
 use super::room::LEFT;
 use super::rules::{Bias, Goals, GridRules, Start};
@@ -67,5 +67,19 @@ pub fn presets() -> Vec<GridRules> {
         episode_limit: 100,
         ..room.clone()
     };
-    vec![room, hard, biased, key_to_door, hard_17, key_to_door_ad_eps, key_to_door_dicp, room_dpt]
+    // Small enough to learn in minutes on a laptop, large enough to show the whole effect.
+    let small = |base: &GridRules, id: &str| GridRules {
+        id: id.into(),
+        width: 5,
+        height: 5,
+        start: Start::At { x: 2, y: 2 },
+        episode_limit: 8,
+        episodes: 16,
+        ..base.clone()
+    };
+    let tiny = small(&room, "DarkRoomTiny-v0");
+    let hard_tiny = small(&hard, "DarkRoomHardTiny-v0");
+    vec![
+        room, hard, biased, key_to_door, hard_17, key_to_door_ad_eps, key_to_door_dicp, room_dpt, tiny, hard_tiny,
+    ]
 }

@@ -212,6 +212,8 @@ mod tests {
             ("DarkKeyToDoorAdEps-v0", (9, 9), 40, 20, Start::UniformOffFirstGoal, true),
             ("DarkKeyToDoorDicp-v0", (9, 9), 50, 20, centre, false),
             ("DarkRoomDpt-v0", (10, 10), 100, 50, Start::At { x: 0, y: 0 }, false),
+            ("DarkRoomTiny-v0", (5, 5), 8, 16, Start::At { x: 2, y: 2 }, false),
+            ("DarkRoomHardTiny-v0", (5, 5), 8, 16, Start::At { x: 2, y: 2 }, true),
         ];
         assert_eq!(pinned, expected.map(|(id, room, t, k, start, early)| (id.to_owned(), room, t, k, start, early)));
     }

@@ -1,0 +1,42 @@
+//! The acting rules on the command line: they override those of the checkpoint.
+
+use anyhow::Context;
+use icee::Acting;
+use icee::config::{EpisodeRule, OutcomeReading};
+
+/// How the agent asks for returns and chooses actions.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Acting (default: as the checkpoint says)")]
+pub struct ActingArgs {
+    /// How c̃ is chosen: always-one or joint.
+    #[arg(long, value_name = "RULE", value_parser = ["always-one", "joint"])]
+    episode_rule: Option<String>,
+    /// How strongly high returns are asked for.
+    #[arg(long, value_name = "K")]
+    kappa: Option<f64>,
+    /// The mass of the return's upper tail that is not believed.
+    #[arg(long, value_name = "D")]
+    guard: Option<f64>,
+    /// What the wanted return means: exactly or at-least.
+    #[arg(long, value_name = "READING", value_parser = ["exactly", "at-least"])]
+    outcome: Option<String>,
+    /// Temperature on the action's posterior.
+    #[arg(long, value_name = "T")]
+    temperature: Option<f64>,
+}
+
+impl ActingArgs {
+    /// Puts what was given over `acting`.
+    pub fn apply(&self, acting: &mut Acting) -> anyhow::Result<()> {
+        if let Some(rule) = &self.episode_rule {
+            acting.episode_rule = if rule == "joint" { EpisodeRule::Joint } else { EpisodeRule::AlwaysOne };
+        }
+        if let Some(reading) = &self.outcome {
+            acting.outcome = if reading == "exactly" { OutcomeReading::Exactly } else { OutcomeReading::AtLeast };
+        }
+        acting.kappa = self.kappa.unwrap_or(acting.kappa);
+        acting.guard = self.guard.unwrap_or(acting.guard);
+        acting.temperature = self.temperature.unwrap_or(acting.temperature);
+        acting.check().context("acting rules")
+    }
+}

@@ -1,0 +1,132 @@
+//! `icee eval`: what a trained model earns on games it has never met, beside the agents that bound it.
+
+use super::acting::ActingArgs;
+use anyhow::Context;
+use icee::{Device, Evaluation, TrainedModel, evaluate};
+use icee_worlds::{Games, Reference, ReferenceAgent, Registry, Returns, Split};
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Measure a trained model on evaluation games.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A checkpoint folder or a run folder.
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// Games to play.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    games: usize,
+    /// Episodes of each game [default: the world's K].
+    #[arg(long, value_name = "K")]
+    episodes: Option<usize>,
+    /// Fixes the games and the agent's choices.
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Threads; 0 takes all cores.
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// Print JSON for machines.
+    #[arg(long)]
+    json: bool,
+    /// Also write the returns of every game and episode.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    #[command(flatten)]
+    acting: ActingArgs,
+}
+
+/// The agents that stand beside the model.
+const BESIDE: [Reference; 3] = [Reference::Source, Reference::Posterior, Reference::Oracle];
+
+/// Three (episode, mean return) of the paper's tables.
+type PaperRow = [(usize, f64); 3];
+
+/// The paper's results: world, method, row.
+const PAPER: [(&str, &str, PaperRow); 9] = [
+    ("DarkRoom-v0", "icee", [(10, 8.15), (30, 12.37), (50, 13.61)]),
+    ("DarkRoom-v0", "ad", [(10, 3.74), (30, 4.51), (50, 4.03)]),
+    ("DarkRoom-v0", "ad-sorted", [(10, 0.05), (30, 3.83), (50, 12.48)]),
+    ("DarkRoomHard-v0", "icee", [(10, 0.48), (30, 0.74), (50, 0.79)]),
+    ("DarkRoomHard-v0", "ad", [(10, 0.33), (30, 0.43), (50, 0.43)]),
+    ("DarkRoomHard-v0", "ad-sorted", [(10, 0.08), (30, 0.55), (50, 0.75)]),
+    ("DarkKeyToDoor-v0", "icee", [(5, 1.04), (10, 1.50), (20, 1.84)]),
+    ("DarkKeyToDoor-v0", "ad", [(5, 0.67), (10, 1.02), (20, 0.94)]),
+    ("DarkKeyToDoor-v0", "ad-sorted", [(5, 0.17), (10, 0.84), (20, 1.77)]),
+];
+
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    evaluation: Evaluation,
+    /// Mean returns by episode of the agents that bound the model.
+    references: Vec<(&'static str, Vec<f64>)>,
+    /// The paper's (episode, mean return), where it has some.
+    paper: Option<PaperRow>,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let mut model = TrainedModel::load(&args.model)?;
+    args.acting.apply(&mut model.config.acting)?;
+    let (evaluation, returns) = evaluate(&Device::cpu(args.threads)?, &model, args.games, args.episodes, args.seed)?;
+    if let Some(path) = &args.csv {
+        write_csv(path, &returns).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let world = Registry::builtin().make(&evaluation.world)?;
+    let mut references = Vec::new();
+    for kind in BESIDE {
+        let mut games = Games::deal(&*world, args.games, args.seed, Split::Evaluation)?;
+        let Ok(mut agent) = ReferenceAgent::new(kind, &games) else { continue };
+        let returns = games.play(&mut agent, evaluation.episodes.len())?;
+        let means = (0..returns.episodes()).map(|episode| returns.summary(episode).mean).collect();
+        references.push((kind.name(), means));
+    }
+    let of = |(world, method, _): &&(&str, &str, _)| *world == evaluation.world && *method == evaluation.agent;
+    let paper = PAPER.iter().find(of).map(|(_, _, row)| *row);
+    let report = Report { evaluation, references, paper };
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        return Ok(());
+    }
+    report.write(&mut out)?;
+    Ok(())
+}
+
+impl Report {
+    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        let Evaluation { world, agent, games, seed, decisions_per_second, forgotten_episodes, episodes } =
+            &self.evaluation;
+        writeln!(out, "{world}, {agent}, {games} games, seed {seed}, {decisions_per_second:.0} decisions/s")?;
+        if *forgotten_episodes > 0 {
+            writeln!(out, "past the trained context: up to {forgotten_episodes} oldest episodes were dropped")?;
+        }
+        write!(out, "episode  mean return  95 % interval  entropy")?;
+        for (name, _) in &self.references {
+            write!(out, "  {name:>9}")?;
+        }
+        writeln!(out, "{}", if self.paper.is_some() { "  paper" } else { "" })?;
+        for (index, row) in episodes.iter().enumerate() {
+            let interval = row.half_width_95.map_or_else(|| "-".into(), |half| format!("± {half:.3}"));
+            write!(out, "{:>7}  {:>11.3}  {interval:>13}  {:>7.3}", row.episode, row.mean, row.entropy)?;
+            for (_, means) in &self.references {
+                write!(out, "  {:>9.3}", means[index])?;
+            }
+            let paper = self.paper.and_then(|rows| rows.iter().find(|(at, _)| *at == row.episode).copied());
+            writeln!(out, "{}", paper.map_or(String::new(), |(_, mean)| format!("  {mean:>5.2}")))?;
+        }
+        Ok(())
+    }
+}
+
+fn write_csv(path: &std::path::Path, returns: &Returns) -> anyhow::Result<()> {
+    let mut csv = csv::Writer::from_path(path)?;
+    csv.write_record(["game", "episode", "return"])?;
+    for game in 0..returns.games() {
+        for (episode, value) in returns.game(game).iter().enumerate() {
+            csv.write_record([game.to_string(), (episode + 1).to_string(), value.to_string()])?;
+        }
+    }
+    csv.flush()?;
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! `icee play`: look on while a trained model plays one game: the room, what it has seen, what it has in mind.
+
+use super::acting::ActingArgs;
+use anyhow::bail;
+use icee::{Device, LiveAgent, TrainedModel};
+use icee_worlds::{Observation, Registry, Split, World};
+use std::collections::HashSet;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Characters of the longest bar.
+const BAR: f64 = 30.0;
+/// Columns of the picture of p(c).
+const COLUMNS: usize = 32;
+
+/// Watch a trained model play one game.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A checkpoint folder or a run folder.
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// The world's id [default: the one it was trained on].
+    #[arg(value_name = "WORLD")]
+    world: Option<String>,
+    /// Episodes to play [default: the world's K].
+    #[arg(long, value_name = "K")]
+    episodes: Option<usize>,
+    /// Fixes the game and the agent's choices.
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Milliseconds that a picture stays on a terminal.
+    #[arg(long, value_name = "MS", default_value_t = 150)]
+    delay: u64,
+    #[command(flatten)]
+    acting: ActingArgs,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let mut model = TrainedModel::load(&args.model)?;
+    args.acting.apply(&mut model.config.acting)?;
+    let id = args.world.as_ref().unwrap_or(&model.task.name);
+    let mut world = Registry::builtin().make(id)?;
+    let theirs = icee::Task::of_world(world.spec());
+    if (theirs.observation, theirs.actions) != (model.task.observation, model.task.actions) {
+        bail!("{id} is seen or played in another way than {}, on which the model was trained", model.task.name);
+    }
+    let mut agent = LiveAgent::new(&Device::cpu(1)?, &model, args.seed)?;
+    world.new_game(args.seed, Split::Evaluation);
+    let mut screen = Screen { delay: Duration::from_millis(args.delay), returns: Vec::new(), seen: HashSet::new() };
+    for episode in 0..args.episodes.unwrap_or(world.spec().episodes) {
+        screen.returns.push(0.0);
+        let mut observation = owned(world.reset(args.seed.wrapping_add(episode as u64)));
+        loop {
+            screen.note(&observation);
+            let action = agent.act(observation.borrow())?;
+            screen.draw(&*world, &agent, &model, action)?;
+            let step = world.step(action as usize)?;
+            agent.observe(step.reward, step.done())?;
+            *screen.returns.last_mut().unwrap_or(&mut 0.0) += step.reward;
+            if step.done() {
+                break;
+            }
+            observation = owned(step.observation);
+        }
+    }
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "returns: {}", screen.returns_line())?;
+    if let Some(notice) = agent.notice() {
+        writeln!(out, "{notice}")?;
+    }
+    Ok(())
+}
+
+/// An observation that outlives its world's next step.
+enum Owned {
+    Discrete(u32),
+    Vector(Vec<f32>),
+}
+
+impl Owned {
+    fn borrow(&self) -> Observation<'_> {
+        match self {
+            Owned::Discrete(index) => Observation::Discrete(*index),
+            Owned::Vector(values) => Observation::Vector(values),
+        }
+    }
+}
+
+fn owned(observation: Observation<'_>) -> Owned {
+    match observation {
+        Observation::Discrete(index) => Owned::Discrete(index),
+        Observation::Vector(values) => Owned::Vector(values.to_vec()),
+    }
+}
+
+struct Screen {
+    delay: Duration,
+    returns: Vec<f32>,
+    /// Observations met so far.
+    seen: HashSet<u32>,
+}
+
+impl Screen {
+    fn note(&mut self, observation: &Owned) {
+        if let Owned::Discrete(index) = observation {
+            self.seen.insert(*index);
+        }
+    }
+
+    fn returns_line(&self) -> String {
+        self.returns.iter().map(|r| format!("{r}")).collect::<Vec<_>>().join(" ")
+    }
+
+    fn draw(&self, world: &dyn World, agent: &LiveAgent, model: &TrainedModel, action: u32) -> std::io::Result<()> {
+        let mut out = std::io::stdout().lock();
+        if out.is_terminal() {
+            write!(out, "\x1b[H\x1b[J")?;
+        }
+        let thought = agent.thought();
+        writeln!(out, "episode {}, {} places seen", self.returns.len(), self.seen.len())?;
+        writeln!(out, "{}", self.room(&world.render()))?;
+        for (index, (name, p)) in world.spec().action_names.iter().zip(&thought.actions).enumerate() {
+            let mark = if index == action as usize { '>' } else { ' ' };
+            writeln!(out, "{mark} {name:<6} {p:.2} {}", "#".repeat((p * BAR).round() as usize))?;
+        }
+        if !thought.returns.is_empty() {
+            let (low, high) = model.task.return_range;
+            let wanted = f64::from(thought.step_bin) / thought.returns.len() as f64;
+            let asked = f64::from(low) + wanted * f64::from(high - low);
+            let better = if thought.episode_rtg == 1 { "better than ever" } else { "as good as before" };
+            writeln!(out, "asks for {asked:.2}, {better}; p(c) from {low} to {high}:")?;
+            writeln!(out, "[{}]", sparkline(&thought.returns))?;
+        }
+        writeln!(out, "returns: {}\n", self.returns_line())?;
+        out.flush()?;
+        if out.is_terminal() {
+            std::thread::sleep(self.delay);
+        }
+        Ok(())
+    }
+
+    /// The world's picture with what was seen marked: places in reading order, as grid worlds number them.
+    fn room(&self, picture: &str) -> String {
+        let mut cell = 0;
+        let mut mark = |c: char| {
+            let seen = self.seen.contains(&cell);
+            cell += u32::from(c != ' ');
+            if c == '.' && seen { '+' } else { c }
+        };
+        let is_room = |line: &str| line.split(' ').all(|sign| sign.chars().count() == 1);
+        let lines =
+            picture.lines().map(|line| if is_room(line) { line.chars().map(&mut mark).collect() } else { line.into() });
+        lines.collect::<Vec<String>>().join("\n") + ", + seen"
+    }
+}
+
+/// Probabilities as one line of blocks, the tallest for the likeliest.
+fn sparkline(probabilities: &[f64]) -> String {
+    let blocks: Vec<char> = " ▁▂▃▄▅▆▇█".chars().collect();
+    let size = probabilities.len().div_ceil(COLUMNS);
+    let sums: Vec<f64> = probabilities.chunks(size).map(|chunk| chunk.iter().sum()).collect();
+    let most = sums.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    sums.iter().map(|sum| blocks[(sum / most * 8.0).round().clamp(0.0, 8.0) as usize]).collect()
+}

@@ -1,0 +1,79 @@
+//! `icee tune`: pick a model's acting rules on validation games, and write them into its checkpoint.
+
+use anyhow::Context;
+use icee::{Device, TrainedModel, Trial, tune};
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Pick the acting rules of a trained model on validation games of their own.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A checkpoint folder or a run folder; its config is changed.
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// Validation games of each trial.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    games: usize,
+    /// Fixes the validation games.
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Show the table, change nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Threads; 0 takes all cores.
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// Print JSON for machines.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Row {
+    #[serde(flatten)]
+    acting: icee::Acting,
+    mean: f64,
+    first: f64,
+    middle: f64,
+    last: f64,
+    chosen: bool,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let mut model = TrainedModel::load(&args.model)?;
+    let mut count = 0;
+    let told = |trial: &Trial| {
+        count += 1;
+        eprintln!("trial {count}: mean return {:.3}", trial.evaluation.mean());
+    };
+    let (trials, best) = tune(&Device::cpu(args.threads)?, &model, args.games, args.seed, told)?;
+    let row = |(index, trial): (usize, &Trial)| {
+        let [first, middle, last] = trial.evaluation.first_middle_last();
+        let (acting, mean) = (trial.acting.clone(), trial.evaluation.mean());
+        Row { acting, mean, first, middle, last, chosen: index == best }
+    };
+    let rows: Vec<Row> = trials.iter().enumerate().map(row).collect();
+    if !args.dry_run {
+        model.config.acting = trials[best].acting.clone();
+        let inside = args.model.join("checkpoint");
+        let folder = if inside.join("config.json").is_file() { inside } else { args.model.clone() };
+        model.save(&folder).context("cannot write the choice into the checkpoint")?;
+    }
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
+        return Ok(());
+    }
+    writeln!(out, " kappa  guard   outcome  temperature   mean  first  middle   last")?;
+    for Row { acting, mean, first, middle, last, chosen } in &rows {
+        let outcome = if acting.outcome == icee::config::OutcomeReading::Exactly { "exactly" } else { "at-least" };
+        let (kappa, guard, temperature) = (acting.kappa, acting.guard, acting.temperature);
+        let mark = if *chosen { "  <- chosen" } else { "" };
+        writeln!(
+            out,
+            "{kappa:>6}  {guard:>5}  {outcome:>8}  {temperature:>11}  {mean:>5.2}  {first:>5.2}  {middle:>6.2}  {last:>5.2}{mark}"
+        )?;
+    }
+    Ok(())
+}

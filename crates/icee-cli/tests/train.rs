@@ -1,0 +1,137 @@
+//! Training, acting and logs through the binary, in a small form with a fixed seed.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const SMALL: [&str; 5] =
+    ["model.layers=1", "model.width=16", "model.attention_heads=1", "train.batch=4", "train.eval_games=4"];
+
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("icee-cli-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn icee(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_icee"));
+    command
+        .args(arguments)
+        .args(["--threads", "1"].into_iter().filter(|_| !["rollout", "play"].contains(&arguments[0])));
+    command
+}
+
+fn train(out: &str, settings: &[&str]) -> Command {
+    let mut command = icee(&["train", "dark-room-tiny", "--out", out, "--json"]);
+    SMALL.iter().chain(settings).for_each(|setting| {
+        command.args(["--set", setting]);
+    });
+    command
+}
+
+fn ok(output: Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
+}
+
+#[test]
+fn train_then_eval_tune_and_play() {
+    let scratch = Scratch::new("all");
+    let report = ok(train(&scratch.file("runs"), &["train.steps=3"]).output().unwrap());
+    let run = report["run"].as_str().unwrap();
+    for file in ["config.toml", "run.json", "metrics.csv", "training.safetensors", "checkpoint/model.safetensors"] {
+        assert!(Path::new(run).join(file).is_file(), "{file}");
+    }
+    let name = Path::new(run).file_name().unwrap().to_string_lossy().into_owned();
+    assert!(name.starts_with("DarkRoomTiny-v0__icee__0__"), "{name}");
+
+    let csv = scratch.file("returns.csv");
+    let eval = ok(icee(&["eval", run, "--games", "5", "--json", "--csv", &csv]).output().unwrap());
+    assert_eq!(eval["episodes"].as_array().unwrap().len(), 16);
+    assert_eq!(std::fs::read_to_string(&csv).unwrap().lines().count(), 1 + 5 * 16);
+    let again = ok(icee(&["eval", run, "--games", "5", "--json"]).output().unwrap());
+    assert_eq!(eval["episodes"], again["episodes"]);
+    let other = icee(&["eval", run, "--games", "2", "--kappa", "3", "--outcome", "exactly"]).output().unwrap();
+    assert!(String::from_utf8(other.stdout).unwrap().contains("oracle"));
+
+    let rows = ok(icee(&["tune", run, "--games", "2", "--json"]).output().unwrap());
+    let chosen = rows.as_array().unwrap().iter().find(|row| row["chosen"] == true).unwrap();
+    let config = std::fs::read_to_string(Path::new(run).join("checkpoint/config.json")).unwrap();
+    let config: Value = serde_json::from_str(&config).unwrap();
+    assert_eq!(config["meta"]["config"]["acting"]["kappa"], chosen["kappa"]);
+
+    let play = icee(&["play", run, "--episodes", "2"]).output().unwrap();
+    let shown = String::from_utf8(play.stdout).unwrap();
+    assert!(shown.contains("asks for") && shown.contains("returns: "), "{shown}");
+}
+
+#[test]
+fn a_killed_run_goes_on_bit_for_bit() {
+    let scratch = Scratch::new("kill");
+    let settings = ["train.steps=400", "train.save_every=5", "train.eval_every=0"];
+    let whole = ok(train(&scratch.file("whole"), &settings).output().unwrap());
+    let mut child =
+        train(&scratch.file("killed"), &settings).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    let run = loop {
+        let saved = std::fs::read_dir(scratch.file("killed")).into_iter().flatten().flatten().map(|e| e.path());
+        if let Some(run) = saved.into_iter().find(|run| run.join("training.safetensors").is_file()) {
+            break run;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "nothing was saved");
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    child.kill().unwrap();
+    child.wait().unwrap();
+    ok(icee(&["train", "--resume", run.to_str().unwrap(), "--json"]).output().unwrap());
+    let bytes = |run: &Path| std::fs::read(run.join("training.safetensors")).unwrap();
+    assert!(bytes(Path::new(whole["run"].as_str().unwrap())) == bytes(&run), "the weights differ");
+}
+
+#[test]
+fn logs_are_written_and_learned_from() {
+    let scratch = Scratch::new("logs");
+    for name in ["log.csv", "log.jsonl"] {
+        let log = scratch.file(name);
+        ok(icee(&["rollout", "DarkRoomHardTiny-v0", "--games", "6", "--log", &log, "--json"]).output().unwrap());
+        let report = ok(train(&scratch.file("runs"), &["train.steps=2"]).args(["--logs", &log]).output().unwrap());
+        assert_eq!(report["step"], 2);
+    }
+    let bad = scratch.file("bad.csv");
+    std::fs::write(&bad, "game,episode,step,observation,action,reward\n0,0,0,1,0,1\n0,0,5,1,0,1\n0,0,1,1,0,x\n")
+        .unwrap();
+    let said = train(&scratch.file("runs"), &[]).args(["--logs", &bad]).output().unwrap();
+    let said = String::from_utf8(said.stderr).unwrap();
+    assert!(said.contains("line 3: does not follow") && said.contains("line 4: reward"), "{said}");
+}
+
+#[test]
+fn mistakes_are_answered() {
+    for (arguments, answer) in [
+        (&["train", "dark-rom"][..], "did you mean \"dark-room\"?"),
+        (&["train", "dark-room-tiny", "--set", "train.stps=1"], "did you mean \"train.steps\"?"),
+        (&["train", "dark-room-tiny", "--method", "icce"], "did you mean \"icee\"?"),
+        (&["train", "--resume", "nowhere"], "no training.safetensors"),
+        (&["eval", "nowhere"], "nowhere"),
+    ] {
+        let output = icee(arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(answer), "{arguments:?}: {said}");
+    }
+}

@@ -1,0 +1,94 @@
+//! What can go wrong, said so that the way out is in the message.
+
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Every error of this crate.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The engine's.
+    #[error(transparent)]
+    Engine(#[from] icee_nn::Error),
+    /// The worlds'.
+    #[error(transparent)]
+    World(#[from] icee_worlds::WorldError),
+    /// A setting that does not exist or cannot work.
+    #[error("config: {0}")]
+    Config(String),
+    /// A name that is not known.
+    #[error("unknown {kind} \"{name}\"; {suggestion}")]
+    Unknown {
+        /// What kind of thing was asked for.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// The nearest names, or all of them.
+        suggestion: String,
+    },
+    /// A file that could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file whose content is not what it should be.
+    #[error("{}: {problem}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Logged episodes with lines that cannot be used.
+    #[error("{}: {count} line(s) cannot be used:\n{}", path.display(), lines.join("\n"))]
+    Logs {
+        /// The file.
+        path: PathBuf,
+        /// How many lines.
+        count: usize,
+        /// Each line with its number and what is wrong with it.
+        lines: Vec<String>,
+    },
+    /// The loss is no longer a number.
+    #[error(
+        "the loss is {loss} at step {step} (learning rate {rate:.2e}); {}; try a lower train.lr",
+        last_good.as_ref().map_or("no checkpoint was saved yet".into(), |p| format!("the last good checkpoint is {}", p.display()))
+    )]
+    Diverged {
+        /// The step.
+        step: u64,
+        /// The loss.
+        loss: f64,
+        /// The learning rate of that step.
+        rate: f32,
+        /// The last checkpoint with finite weights.
+        last_good: Option<PathBuf>,
+    },
+    /// An agent was used in an order that makes no sense.
+    #[error("agent: {0}")]
+    Agent(String),
+}
+
+/// This crate's result.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// An error of the system about a file.
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
+        move |source| Error::Io { path: path.to_owned(), source }
+    }
+
+    /// A name that is not among the known ones.
+    pub(crate) fn unknown(kind: &'static str, name: &str, known: &[&str]) -> Error {
+        let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+        let nearest = icee_worlds::nearest_names(name, &known);
+        let suggestion = match nearest.first() {
+            Some(first) => format!("did you mean \"{first}\"?"),
+            None => format!("known are {}", known.join(", ")),
+        };
+        Error::Unknown { kind, name: name.into(), suggestion }
+    }
+}

@@ -1,0 +1,156 @@
+//! The returns that the model is conditioned on: c (`step_rtg`) and c̃ (`episode_rtg`), and the weights U/π.
+
+use crate::sequences::Sequences;
+use serde::{Deserialize, Serialize};
+
+/// The uniform bins into which c is sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReturnBins {
+    /// c_min.
+    pub low: f32,
+    /// c_max.
+    pub high: f32,
+    /// How many bins.
+    pub count: usize,
+}
+
+impl ReturnBins {
+    /// The bin of a return-to-go.
+    #[must_use]
+    pub fn bin(&self, step_rtg: f32) -> u32 {
+        let (low, high) = (f64::from(self.low), f64::from(self.high));
+        let share = (f64::from(step_rtg) - low) / (high - low);
+        // Sums of −1/T often lie on an edge but for rounding; a hair lifts them all onto the same side.
+        let bin = (share * self.count as f64 + 1e-4).floor();
+        bin.clamp(0.0, (self.count - 1) as f64) as u32
+    }
+
+    /// (c − c_min) / (c_max − c_min) at the centre of a bin.
+    #[must_use]
+    pub fn share(&self, bin: usize) -> f64 {
+        (bin as f64 + 0.5) / self.count as f64
+    }
+
+    /// c at the centre of a bin.
+    #[must_use]
+    pub fn centre(&self, bin: usize) -> f64 {
+        f64::from(self.low) + self.share(bin) * f64::from(self.high - self.low)
+    }
+}
+
+/// r': what the step earned, or −1/T where it earned nothing.
+#[must_use]
+pub fn shaped_reward(reward: f32, episode_limit: usize) -> f32 {
+    if reward == 0.0 { -1.0 / episode_limit as f32 } else { reward }
+}
+
+/// c_t = Σ_{t' ≥ t} r'_{t'} for every step of one episode.
+#[must_use]
+pub fn step_rtg(rewards: &[f32], episode_limit: usize) -> Vec<f32> {
+    let mut sum = 0.0f64;
+    let mut out: Vec<f32> = rewards
+        .iter()
+        .rev()
+        .map(|&reward| {
+            sum += f64::from(shaped_reward(reward, episode_limit));
+            sum as f32
+        })
+        .collect();
+    out.reverse();
+    out
+}
+
+/// Follows the best return of a sequence and says of each episode whether it beats it: c̃.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Record {
+    best: f32,
+}
+
+impl Default for Record {
+    /// The first episode improves iff its return is above 0.
+    fn default() -> Self {
+        Record { best: 0.0 }
+    }
+}
+
+impl Record {
+    /// c̃ of the next episode, which then counts among the earlier ones.
+    pub fn episode_rtg(&mut self, first: bool, episode_return: f32) -> u32 {
+        let improves = episode_return > self.best;
+        self.best = if first { episode_return } else { self.best.max(episode_return) };
+        u32::from(improves)
+    }
+}
+
+/// Labels of every step, in the order of the tokens.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Labels {
+    /// c, sorted into bins.
+    pub step_bins: Vec<u32>,
+    /// c̃ of the step's episode.
+    pub episode_rtg: Vec<u32>,
+    /// U(a)/π(a|o), clipped.
+    pub weights: Vec<f32>,
+    /// (Σw)²/Σw² as a share of the number of steps.
+    pub effective_share: f64,
+    /// The share of weights that were clipped.
+    pub clipped_share: f64,
+}
+
+impl Labels {
+    /// Labels of all steps of some sequences; weights are clipped at `clip`.
+    #[must_use]
+    pub fn new(sequences: &Sequences, bins: ReturnBins, episode_limit: usize, clip: f32) -> Labels {
+        let data = &*sequences.data;
+        let mut labels = Labels::default();
+        let (mut clipped, mut sum, mut squares) = (0usize, 0.0f64, 0.0f64);
+        for order in &sequences.order {
+            let mut record = Record::default();
+            for (k, &episode) in order.iter().enumerate() {
+                let steps = data.episode_steps(episode);
+                let episode_rtg = record.episode_rtg(k == 0, data.episode_return(episode));
+                let returns = step_rtg(&data.rewards[steps.clone()], episode_limit);
+                for (step, step_rtg) in steps.zip(returns) {
+                    let weight = 1.0 / (data.action_count as f32 * data.taken_probability(step));
+                    clipped += usize::from(weight > clip);
+                    let weight = weight.min(clip);
+                    sum += f64::from(weight);
+                    squares += f64::from(weight) * f64::from(weight);
+                    labels.step_bins.push(bins.bin(step_rtg));
+                    labels.episode_rtg.push(episode_rtg);
+                    labels.weights.push(weight);
+                }
+            }
+        }
+        let count = labels.weights.len().max(1) as f64;
+        labels.effective_share = if squares > 0.0 { sum * sum / squares / count } else { 0.0 };
+        labels.clipped_share = clipped as f64 / count;
+        labels
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn returns_to_go_by_hand() {
+        // T = 4: rewards 0, 1, 0 are shaped to −¼, 1, −¼.
+        assert_eq!(step_rtg(&[0.0, 1.0, 0.0], 4), [0.5, 0.75, -0.25]);
+        let bins = ReturnBins { low: -1.0, high: 1.0, count: 8 };
+        assert_eq!([-1.0, -0.76, -0.75, 0.99, 1.0, 7.0].map(|c| bins.bin(c)), [0, 0, 1, 7, 7, 7]);
+        assert_eq!(bins.centre(7), 0.875);
+    }
+
+    #[test]
+    fn records_by_hand() {
+        let label = |returns: &[f32]| {
+            let mut record = Record::default();
+            returns.iter().enumerate().map(|(k, &r)| record.episode_rtg(k == 0, r)).collect::<Vec<u32>>()
+        };
+        assert_eq!(label(&[0.0, 1.0, 1.0, 2.0, 0.0]), [0, 1, 0, 1, 0]);
+        assert_eq!(label(&[1.0, 1.0, 3.0]), [1, 0, 1]);
+        // A first return below zero is no success, but it can be beaten.
+        assert_eq!(label(&[-2.0, -1.0, -1.5]), [0, 1, 0]);
+    }
+}

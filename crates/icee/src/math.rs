@@ -1,0 +1,105 @@
+//! Exponential, logarithm, softmax and sampling in plain f64 arithmetic.
+//!
+//! The system's `exp` and `ln` differ in the last bit from platform to platform, and one bit is enough to make two
+//! machines draw different actions from the same seed.
+
+use icee_worlds::GameRng;
+use rand::RngExt;
+
+const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
+const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+
+/// eˣ to about 1e-15 relative; 0 below −700.
+pub(crate) fn exp(x: f64) -> f64 {
+    if x < -700.0 {
+        return 0.0;
+    }
+    let k = (x.min(700.0) * std::f64::consts::LOG2_E).round();
+    let r = (x.min(700.0) - k * LN2_HIGH) - k * LN2_LOW;
+    // |r| ≤ ln 2 / 2: the series ends below 1e-17 after 14 terms.
+    let mut sum = 1.0;
+    for n in (1..=14).rev() {
+        sum = 1.0 + sum * r / f64::from(n);
+    }
+    sum * f64::from_bits(((1023 + k as i64) as u64) << 52)
+}
+
+/// ln x for normal x > 0 to about 1e-15 relative; −∞ for anything that is not above the smallest normal number.
+pub(crate) fn ln(x: f64) -> f64 {
+    if x.is_nan() || x < f64::MIN_POSITIVE {
+        return f64::NEG_INFINITY;
+    }
+    let bits = x.to_bits();
+    let mut exponent = ((bits >> 52) as i64 - 1023) as f64;
+    let mut mantissa = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
+    if mantissa > std::f64::consts::SQRT_2 {
+        mantissa *= 0.5;
+        exponent += 1.0;
+    }
+    // ln m = 2 artanh s, |s| ≤ 0.172.
+    let s = (mantissa - 1.0) / (mantissa + 1.0);
+    let square = s * s;
+    let mut sum = 0.0;
+    for n in (0..=11).rev() {
+        sum = sum * square + 1.0 / f64::from(2 * n + 1);
+    }
+    exponent * LN2_HIGH + (exponent * LN2_LOW + 2.0 * s * sum)
+}
+
+/// Softmax of logits.
+pub(crate) fn softmax(logits: &[f32]) -> Vec<f64> {
+    let logits: Vec<f64> = logits.iter().map(|&x| f64::from(x)).collect();
+    softmax64(&logits)
+}
+
+/// Softmax of logits of which some may be −∞; uniform where all are.
+pub(crate) fn softmax64(logits: &[f64]) -> Vec<f64> {
+    let most = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if !most.is_finite() {
+        return vec![1.0 / logits.len() as f64; logits.len()];
+    }
+    let mut out: Vec<f64> = logits.iter().map(|&x| exp(x - most)).collect();
+    let sum: f64 = out.iter().sum();
+    out.iter_mut().for_each(|p| *p /= sum);
+    out
+}
+
+/// Draws an index with probability proportional to its weight, by one number from the stream.
+pub(crate) fn sample(weights: &[f64], rng: &mut GameRng) -> usize {
+    let total: f64 = weights.iter().sum();
+    let mut left = rng.random::<f64>() * total;
+    let mut chosen = 0;
+    for (index, &weight) in weights.iter().enumerate() {
+        if weight > 0.0 {
+            chosen = index;
+            if left < weight {
+                break;
+            }
+            left -= weight;
+        }
+    }
+    chosen
+}
+
+/// −Σ p ln p.
+pub(crate) fn entropy(probabilities: &[f64]) -> f64 {
+    probabilities.iter().filter(|&&p| p > 0.0).map(|&p| -p * ln(p)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exp_and_ln_agree_with_the_system_to_the_last_digits() {
+        for i in -6_000..6_000 {
+            let x = f64::from(i) * 0.1;
+            assert!((exp(x) / x.exp() - 1.0).abs() < 4e-15, "exp {x}");
+            let y = x.exp();
+            assert!((ln(y) - y.ln()).abs() < 1e-14 * y.ln().abs().max(1.0), "ln {y}");
+        }
+        assert_eq!(exp(-1e9), 0.0);
+        assert_eq!(ln(0.0), f64::NEG_INFINITY);
+        assert_eq!(softmax64(&[f64::NEG_INFINITY; 2]), [0.5, 0.5]);
+    }
+}

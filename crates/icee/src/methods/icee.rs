@@ -1,0 +1,12 @@
+//! ICEE: p̂(a | c, c̃, o, H) over all episodes of a game, free of the behaviour policy's bias.
+
+use super::{Condition, Method, Span};
+
+pub(super) const METHOD: Method = Method {
+    name: "icee",
+    summary: "in-context exploration-exploitation: the action given the return wanted, unbiased",
+    span: Span::Game,
+    condition: Condition::StepAndEpisode,
+    importance_weights: true,
+    bayes: true,
+};

@@ -1,0 +1,199 @@
+//! Training: fresh games for every batch, made on another thread while the engine computes; evaluations on held-out
+//! games; checkpoints; and a stop at any step that can be resumed as if it had never been.
+
+mod events;
+mod feed;
+mod folder;
+mod metrics;
+mod trainer;
+
+pub use events::{EventWriter, crc32c};
+pub use folder::{RunFolder, RunInfo};
+pub use trainer::Trainer;
+
+use crate::agent::Agent;
+use crate::blueprint::Blueprint;
+use crate::config::Config;
+use crate::device::Device;
+use crate::eval::{Evaluation, evaluate_agent};
+use crate::source::Source;
+use crate::{Error, Result};
+use feed::{Prepared, Recipe};
+use icee_worlds::Split;
+use metrics::Metrics;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// Keeps the seeds of the games that are watched during training apart from all others ("held-out" in ASCII).
+const HELD_OUT: u64 = 0x6865_6c64_2d6f_7574;
+
+/// What is told while it runs. All methods do nothing unless written.
+pub trait Observer {
+    /// A step is done.
+    fn step(&mut self, report: &StepReport) {
+        let _ = report;
+    }
+
+    /// An evaluation is done.
+    fn evaluated(&mut self, step: u64, evaluation: &Evaluation) {
+        let _ = (step, evaluation);
+    }
+
+    /// A checkpoint is written.
+    fn saved(&mut self, step: u64, checkpoint: &Path) {
+        let _ = (step, checkpoint);
+    }
+}
+
+/// Watches nothing.
+pub struct Silent;
+
+impl Observer for Silent {}
+
+/// One step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepReport {
+    /// Steps done.
+    pub step: u64,
+    /// Steps to do.
+    pub steps: u64,
+    /// The loss.
+    pub loss: f64,
+    /// The learning rate.
+    pub rate: f32,
+    /// Tokens a second since training began or went on, evaluations not counted.
+    pub tokens_per_second: f64,
+}
+
+/// When to stop before the last step.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits<'a> {
+    /// Minutes of wall-clock time.
+    pub max_minutes: Option<f64>,
+    /// Set by whoever wants it to stop after the step it is in.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+/// Why it stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// All steps are done.
+    Finished,
+    /// Asked to.
+    Interrupted,
+    /// The time was up.
+    OutOfTime,
+}
+
+/// How it ended.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Steps done.
+    pub step: u64,
+    /// Why it stopped.
+    pub stopped: Stopped,
+    /// The last evaluation.
+    pub evaluation: Option<Evaluation>,
+    /// Seconds of wall-clock time.
+    pub seconds: f64,
+}
+
+/// Trains from where `trainer` stands to its last step, into a run folder.
+///
+/// # Errors
+/// [`Error::Diverged`] where the loss is no longer a number; else whatever fails.
+pub fn train(
+    trainer: &mut Trainer,
+    source: &Source,
+    folder: &RunFolder,
+    limits: Limits<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
+    let config = trainer.config().clone();
+    let mut metrics = Metrics::open(folder, trainer.blueprint(), trainer.step())?;
+    let recipe = Recipe { source, config: &config, blueprint: &trainer.blueprint().clone() };
+    feed::with_batches(recipe, trainer.step()..config.train.steps, |batches| {
+        run(trainer, source, folder, limits, observer, &mut metrics, batches)
+    })
+}
+
+fn run(
+    trainer: &mut Trainer,
+    source: &Source,
+    folder: &RunFolder,
+    limits: Limits<'_>,
+    observer: &mut dyn Observer,
+    metrics: &mut Metrics,
+    batches: &mut dyn FnMut() -> Result<Prepared>,
+) -> Result<Summary> {
+    let config = trainer.config().clone();
+    let steps = config.train.steps;
+    let start = Instant::now();
+    let (mut tokens, mut busy) = (0usize, 0.0f64);
+    let mut last_good = folder.state().is_file().then(|| folder.state());
+    let mut evaluation = None;
+    let mut stopped = Stopped::Finished;
+    while trainer.step() < steps {
+        let begun = Instant::now();
+        let prepared = batches()?;
+        let rate = trainer.rate();
+        let update = trainer.update(&prepared.batches)?;
+        let (step, loss) = (trainer.step(), update.total());
+        if !(loss.is_finite() && update.norm.is_finite()) {
+            return Err(Error::Diverged { step, loss, rate, last_good });
+        }
+        tokens += prepared.tokens;
+        busy += begun.elapsed().as_secs_f64();
+        let tokens_per_second = tokens as f64 / busy.max(1e-9);
+        observer.step(&StepReport { step, steps, loss, rate, tokens_per_second });
+
+        stopped = match limits {
+            Limits { stop: Some(stop), .. } if stop.load(Ordering::Relaxed) => Stopped::Interrupted,
+            Limits { max_minutes: Some(most), .. } if start.elapsed().as_secs_f64() > most * 60.0 => Stopped::OutOfTime,
+            _ => Stopped::Finished,
+        };
+        let every = config.train.eval_every;
+        let due = step == steps || (every > 0 && step.is_multiple_of(every));
+        let fresh = if due { evaluate_held_out(trainer, source)? } else { None };
+        metrics.write(step, rate, &update, &prepared, tokens_per_second, fresh.as_ref())?;
+        if let Some(fresh) = fresh {
+            observer.evaluated(step, &fresh);
+            evaluation = Some(fresh);
+        }
+        let stopping = step < steps && stopped != Stopped::Finished;
+        if stopping || step == steps || step.is_multiple_of(config.train.save_every) {
+            metrics.flush()?;
+            trainer.save(folder)?;
+            last_good = Some(folder.state());
+            observer.saved(step, &folder.checkpoint());
+        }
+        if stopping {
+            break;
+        }
+    }
+    if trainer.step() == steps {
+        stopped = Stopped::Finished;
+    }
+    Ok(Summary { step: trainer.step(), stopped, evaluation, seconds: start.elapsed().as_secs_f64() })
+}
+
+/// Plays the same held-out games at every call; nothing to play where the data came from a log.
+fn evaluate_held_out(trainer: &Trainer, source: &Source) -> Result<Option<Evaluation>> {
+    let Source::World(world) = source else { return Ok(None) };
+    let config = trainer.config();
+    let blueprint: Blueprint = trainer.blueprint().clone();
+    let mut agent = Agent::of_models(trainer.device(), blueprint, config, trainer.models())?;
+    let (episodes, seed) = (world.spec().episodes, config.seed ^ HELD_OUT);
+    let games = config.train.eval_games;
+    let (evaluation, _) = evaluate_agent(&mut agent, &**world, games, episodes, seed, Split::Evaluation)?;
+    Ok(Some(evaluation))
+}
+
+/// Starts a run in a folder that was made for it.
+///
+/// # Errors
+/// Where the config does not fit the data.
+pub fn start(config: &Config, source: &Source, device: &Device) -> Result<Trainer> {
+    Trainer::fresh(config, &source.task(), device)
+}
