@@ -79,7 +79,5 @@ pub fn presets() -> Vec<GridRules> {
     };
     let tiny = small(&room, "DarkRoomTiny-v0");
     let hard_tiny = small(&hard, "DarkRoomHardTiny-v0");
-    vec![
-        room, hard, biased, key_to_door, hard_17, key_to_door_ad_eps, key_to_door_dicp, room_dpt, tiny, hard_tiny,
-    ]
+    vec![room, hard, biased, key_to_door, hard_17, key_to_door_ad_eps, key_to_door_dicp, room_dpt, tiny, hard_tiny]
 }
