@@ -48,6 +48,11 @@ impl AdamW {
         AdamW { config, first: vec![0.0; layout.len()], second: vec![0.0; layout.len()], steps: 0 }
     }
 
+    /// Its constants.
+    pub fn config(&self) -> AdamConfig {
+        self.config
+    }
+
     /// Steps taken so far.
     pub fn steps(&self) -> u64 {
         self.steps

@@ -1,17 +1,31 @@
-//! The only file that calls the engine's learner and network; another device is added here.
+//! The only file that calls the engine's learners and networks; a device is chosen here and nowhere else.
 
-use crate::Result;
+use crate::{Error, Result};
 use icee_nn::batch::{Batch, FieldValues, Tokens};
 use icee_nn::cpu::{self, Cpu, Gradients};
+use icee_nn::cuda::{self, Cuda};
 use icee_nn::optim::{AdamW, clip_scale};
 use icee_nn::{Model, Precision};
 
 pub use icee_nn::cpu::Cache;
 
-/// Where numbers are crunched.
-#[derive(Clone, Debug)]
+/// Where numbers are crunched: networks learn on the GPU if there is one to use, and act on the CPU.
+#[derive(Clone)]
 pub struct Device {
     cpu: Cpu,
+    cuda: Option<Cuda>,
+}
+
+/// Which device to take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// The CPU.
+    #[default]
+    Cpu,
+    /// The GPU; an error where there is none.
+    Cuda,
+    /// The GPU where there is one, else the CPU.
+    Auto,
 }
 
 impl Device {
@@ -20,20 +34,42 @@ impl Device {
     /// # Errors
     /// The engine's, where threads cannot be started.
     pub fn cpu(threads: usize) -> Result<Device> {
-        Ok(Device { cpu: Cpu::new(threads)? })
+        Ok(Device { cpu: Cpu::new(threads)?, cuda: None })
+    }
+
+    /// A device by choice, with this many threads for what the CPU does.
+    ///
+    /// # Errors
+    /// The engine's, where threads cannot be started or a GPU that was asked for cannot be used.
+    pub fn choose(choice: DeviceChoice, threads: usize) -> Result<Device> {
+        let cuda = match choice {
+            DeviceChoice::Cpu => None,
+            DeviceChoice::Cuda => Some(Cuda::new()?),
+            DeviceChoice::Auto => Cuda::new().ok(),
+        };
+        Ok(Device { cpu: Cpu::new(threads)?, cuda })
     }
 
     /// The device in words.
     #[must_use]
     pub fn describe(&self) -> String {
-        format!("CPU, {}, {} threads", self.cpu.isa(), self.cpu.threads())
+        let cpu = format!("CPU, {}, {} threads", self.cpu.isa(), self.cpu.threads());
+        match &self.cuda {
+            Some(cuda) => format!("{}, bf16; {cpu}", cuda.name()),
+            None => cpu,
+        }
     }
 
     /// A learner for this many networks.
     #[must_use]
     pub fn learner(&self, networks: usize) -> Learner {
-        let part = || (cpu::Learner::new(&self.cpu), Gradients::default());
-        Learner { cpu: self.cpu.clone(), parts: (0..networks).map(|_| part()).collect() }
+        match &self.cuda {
+            Some(cuda) => Learner::Cuda { cuda: cuda.clone(), networks, learner: None },
+            None => {
+                let part = || (cpu::Learner::new(&self.cpu), Gradients::default());
+                Learner::Cpu { cpu: self.cpu.clone(), parts: (0..networks).map(|_| part()).collect() }
+            }
+        }
     }
 
     /// A model made ready for acting.
@@ -44,9 +80,23 @@ impl Device {
 }
 
 /// Trains the networks of one method together.
-pub struct Learner {
-    cpu: Cpu,
-    parts: Vec<(cpu::Learner, Gradients)>,
+pub enum Learner {
+    /// On the CPU; the caller's models are the weights.
+    Cpu {
+        /// The threads.
+        cpu: Cpu,
+        /// One a network.
+        parts: Vec<(cpu::Learner, Gradients)>,
+    },
+    /// On the GPU; the weights live there from the first update on, see [`Learner::synchronise`].
+    Cuda {
+        /// The card.
+        cuda: Cuda,
+        /// How many networks were asked for.
+        networks: usize,
+        /// Made by the first update.
+        learner: Option<Box<cuda::Learner>>,
+    },
 }
 
 /// What one update gave.
@@ -68,27 +118,71 @@ impl Update {
 
 impl Learner {
     /// One update of every network from its batch; the gradient's norm is taken and clipped over all of them.
-    /// Nothing is changed where the loss or the norm is not finite.
+    /// Nothing is changed where the loss is not finite.
     ///
     /// # Errors
     /// The engine's, where a batch does not fit.
     pub fn update(&mut self, models: &mut [(Model, AdamW)], batches: &[Batch], rate: f32, clip: f64) -> Result<Update> {
-        let mut losses = Vec::with_capacity(models.len());
-        let mut squares = 0.0;
-        for (((learner, gradients), (model, _)), batch) in self.parts.iter_mut().zip(models.iter()).zip(batches) {
-            gradients.clear();
-            losses.push(learner.accumulate(model, batch, gradients)?.class.clone());
-            squares += gradients.square_sum(&self.cpu);
-        }
-        let update = Update { losses, norm: squares.sqrt() };
-        if update.total().is_finite() && update.norm.is_finite() {
-            let scale = clip_scale(update.norm, clip);
-            for ((_, gradients), (model, adam)) in self.parts.iter().zip(models) {
-                adam.step(&self.cpu, model, gradients, rate, scale)?;
+        match self {
+            Learner::Cpu { cpu, parts } => update_on_cpu(cpu, parts, models, batches, rate, clip),
+            Learner::Cuda { cuda, networks, learner } => {
+                let ([(model, adam)], [batch], 1) = (models, batches, *networks) else {
+                    let hint = "train methods of several networks with `--device cpu`";
+                    return Err(Error::Config(format!("the GPU trains one network at a time: {hint}")));
+                };
+                if learner.is_none() {
+                    let mut fresh = cuda::Learner::new(cuda, model, adam.config())?;
+                    fresh.restore(model, adam)?;
+                    *learner = Some(Box::new(fresh));
+                }
+                let learner = learner.as_mut().expect("made above");
+                let losses = vec![learner.accumulate(batch)?.class.clone()];
+                if !losses[0].iter().all(|loss| loss.is_finite()) {
+                    return Ok(Update { losses, norm: f64::NAN });
+                }
+                learner.step(rate, clip as f32)?;
+                let norm = learner.gradient_norm()?;
+                Ok(Update { losses, norm })
             }
         }
-        Ok(update)
     }
+
+    /// Brings the caller's models up to date, before they are saved or act.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn synchronise(&self, models: &mut [(Model, AdamW)]) -> Result<()> {
+        if let (Learner::Cuda { learner: Some(learner), .. }, [(model, adam)]) = (self, models) {
+            learner.download(model)?;
+            *adam = learner.optimiser()?;
+        }
+        Ok(())
+    }
+}
+
+fn update_on_cpu(
+    cpu: &Cpu,
+    parts: &mut [(cpu::Learner, Gradients)],
+    models: &mut [(Model, AdamW)],
+    batches: &[Batch],
+    rate: f32,
+    clip: f64,
+) -> Result<Update> {
+    let mut losses = Vec::with_capacity(models.len());
+    let mut squares = 0.0;
+    for (((learner, gradients), (model, _)), batch) in parts.iter_mut().zip(models.iter()).zip(batches) {
+        gradients.clear();
+        losses.push(learner.accumulate(model, batch, gradients)?.class.clone());
+        squares += gradients.square_sum(cpu);
+    }
+    let update = Update { losses, norm: squares.sqrt() };
+    if update.total().is_finite() && update.norm.is_finite() {
+        let scale = clip_scale(update.norm, clip);
+        for ((_, gradients), (model, adam)) in parts.iter().zip(models) {
+            adam.step(cpu, model, gradients, rate, scale)?;
+        }
+    }
+    Ok(update)
 }
 
 /// A model ready for acting.

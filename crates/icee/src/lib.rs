@@ -28,7 +28,7 @@ mod tune;
 pub use agent::{Agent, LiveAgent, Thought};
 pub use blueprint::{Blueprint, NetworkPlan};
 pub use config::{Acting, Config};
-pub use device::Device;
+pub use device::{Device, DeviceChoice};
 pub use error::{Error, Result};
 pub use eval::{EpisodeResult, Evaluation, evaluate, evaluate_agent};
 pub use label::{Labels, ReturnBins};

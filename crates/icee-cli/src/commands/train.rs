@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use icee::train::{self, Limits, Observer, RunFolder, RunInfo, StepReport, Stopped, Trainer};
-use icee::{Config, Device, Evaluation, Source, logs::Logs, presets};
+use icee::{Config, Device, DeviceChoice, Evaluation, Source, logs::Logs, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -42,6 +42,9 @@ pub struct Args {
     /// Stop after this many minutes, saved and ready to be resumed.
     #[arg(long, value_name = "MINUTES")]
     max_minutes: Option<f64>,
+    /// Where to learn: cpu, cuda (a GPU), or auto (a GPU where there is one).
+    #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
+    device: DeviceName,
     /// Threads; 0 takes all cores.
     #[arg(long, default_value_t = 0)]
     threads: usize,
@@ -50,8 +53,20 @@ pub struct Args {
     json: bool,
 }
 
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum DeviceName {
+    Cpu,
+    Cuda,
+    Auto,
+}
+
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let device = Device::cpu(args.threads)?;
+    let choice = match args.device {
+        DeviceName::Cpu => DeviceChoice::Cpu,
+        DeviceName::Cuda => DeviceChoice::Cuda,
+        DeviceName::Auto => DeviceChoice::Auto,
+    };
+    let device = Device::choose(choice, args.threads)?;
     let (mut trainer, source, folder) = match &args.resume {
         Some(path) => {
             let folder = RunFolder::open(path)?;

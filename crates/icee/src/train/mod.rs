@@ -179,8 +179,9 @@ fn run(
 }
 
 /// Plays the same held-out games at every call; nothing to play where the data came from a log.
-fn evaluate_held_out(trainer: &Trainer, source: &Source) -> Result<Option<Evaluation>> {
+fn evaluate_held_out(trainer: &mut Trainer, source: &Source) -> Result<Option<Evaluation>> {
     let Source::World(world) = source else { return Ok(None) };
+    trainer.synchronise()?;
     let config = trainer.config();
     let blueprint: Blueprint = trainer.blueprint().clone();
     let mut agent = Agent::of_models(trainer.device(), blueprint, config, trainer.models())?;

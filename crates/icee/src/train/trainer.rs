@@ -95,11 +95,20 @@ impl Trainer {
         schedule.rate(self.step)
     }
 
+    /// Brings the networks here up to date with those on the device.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn synchronise(&mut self) -> Result<()> {
+        self.learner.synchronise(&mut self.models)
+    }
+
     /// Writes the checkpoint to act with and the state to go on from.
     ///
     /// # Errors
     /// Where they cannot be written.
-    pub fn save(&self, folder: &RunFolder) -> Result<()> {
+    pub fn save(&mut self, folder: &RunFolder) -> Result<()> {
+        self.synchronise()?;
         let names = self.blueprint.networks.iter().map(|network| network.name);
         let models: Vec<_> = names.zip(&self.models).map(|(name, (model, adam))| (name, model, adam)).collect();
         let meta = Meta::new(&self.config, &self.blueprint.task, self.step).to_value()?;
@@ -107,7 +116,7 @@ impl Trainer {
         Ok(checkpoint::save_training(&folder.state(), &models, &meta)?)
     }
 
-    /// The networks as they are now.
+    /// The networks as they were when last brought up to date.
     #[must_use]
     pub fn trained(&self) -> TrainedModel {
         TrainedModel {
