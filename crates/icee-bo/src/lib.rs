@@ -2,7 +2,7 @@
 //!
 //! - To train on: [`prior`] draws functions, [`behaviour`] picks candidates from them.
 //! - To compare with: [`sampler`] is the ask/tell interface with random search behind it, [`gp_ei`] the Gaussian process
-//!   with expected improvement, on the regression in [`gp`].
+//!   with expected improvement, on the regression in [`gp`]; [`surrogate`] is what any model says of a candidate.
 //! - How: [`functions`] are searched by [`protocol`], which gives a [`report`].
 
 pub mod behaviour;
@@ -18,5 +18,6 @@ mod quasi_newton;
 mod random;
 pub mod report;
 pub mod sampler;
+pub mod surrogate;
 
 pub use error::{BoError, BoResult};

@@ -1,0 +1,195 @@
+//! What a model believes about candidates: the interface between whatever predicts values and whatever decides on them.
+//!
+//! A [`Surrogate`] gives every candidate a [`Belief`], a distribution of its value in the units in which values were
+//! told. Expected improvement, intervals, the probability of beating the best and sampled outcomes follow from it, the
+//! same for a Gaussian process and for a learned model.
+
+use crate::error::BoResult;
+use crate::gp::Prediction;
+use crate::gp::acquisition::log_expected_improvement;
+use crate::sampler::{Pool, Told};
+use rand::{Rng, RngExt};
+use std::f64::consts::{FRAC_1_SQRT_2, TAU};
+
+/// Predicts values of candidates from values of others.
+pub trait Surrogate: Send {
+    /// A short name for tables.
+    fn name(&self) -> &'static str;
+
+    /// The fewest told values from which it can predict.
+    fn least_history(&self) -> usize;
+
+    /// One belief a candidate, in their order. Depends on nothing but the arguments.
+    fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>>;
+}
+
+/// A distribution of one value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Belief {
+    /// Gaussian.
+    Normal(Prediction),
+    /// A density constant within bins of equal width.
+    Histogram {
+        /// The lower end of the first bin.
+        low: f64,
+        /// The width of a bin, above 0.
+        width: f64,
+        /// The bins' probabilities, summing to one.
+        probabilities: Vec<f32>,
+    },
+}
+
+impl Belief {
+    /// The expected value.
+    pub fn mean(&self) -> f64 {
+        match self {
+            Self::Normal(prediction) => prediction.mean,
+            Self::Histogram { low, width, probabilities } => {
+                let centres = probabilities.iter().enumerate();
+                centres.map(|(bin, &p)| f64::from(p) * (low + width * (bin as f64 + 0.5))).sum()
+            }
+        }
+    }
+
+    /// P(value < `bound`).
+    pub fn below(&self, bound: f64) -> f64 {
+        match self {
+            Self::Normal(Prediction { mean, variance }) => normal_below((bound - mean) / variance.sqrt()),
+            Self::Histogram { low, width, probabilities } => {
+                let mut sum = 0.0;
+                for (bin, &p) in probabilities.iter().enumerate() {
+                    let share = ((bound - low) / width - bin as f64).clamp(0.0, 1.0);
+                    if share == 0.0 {
+                        break;
+                    }
+                    sum += f64::from(p) * share;
+                }
+                sum.min(1.0)
+            }
+        }
+    }
+
+    /// E[(`best` − value)⁺], the expected improvement; exact in both forms.
+    pub fn improvement(&self, best: f64) -> f64 {
+        match self {
+            Self::Normal(prediction) => log_expected_improvement(*prediction, best).exp(),
+            Self::Histogram { low, width, probabilities } => {
+                let gain = |(bin, &p): (usize, &f32)| {
+                    let left = low + width * bin as f64;
+                    // The part of the bin below `best`, as a share, and the mean gain within that part.
+                    let share = ((best - left) / width).clamp(0.0, 1.0);
+                    f64::from(p) * share * (best - left - 0.5 * width * share)
+                };
+                probabilities.iter().enumerate().map(gain).sum()
+            }
+        }
+    }
+
+    /// The value below which lies probability `level`, 0 < `level` < 1.
+    pub fn quantile(&self, level: f64) -> f64 {
+        match self {
+            Self::Normal(Prediction { mean, variance }) => {
+                let (mut left, mut right) = (-40.0, 40.0);
+                while right - left > 1e-12 {
+                    let middle = 0.5 * (left + right);
+                    if normal_below(middle) < level { left = middle } else { right = middle }
+                }
+                mean + variance.sqrt() * 0.5 * (left + right)
+            }
+            Self::Histogram { low, width, probabilities } => {
+                let mut before = 0.0;
+                for (bin, &p) in probabilities.iter().enumerate() {
+                    let p = f64::from(p);
+                    if before + p >= level {
+                        return low + width * (bin as f64 + (level - before) / p);
+                    }
+                    before += p;
+                }
+                low + width * probabilities.len() as f64
+            }
+        }
+    }
+
+    /// A value drawn from it.
+    pub fn sample(&self, rng: &mut dyn Rng) -> f64 {
+        // Open at both ends.
+        let level = (rng.random_range(0..1u64 << 52) as f64 + 0.5) / (1u64 << 52) as f64;
+        self.quantile(level)
+    }
+}
+
+/// Φ(z), accurate in the lower tail.
+fn normal_below(z: f64) -> f64 {
+    if z > 0.0 {
+        return 1.0 - normal_below(-z);
+    }
+    0.5 * complementary_error(-z * FRAC_1_SQRT_2)
+}
+
+/// erfc(x) for x ≥ 0: a series near zero, a continued fraction (Lentz) beyond.
+fn complementary_error(x: f64) -> f64 {
+    let gauss = (-x * x).exp();
+    if x < 2.0 {
+        let (mut term, mut sum, mut odd) = (x, x, 1.0);
+        while term > f64::EPSILON * 0.1 * sum {
+            odd += 2.0;
+            term *= 2.0 * x * x / odd;
+            sum += term;
+        }
+        return 1.0 - 4.0 / (2.0 * TAU).sqrt() * gauss * sum;
+    }
+    let fraction = (1..=120).rev().fold(0.0, |below, n| 0.5 * f64::from(n) / (x + below));
+    gauss * 2.0 / (2.0 * TAU).sqrt() / (x + fraction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::stream;
+
+    /// A histogram of a Gaussian, fine enough to agree with it.
+    fn pair() -> (Belief, Belief) {
+        let (mean, deviation) = (0.4, 0.7);
+        let normal = Belief::Normal(Prediction { mean, variance: deviation * deviation });
+        let (low, width) = (mean - 6.0, 0.002);
+        let edges = (0..6000).map(|bin| low + width * f64::from(bin));
+        let probabilities = edges.map(|x| (normal.below(x + width) - normal.below(x)) as f32).collect();
+        (normal, Belief::Histogram { low, width, probabilities })
+    }
+
+    #[test]
+    fn the_normal_distribution_is_tabulated_right() {
+        for (z, p) in [
+            (0.0, 0.5),
+            (1.0, 0.841_344_746_068_543),
+            (-3.0, 1.349_898_031_630_094_6e-3),
+            (-8.0, 6.220_960_574_271_785e-16),
+        ] {
+            assert!((normal_below(z) / p - 1.0).abs() < 1e-12, "{z}: {}", normal_below(z));
+        }
+    }
+
+    #[test]
+    fn both_forms_agree() {
+        let (normal, histogram) = pair();
+        assert!((normal.mean() - histogram.mean()).abs() < 1e-5);
+        for at in [-1.5, -0.2, 0.4, 1.1] {
+            assert!((normal.below(at) - histogram.below(at)).abs() < 1e-5, "{at}");
+            assert!((normal.improvement(at) - histogram.improvement(at)).abs() < 1e-5, "{at}");
+        }
+        for level in [0.025, 0.3, 0.5, 0.975] {
+            assert!((normal.quantile(level) - histogram.quantile(level)).abs() < 3e-3, "{level}");
+            assert!((normal.below(normal.quantile(level)) - level).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn samples_have_the_beliefs_mean() {
+        let (normal, histogram) = pair();
+        for belief in [normal, histogram] {
+            let mut rng = stream(1, &[]);
+            let mean = (0..4000).map(|_| belief.sample(&mut rng)).sum::<f64>() / 4000.0;
+            assert!((mean - 0.4).abs() < 4.0 * 0.7 / 4000f64.sqrt());
+        }
+    }
+}
