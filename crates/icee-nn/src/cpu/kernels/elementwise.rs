@@ -1,7 +1,6 @@
 //! Exponential, GELU, LayerNorm: everything that touches each number once.
 
 use crate::cpu::simd::{LANES, Simd, kernel};
-use std::f32::consts::LN_2;
 
 /// 1.5 · 2²³: adding it leaves the rounded integer in the lowest mantissa bits.
 const ROUND: f32 = 12_582_912.0;
@@ -10,9 +9,14 @@ pub(crate) const LOG2_E: f32 = std::f32::consts::LOG2_E;
 const LOG2_E_REST: f32 = 1.925_963e-8;
 /// Exponents below give zero to f32's accuracy, and would leave the normal range.
 const LOWEST_EXPONENT: f32 = -126.0;
-/// 2^r on [−½, ½]: minimax in relative error (2e-9) with the constant term fixed at one, so that 2⁰ = 1 exactly;
-/// the linear term then is ln 2 to f32's accuracy.
-const EXP2: [f32; 6] = [1.535_336_2e-4, 1.339_887_5e-3, 9.618_437e-3, 5.550_332_4e-2, 0.240_226_48, LN_2];
+/// Exponents above would leave it at the other end.
+const HIGHEST_EXPONENT: f32 = 126.0;
+/// 2^r on [−½, ½]: minimax in relative error (9e-8, 1.7e-7 with f32's rounding), the constant term fixed at one, so
+/// that 2⁰ = 1 exactly.
+const EXP2: [f32; 5] = [1.326_472_7e-3, 9.671_513e-3, 5.550_733_6e-2, 0.240_222_42, 0.693_147];
+
+/// The largest finite half-precision number.
+const LARGEST_HALF: f32 = 65_504.0;
 
 /// √(2/π) and the cubic coefficient of GELU's tanh form.
 const GELU_SCALE: f32 = 0.797_884_6;
@@ -55,16 +59,15 @@ pub(crate) unsafe fn exp<S: Simd>(x: S::F) -> S::F {
     }
 }
 
-/// ½ (1 + tanh u) = 1 / (1 + e^(−2u)) with u = √(2/π) (x + 0.044715 x³).
+/// ½ (1 + tanh u) = 1 / (1 + 2^t) with u = √(2/π) (x + 0.044715 x³) and t = −2 u log₂ e.
 #[inline(always)]
 unsafe fn gelu_gate<S: Simd>(x: S::F) -> S::F {
+    const LINEAR: f32 = -2.0 * GELU_SCALE * LOG2_E;
     unsafe {
-        let square = S::mul(x, x);
-        let inner = S::fma(S::mul(square, x), S::splat(GELU_CUBIC), x);
-        // Clamped above so that e^(−2u) stays finite; there the gate is zero to f32's accuracy.
-        let minus_two_u = S::mul(inner, S::splat(-2.0 * GELU_SCALE));
-        let bounded = S::sub(S::splat(0.0), S::max(S::splat(-87.0), S::sub(S::splat(0.0), minus_two_u)));
-        S::div(S::splat(1.0), S::add(S::splat(1.0), exp::<S>(bounded)))
+        let slope = S::fma(S::mul(x, x), S::splat(LINEAR * GELU_CUBIC), S::splat(LINEAR));
+        // Bounded above so that 2^t stays finite; there the gate is zero to f32's accuracy. A NaN passes through.
+        let exponent = S::min(S::splat(HIGHEST_EXPONENT), S::mul(x, slope));
+        S::div(S::splat(1.0), S::add(S::splat(1.0), exp2::<S>(exponent)))
     }
 }
 
@@ -268,4 +271,80 @@ kernel! {
     /// # Safety
     /// None beyond the instruction set.
     pub(crate) unsafe fn widen(halves: &[u16], out: &mut [f32]) = widen_body
+}
+
+#[inline(always)]
+unsafe fn narrow_body<S: Simd>(x: &[f32], halves: &mut [u16]) {
+    assert!(halves.len() == x.len() && x.len().is_multiple_of(LANES));
+    unsafe {
+        each_vector(x.len(), |at, _| {
+            // In this order a NaN passes through.
+            let low = S::max(S::splat(-LARGEST_HALF), S::load(x.as_ptr().add(at)));
+            S::store_f16(halves.as_mut_ptr().add(at), S::min(S::splat(LARGEST_HALF), low));
+        });
+    }
+}
+
+kernel! {
+    /// Rounds to half precision, a multiple of sixteen numbers; what is too large becomes the largest, not infinity.
+    ///
+    /// # Safety
+    /// None beyond the instruction set.
+    pub(crate) unsafe fn narrow(x: &[f32], halves: &mut [u16]) = narrow_body
+}
+
+/// Rows that lie `stride` apart.
+#[derive(Clone, Copy)]
+pub(crate) struct Strided<P> {
+    pub ptr: P,
+    pub stride: usize,
+}
+
+#[inline(always)]
+unsafe fn scale_rows_body<S: Simd>(
+    rows: usize,
+    width: usize,
+    x: Strided<*const f32>,
+    scale: f32,
+    out: Strided<*mut f32>,
+) {
+    assert!(width.is_multiple_of(LANES));
+    unsafe {
+        for r in 0..rows {
+            let (from, to) = (x.ptr.add(r * x.stride), out.ptr.add(r * out.stride));
+            each_vector(width, |at, _| S::store(to.add(at), S::mul(S::load(from.add(at)), S::splat(scale))));
+        }
+    }
+}
+
+kernel! {
+    /// out[r] = x[r] · scale, for rows of `width`, a multiple of sixteen.
+    ///
+    /// # Safety
+    /// Both pointers must be valid for all rows, and must not overlap.
+    pub(crate) unsafe fn scale_rows(
+        rows: usize, width: usize, x: Strided<*const f32>, scale: f32, out: Strided<*mut f32>,
+    ) = scale_rows_body
+}
+
+#[inline(always)]
+unsafe fn row_products_body<S: Simd>(width: usize, x: Strided<*const f32>, y: &[f32], out: &mut [f32]) {
+    assert!(width.is_multiple_of(LANES) && y.len() >= out.len() * width);
+    unsafe {
+        for (r, out) in out.iter_mut().enumerate() {
+            let (a, b) = (x.ptr.add(r * x.stride), y.as_ptr().add(r * width));
+            let mut sum = S::splat(0.0);
+            each_vector(width, |at, _| sum = S::fma(S::load(a.add(at)), S::load(b.add(at)), sum));
+            *out = S::sum(sum);
+        }
+    }
+}
+
+kernel! {
+    /// out[r] = x[r] · y[r], for rows of `width`, a multiple of sixteen.
+    ///
+    /// # Safety
+    /// `x` must be valid for all rows.
+    pub(crate) unsafe fn row_products(width: usize, x: Strided<*const f32>, y: &[f32], out: &mut [f32])
+        = row_products_body
 }

@@ -7,7 +7,7 @@
 use crate::cpu::simd::{LANES, Simd, kernel};
 
 /// Rows of a register tile.
-const TILE_ROWS: usize = 6;
+pub(crate) const TILE_ROWS: usize = 6;
 
 /// What the right-hand side is stored as.
 pub(crate) trait Element: Copy + Default + Send + Sync + 'static {

@@ -7,7 +7,9 @@ use crate::cpu::kernels::attention::{
     HeadRows, KEYS, KeyTile, Visible, attend_single, gather_rows, query_scale, tiled_len, transpose_keys,
 };
 use crate::cpu::kernels::attention_backward::{Keys, Rows, attend_backward};
+use crate::cpu::kernels::elementwise::{Strided, row_products, scale_rows};
 use crate::cpu::memory::reserve;
+use crate::cpu::simd::Isa;
 use crate::cpu::threads::{Cpu, Shared};
 use crate::cpu::view::View;
 use crate::spec::History;
@@ -101,14 +103,14 @@ pub(super) fn attention_backward(
                 continue;
             }
             let (n, from) = (rows.len(), rows.start * width + at);
-            gather_rows(n, &saved.query[from..], width, head_width, &mut space.query);
-            let scale = query_scale(head_width);
-            space.query[..n * head_width].iter_mut().for_each(|q| *q *= scale);
+            let strided =
+                |x: &[f32]| Strided { ptr: x[from..(rows.end - 1) * width + at + head_width].as_ptr(), stride: width };
             gather_rows(n, &dattended[from..], width, head_width, &mut space.dout);
-            for r in 0..n {
-                let out = &saved.attended[from + r * width..][..head_width];
-                let dout = &space.dout[r * head_width..][..head_width];
-                space.delta[r] = out.iter().zip(dout).map(|(o, d)| o * d).sum();
+            let query = Strided { ptr: space.query[..n * head_width].as_mut_ptr(), stride: head_width };
+            // SAFETY: all ranges were checked; the instruction set was detected.
+            unsafe {
+                scale_rows(view.isa, n, head_width, strided(&saved.query), query_scale(head_width), query);
+                row_products(view.isa, head_width, strided(&saved.attended), &space.dout, &mut space.delta[..n]);
             }
             space.dquery[..n * head_width].fill(0.0);
             let mut keys = Keys {
@@ -132,21 +134,32 @@ pub(super) fn attention_backward(
             // SAFETY: the kernel checks lengths; the instruction set was detected.
             unsafe { attend_backward(view.isa, &mut keys, &mut row_set) }
             let unscale = 1.0 / (head_width as f32).sqrt();
-            scatter(n, head_width, &space.dquery, unscale, &dquery, from, width);
+            scatter(view.isa, n, head_width, &space.dquery, unscale, &dquery, from, width);
         }
         // Scaled queries carry log₂ e / √d; keys' gradients need 1 / √d.
         let to = history.start * 2 * width + at;
-        scatter(count, head_width, &space.dkeys, std::f32::consts::LN_2, &dkey_value, to, 2 * width);
-        scatter(count, head_width, &space.dvalues, 1.0, &dkey_value, to + width, 2 * width);
+        scatter(view.isa, count, head_width, &space.dkeys, std::f32::consts::LN_2, &dkey_value, to, 2 * width);
+        scatter(view.isa, count, head_width, &space.dvalues, 1.0, &dkey_value, to + width, 2 * width);
     });
 }
 
 /// to[start + r · stride ..] = x[r] · scale for each row of one head; other tasks own the columns between.
-fn scatter(rows: usize, head_width: usize, x: &[f32], scale: f32, to: &Shared<'_, f32>, start: usize, stride: usize) {
-    for (r, row) in x.chunks_exact(head_width).take(rows).enumerate() {
-        let from = start + r * stride;
-        // SAFETY: a task owns its head's columns of its sequence's rows.
-        let out = unsafe { to.get(from..from + head_width) };
-        out.iter_mut().zip(row).for_each(|(o, x)| *o = x * scale);
+#[allow(clippy::too_many_arguments)]
+fn scatter(
+    isa: Isa,
+    rows: usize,
+    head_width: usize,
+    x: &[f32],
+    scale: f32,
+    to: &Shared<'_, f32>,
+    start: usize,
+    stride: usize,
+) {
+    if rows == 0 {
+        return;
     }
+    let from = Strided { ptr: x[..rows * head_width].as_ptr(), stride: head_width };
+    let to = Strided { ptr: to.pointer(start..start + (rows - 1) * stride + head_width), stride };
+    // SAFETY: both ranges were checked, and a task owns its head's columns of its sequence's rows.
+    unsafe { scale_rows(isa, rows, head_width, from, scale, to) }
 }

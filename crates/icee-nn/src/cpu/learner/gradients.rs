@@ -15,7 +15,7 @@ use std::ops::Range;
 /// Rows of the batch that are summed in registers before they are added to memory.
 const DEPTH: usize = 128;
 /// Input rows of one piece.
-const INPUTS: usize = 128;
+const INPUTS: usize = 256;
 
 /// One linear layer's inputs and output gradients.
 #[derive(Clone, Copy)]

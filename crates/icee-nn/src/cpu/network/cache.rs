@@ -4,10 +4,10 @@
 //! them: keys transposed, then values. Pages are shared between forks and copied when written to.
 
 use crate::Precision;
-use crate::cpu::kernels::attention::{HeadRows, KEYS, KeyTile, attend_half, attend_single};
+use crate::cpu::kernels::attention::{HeadRows, KEYS, KeyTile, MAX_HEAD, attend_half, attend_single};
+use crate::cpu::kernels::elementwise::narrow;
 use crate::cpu::kernels::matmul::Element;
 use crate::cpu::memory::{Buffer, Plain};
-use crate::cpu::packed::half_bits;
 use crate::cpu::simd::Isa;
 use crate::spec::{History, ModelSpec};
 use std::sync::Arc;
@@ -164,7 +164,8 @@ fn own<E: Plain>(list: &mut Vec<Arc<Buffer<E>>>, first: usize, pages: usize, siz
 
 /// What a cache may store its numbers as.
 pub(crate) trait Stored: Element {
-    fn from_f32(x: f32) -> Self;
+    /// Stores numbers, a multiple of sixteen of them.
+    fn store(isa: Isa, x: &[f32], out: &mut [Self]);
 
     /// Appends a cache's page pointers, good for reading until the cache changes.
     fn read_pointers(cache: &Cache, out: &mut Vec<*mut Self>);
@@ -191,8 +192,8 @@ fn write_list<E: Plain>(list: &mut [Arc<Buffer<E>>], out: &mut Vec<*mut E>) {
 }
 
 impl Stored for f32 {
-    fn from_f32(x: f32) -> f32 {
-        x
+    fn store(_: Isa, x: &[f32], out: &mut [f32]) {
+        out.copy_from_slice(x);
     }
     fn read_pointers(cache: &Cache, out: &mut Vec<*mut f32>) {
         if let Pages::Single(list) = &cache.pages {
@@ -211,8 +212,9 @@ impl Stored for f32 {
 }
 
 impl Stored for u16 {
-    fn from_f32(x: f32) -> u16 {
-        half_bits(x)
+    fn store(isa: Isa, x: &[f32], out: &mut [u16]) {
+        // SAFETY: the kernel checks lengths; the instruction set was detected.
+        unsafe { narrow(isa, x, out) }
     }
     fn read_pointers(cache: &Cache, out: &mut Vec<*mut u16>) {
         if let Pages::Half(list) = &cache.pages {
@@ -236,6 +238,7 @@ impl Stored for u16 {
 /// `pages` must hold the cache's writable pointers, the position must lie in the range made by its last
 /// [`Cache::extend`], and no other task may touch this block's head meanwhile.
 pub(crate) unsafe fn write_token<E: Stored>(
+    isa: Isa,
     shape: Shape,
     pages: &[*mut E],
     (layer, head): (usize, usize),
@@ -246,13 +249,15 @@ pub(crate) unsafe fn write_token<E: Stored>(
     let page_tokens = shape.page_tokens();
     let (page, slot, width) = (pages[position / page_tokens], position % KEYS, shape.head_width);
     let tile = position % page_tokens / KEYS;
-    let keys = shape.keys_at(layer, head, tile) + slot;
-    let values = shape.values_at(layer, head, tile) + slot * width;
-    for (d, (&k, &v)) in key.iter().zip(value).enumerate().take(width) {
-        // SAFETY: the caller's contract; a page has room for every block and head.
-        unsafe {
-            *page.add(keys + d * KEYS) = E::from_f32(k);
-            *page.add(values + d) = E::from_f32(v);
+    let mut stored_key = [E::default(); MAX_HEAD];
+    E::store(isa, &key[..width], &mut stored_key[..width]);
+    // SAFETY: the caller's contract; a page has room for every block and head.
+    unsafe {
+        let keys = page.add(shape.keys_at(layer, head, tile) + slot);
+        for (d, &k) in stored_key[..width].iter().enumerate() {
+            *keys.add(d * KEYS) = k;
         }
+        let values = page.add(shape.values_at(layer, head, tile) + slot * width);
+        E::store(isa, &value[..width], std::slice::from_raw_parts_mut(values, width));
     }
 }

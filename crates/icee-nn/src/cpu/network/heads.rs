@@ -135,9 +135,9 @@ impl Network {
         reserve(&mut self.head_out, rows * values * classes);
         let (workers, out) = (Shared::new(&mut self.workers), Shared::new(&mut self.head_out));
         let parallel = rows * values * first * classes > 1 << 18;
-        let size = if parallel { super::chunk_size(rows, cpu.threads()) } else { CHUNK };
-        super::each(&cpu, parallel, rows.div_ceil(size), |c, worker| {
-            let r = chunk(c, size, rows);
+        let cut = super::Cut::new(rows, if parallel { cpu.threads() } else { 1 });
+        super::each(&cpu, parallel, cut.chunks, |c, worker| {
+            let r = cut.chunk(c);
             // SAFETY: chunks are disjoint, and a worker runs one task at a time.
             let (worker, out) =
                 unsafe { (&mut workers.get(worker..worker + 1)[0], out.get(scaled(&r, values * classes))) };

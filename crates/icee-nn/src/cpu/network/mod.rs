@@ -11,6 +11,7 @@ pub use cache::Cache;
 pub use heads::CandidateSet;
 
 use super::kernels::attention::KeyTile;
+use super::kernels::matmul::TILE_ROWS;
 use super::packed::{Packed, Weights};
 use super::threads::Cpu;
 use super::view::{CHUNK, View};
@@ -19,6 +20,7 @@ use crate::spec::{FieldSpec, History, ModelSpec};
 use crate::{Error, Model, Precision, Result};
 use cache::{Shape, Stored};
 use rows::{RowBuffers, Worker};
+use std::ops::Range;
 
 /// A model made ready for inference on a CPU, with the space it needs.
 pub struct Network {
@@ -208,10 +210,24 @@ impl Network {
     }
 }
 
-/// Rows of a chunk such that all threads get the same number of chunks; a multiple of the product's row tile.
-fn chunk_size(rows: usize, threads: usize) -> usize {
-    let chunks = rows.div_ceil(CHUNK).next_multiple_of(threads).max(1);
-    rows.div_ceil(chunks).next_multiple_of(6).clamp(6, CHUNK)
+/// Rows cut into chunks: as many for each thread, of the same size but for one row tile of the product.
+#[derive(Clone, Copy)]
+struct Cut {
+    rows: usize,
+    chunks: usize,
+}
+
+impl Cut {
+    /// At most [`CHUNK`] rows a chunk.
+    fn new(rows: usize, threads: usize) -> Cut {
+        Cut { rows, chunks: rows.div_ceil(CHUNK).next_multiple_of(threads) }
+    }
+
+    fn chunk(self, index: usize) -> Range<usize> {
+        let tiles = self.rows.div_ceil(TILE_ROWS);
+        let edge = |index: usize| (index * tiles / self.chunks * TILE_ROWS).min(self.rows);
+        edge(index)..edge(index + 1)
+    }
 }
 
 /// As [`Cpu::each`], or on the calling thread.

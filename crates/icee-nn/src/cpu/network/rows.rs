@@ -2,12 +2,12 @@
 
 use super::cache::{Cache, Shape, write_token};
 use super::heads::HeadSpace;
-use super::{Network, PageTable, Served, chunk_size, each};
+use super::{Cut, Network, PageTable, Served, each};
 use crate::batch::Tokens;
 use crate::cpu::kernels::attention::{HeadRows, KeyTile, Visible};
 use crate::cpu::memory::{Buffer, reserve};
-use crate::cpu::threads::{Shared, chunk, scaled};
-use crate::cpu::view::{AfterAttention, CHUNK, Scratch, View};
+use crate::cpu::threads::{Shared, scaled};
+use crate::cpu::view::{AfterAttention, Scratch, View};
 use crate::spec::History;
 use std::ops::Range;
 
@@ -15,6 +15,7 @@ use std::ops::Range;
 #[derive(Default)]
 pub(super) struct RowBuffers {
     x: Buffer<f32>,
+    next: Buffer<f32>,
     query: Buffer<f32>,
     key_value: Buffer<f32>,
     attended: Buffer<f32>,
@@ -28,7 +29,6 @@ pub(super) struct Worker {
     rows: RowBuffers,
     middle: Vec<f32>,
     hidden: Vec<f32>,
-    next: Vec<f32>,
     pub(super) single_tiles: Vec<KeyTile<f32>>,
     pub(super) half_tiles: Vec<KeyTile<u16>>,
     pub(super) heads: HeadSpace,
@@ -38,12 +38,11 @@ pub(super) struct Worker {
 unsafe impl Send for Worker {}
 
 impl Worker {
-    /// The part of a block behind attention, with the stream updated in place.
-    fn after_attention(&mut self, view: &View<'_>, layer: usize, x: &mut [f32], attended: &[f32]) {
+    /// The part of a block behind attention, from the stream `x` to the stream `next`.
+    fn after_attention(&mut self, view: &View<'_>, layer: usize, x: &[f32], attended: &[f32], next: &mut [f32]) {
         let rows = x.len() / view.spec.width;
         reserve(&mut self.middle, x.len());
         reserve(&mut self.hidden, rows * view.spec.mlp_width);
-        reserve(&mut self.next, x.len());
         let mut stats = std::mem::take(&mut self.scratch.stats);
         reserve(&mut stats, rows);
         let io = AfterAttention {
@@ -52,10 +51,9 @@ impl Worker {
             middle: &mut self.middle[..attended.len()],
             stats: &mut stats[..rows],
             hidden: &mut self.hidden[..rows * view.spec.mlp_width],
-            next: &mut self.next[..attended.len()],
+            next,
         };
         view.after_attention(&view.layout.blocks[layer], io, &mut self.scratch);
-        x.copy_from_slice(&self.next[..attended.len()]);
         self.scratch.stats = stats;
     }
 }
@@ -68,7 +66,8 @@ struct Append<'a, E> {
     starts: &'a [usize],
     pages: &'a PageTable<E>,
     workers: Shared<'a, Worker>,
-    x: Shared<'a, f32>,
+    /// The residual stream before and behind the block at hand: even blocks read the first.
+    streams: [Shared<'a, f32>; 2],
     query: Shared<'a, f32>,
     key_value: Shared<'a, f32>,
     attended: Shared<'a, f32>,
@@ -87,7 +86,7 @@ impl<E: Served> Append<'_, E> {
 
     unsafe fn embed(&self, rows: Range<usize>, worker: usize) {
         // SAFETY: the caller's contract.
-        let (x, worker) = unsafe { (self.x.get(scaled(&rows, self.view.spec.width)), self.worker(worker)) };
+        let (x, worker) = unsafe { (self.streams[0].get(scaled(&rows, self.view.spec.width)), self.worker(worker)) };
         let fields = &self.view.layout.history_fields;
         self.view.embed(fields, &self.tokens.fields, rows.start, rows.len(), x, &mut worker.scratch);
     }
@@ -97,7 +96,8 @@ impl<E: Served> Append<'_, E> {
         // SAFETY: the caller's contract.
         let (x, query, key_value, scratch) = unsafe {
             let key_value = self.key_value.get(wide.start * 2..wide.end * 2);
-            (self.x.get(wide.clone()), self.query.get(wide), key_value, &mut self.worker(worker).scratch)
+            let x = self.streams[layer % 2].get(wide.clone());
+            (x, self.query.get(wide), key_value, &mut self.worker(worker).scratch)
         };
         let mut stats = std::mem::take(&mut scratch.stats);
         reserve(&mut stats, rows.len());
@@ -121,7 +121,7 @@ impl<E: Served> Append<'_, E> {
             unsafe {
                 let key = self.key_value.get(from..from + head_width);
                 let value = self.key_value.get(from + width..from + width + head_width);
-                write_token(shape, self.pages.of(s), (layer, head), self.starts[s] + i, key, value);
+                write_token(self.view.isa, shape, self.pages.of(s), (layer, head), self.starts[s] + i, key, value);
             }
         }
         // SAFETY: the caller's contract.
@@ -149,14 +149,20 @@ impl<E: Served> Append<'_, E> {
     unsafe fn after_attention(&self, layer: usize, rows: Range<usize>, worker: usize) {
         let wide = scaled(&rows, self.view.spec.width);
         // SAFETY: the caller's contract.
-        let (x, attended, worker) = unsafe { (self.x.get(wide.clone()), self.attended.get(wide), self.worker(worker)) };
-        worker.after_attention(&self.view, layer, x, attended);
+        unsafe {
+            let (x, next) =
+                (self.streams[layer % 2].get(wide.clone()), self.streams[(layer + 1) % 2].get(wide.clone()));
+            self.worker(worker).after_attention(&self.view, layer, x, self.attended.get(wide), next);
+        }
     }
 
     unsafe fn finish(&self, rows: Range<usize>, worker: usize) {
         let wide = scaled(&rows, self.view.spec.width);
         // SAFETY: the caller's contract.
-        let (x, out, worker) = unsafe { (self.x.get(wide.clone()), self.out.get(wide), self.worker(worker)) };
+        let (x, out, worker) = unsafe {
+            let x = self.streams[self.view.spec.layers % 2].get(wide.clone());
+            (x, self.out.get(wide), self.worker(worker))
+        };
         reserve(&mut worker.scratch.stats, rows.len());
         self.view.norm(&self.view.layout.norm, x, out, &mut worker.scratch.stats[..rows.len()]);
     }
@@ -168,7 +174,7 @@ impl Network {
         let view = Self::view(&cpu, &self.model, &self.packed);
         let (total, width, heads) = (tokens.len(), view.spec.width, view.spec.attention_heads);
         let buffers = &mut self.rows;
-        for buffer in [&mut buffers.x, &mut buffers.query, &mut buffers.attended, &mut buffers.out] {
+        for buffer in [&mut buffers.x, &mut buffers.next, &mut buffers.query, &mut buffers.attended, &mut buffers.out] {
             buffer.reserve(total * width);
         }
         buffers.key_value.reserve(total * 2 * width);
@@ -178,7 +184,7 @@ impl Network {
             starts,
             pages,
             workers: Shared::new(&mut self.workers),
-            x: Shared::new(&mut buffers.x),
+            streams: [Shared::new(&mut buffers.x), Shared::new(&mut buffers.next)],
             query: Shared::new(&mut buffers.query),
             key_value: Shared::new(&mut buffers.key_value),
             attended: Shared::new(&mut buffers.attended),
@@ -186,9 +192,9 @@ impl Network {
         };
         // Few rows are done sooner than threads are woken. Rows are independent, so the cut does not matter.
         let parallel = total * width * width > 1 << 18;
-        let size = if parallel { chunk_size(total, cpu.threads()) } else { CHUNK };
+        let cut = Cut::new(total, if parallel { cpu.threads() } else { 1 });
         let each_chunk = |task: &(dyn Fn(Range<usize>, usize) + Sync)| {
-            each(&cpu, parallel, total.div_ceil(size), |c, worker| task(chunk(c, size, total), worker));
+            each(&cpu, parallel, cut.chunks, |c, worker| task(cut.chunk(c), worker));
         };
         let work = || {
             // SAFETY: in all calls, chunks and (sequence, head) pairs are disjoint; regions follow one another.
@@ -216,14 +222,14 @@ impl Network {
         let (spec, width) = (view.spec, view.spec.width);
         let (heads, head_width, shape) = (spec.attention_heads, spec.head_width(), Shape::of(spec));
         self.rows.out.reserve(tokens.len() * width);
-        let size = chunk_size(tokens.len(), cpu.threads());
         let mut tasks = Vec::new();
         for s in 0..caches.len() {
-            let rows = tokens.offsets[s]..tokens.offsets[s + 1];
-            tasks.extend((0..rows.len().div_ceil(size)).map(|c| {
-                let part = chunk(c, size, rows.len());
-                (s, rows.start + part.start..rows.start + part.end)
-            }));
+            let first = tokens.offsets[s];
+            // Several sequences are work enough for all threads without cutting each of them finely.
+            let threads = if caches.len() < cpu.threads() { cpu.threads() } else { 1 };
+            let cut = Cut::new(tokens.offsets[s + 1] - first, threads);
+            let parts = (0..cut.chunks).map(|c| cut.chunk(c)).filter(|part| !part.is_empty());
+            tasks.extend(parts.map(|part| (s, first + part.start..first + part.end)));
         }
         let (workers, out) = (Shared::new(&mut self.workers), Shared::new(&mut self.rows.out));
         each(&cpu, tasks.len() > 1, tasks.len(), |t, worker| {
@@ -232,7 +238,7 @@ impl Network {
             // SAFETY: tasks have disjoint rows, and a worker runs one task at a time.
             let (worker, out) = unsafe { (&mut workers.get(worker..worker + 1)[0], out.get(scaled(&rows, width))) };
             let mut b = std::mem::take(&mut worker.rows);
-            for buffer in [&mut b.x, &mut b.query, &mut b.attended] {
+            for buffer in [&mut b.x, &mut b.next, &mut b.query, &mut b.attended] {
                 buffer.reserve(size);
             }
             let mut stats = std::mem::take(&mut worker.scratch.stats);
@@ -259,7 +265,8 @@ impl Network {
                     // SAFETY: the buffers have `count` rows of `width`; the pages hold the cache's tokens.
                     unsafe { E::attend(view.isa, &head_rows, tiles) }
                 }
-                worker.after_attention(&view, layer, &mut b.x[..size], &b.attended[..size]);
+                worker.after_attention(&view, layer, &b.x[..size], &b.attended[..size], &mut b.next[..size]);
+                std::mem::swap(&mut b.x, &mut b.next);
             }
             view.norm(&view.layout.norm, &b.x[..size], out, &mut stats[..count]);
             worker.scratch.stats = stats;

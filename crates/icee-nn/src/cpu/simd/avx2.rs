@@ -33,6 +33,13 @@ impl Simd for Avx2 {
         unsafe { (_mm256_cvtph_ps(_mm_loadu_si128(p.cast())), _mm256_cvtph_ps(_mm_loadu_si128(p.add(8).cast()))) }
     }
     #[inline(always)]
+    unsafe fn store_f16(p: *mut u16, v: Pair) {
+        unsafe {
+            _mm_storeu_si128(p.cast(), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(v.0));
+            _mm_storeu_si128(p.add(8).cast(), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(v.1));
+        }
+    }
+    #[inline(always)]
     unsafe fn add(a: Pair, b: Pair) -> Pair {
         unsafe { (_mm256_add_ps(a.0, b.0), _mm256_add_ps(a.1, b.1)) }
     }
@@ -55,6 +62,10 @@ impl Simd for Avx2 {
     #[inline(always)]
     unsafe fn max(a: Pair, b: Pair) -> Pair {
         unsafe { (_mm256_max_ps(a.0, b.0), _mm256_max_ps(a.1, b.1)) }
+    }
+    #[inline(always)]
+    unsafe fn min(a: Pair, b: Pair) -> Pair {
+        unsafe { (_mm256_min_ps(a.0, b.0), _mm256_min_ps(a.1, b.1)) }
     }
     #[inline(always)]
     unsafe fn fma(a: Pair, b: Pair, c: Pair) -> Pair {

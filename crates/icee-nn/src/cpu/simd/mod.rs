@@ -93,6 +93,8 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     unsafe fn store(p: *mut f32, v: Self::F);
     /// Loads sixteen IEEE half-precision numbers, widened exactly.
     unsafe fn load_f16(p: *const u16) -> Self::F;
+    /// Stores sixteen numbers rounded to IEEE half precision, ties to even.
+    unsafe fn store_f16(p: *mut u16, v: Self::F);
     unsafe fn add(a: Self::F, b: Self::F) -> Self::F;
     unsafe fn sub(a: Self::F, b: Self::F) -> Self::F;
     unsafe fn mul(a: Self::F, b: Self::F) -> Self::F;
@@ -100,6 +102,8 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     unsafe fn sqrt(a: Self::F) -> Self::F;
     /// `if a > b { a } else { b }` in each lane (b when either is NaN).
     unsafe fn max(a: Self::F, b: Self::F) -> Self::F;
+    /// `if a < b { a } else { b }` in each lane (b when either is NaN).
+    unsafe fn min(a: Self::F, b: Self::F) -> Self::F;
     /// a × b + c, rounded once.
     unsafe fn fma(a: Self::F, b: Self::F, c: Self::F) -> Self::F;
     /// The first `n` lanes of `v`, the others from `rest`.

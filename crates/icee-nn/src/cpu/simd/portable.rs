@@ -67,6 +67,10 @@ impl Simd for Portable {
         halves.map(|bits| f16::from_bits(bits).to_f32())
     }
     #[inline(always)]
+    unsafe fn store_f16(p: *mut u16, v: Lanes) {
+        unsafe { p.cast::<[u16; LANES]>().write_unaligned(v.map(|x| f16::from_f32(x).to_bits())) }
+    }
+    #[inline(always)]
     unsafe fn add(a: Lanes, b: Lanes) -> Lanes {
         each(a, b, |x, y| x + y)
     }
@@ -89,6 +93,10 @@ impl Simd for Portable {
     #[inline(always)]
     unsafe fn max(a: Lanes, b: Lanes) -> Lanes {
         each(a, b, |x, y| if x > y { x } else { y })
+    }
+    #[inline(always)]
+    unsafe fn min(a: Lanes, b: Lanes) -> Lanes {
+        each(a, b, |x, y| if x < y { x } else { y })
     }
     #[inline(always)]
     unsafe fn fma(a: Lanes, b: Lanes, c: Lanes) -> Lanes {

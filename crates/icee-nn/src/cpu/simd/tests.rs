@@ -17,6 +17,7 @@ unsafe fn all_operations<S: Simd>(a: &[f32; LANES], b: &[f32; LANES], c: &[f32; 
             S::div(x, y),
             S::sqrt(S::mul(x, x)),
             S::max(x, y),
+            S::min(x, y),
             S::fma(x, y, z),
             S::first(n, x, y),
             S::scale_by_exponent(x, S::splat(12_582_912.0 - 3.0)),
@@ -29,6 +30,9 @@ unsafe fn all_operations<S: Simd>(a: &[f32; LANES], b: &[f32; LANES], c: &[f32; 
         let halves = a.map(|x| half::f16::from_f32(x).to_bits());
         S::store(out.as_mut_ptr(), S::load_f16(halves.as_ptr()));
         bits.extend(out.map(f32::to_bits));
+        let mut narrowed = [0u16; LANES];
+        S::store_f16(narrowed.as_mut_ptr(), x);
+        bits.extend(narrowed.map(u32::from));
         let mut part = [7.0f32; LANES];
         S::store_first(n, part.as_mut_ptr(), x);
         bits.extend(part.map(f32::to_bits));
