@@ -81,6 +81,40 @@ fn train_then_eval_tune_and_play() {
     assert!(shown.contains("asks for") && shown.contains("returns: "), "{shown}");
 }
 
+/// The run in a folder, once it has saved something.
+fn saved_run(folder: &str) -> PathBuf {
+    let start = Instant::now();
+    loop {
+        let saved = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
+        if let Some(run) = saved.into_iter().find(|run| run.join("training.safetensors").is_file()) {
+            return run;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "nothing was saved");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Ctrl-C is SIGINT: the step is finished, all is saved, the way on is said, and resuming ends where it would have.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_saves_and_says_how_to_go_on() {
+    let scratch = Scratch::new("interrupt");
+    let settings = ["train.steps=400", "train.save_every=5", "train.eval_every=0"];
+    let whole = ok(train(&scratch.file("whole"), &settings).output().unwrap());
+    let child =
+        train(&scratch.file("stopped"), &settings).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let run = saved_run(&scratch.file("stopped"));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("go on with: icee train --resume"), "{said}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["finished"], false);
+    ok(icee(&["train", "--resume", run.to_str().unwrap(), "--json"]).output().unwrap());
+    let bytes = |run: &Path| std::fs::read(run.join("training.safetensors")).unwrap();
+    assert!(bytes(Path::new(whole["run"].as_str().unwrap())) == bytes(&run), "the weights differ");
+}
+
 #[test]
 fn a_killed_run_goes_on_bit_for_bit() {
     let scratch = Scratch::new("kill");
@@ -88,15 +122,7 @@ fn a_killed_run_goes_on_bit_for_bit() {
     let whole = ok(train(&scratch.file("whole"), &settings).output().unwrap());
     let mut child =
         train(&scratch.file("killed"), &settings).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-    let start = Instant::now();
-    let run = loop {
-        let saved = std::fs::read_dir(scratch.file("killed")).into_iter().flatten().flatten().map(|e| e.path());
-        if let Some(run) = saved.into_iter().find(|run| run.join("training.safetensors").is_file()) {
-            break run;
-        }
-        assert!(start.elapsed() < Duration::from_secs(60), "nothing was saved");
-        std::thread::sleep(Duration::from_millis(2));
-    };
+    let run = saved_run(&scratch.file("killed"));
     child.kill().unwrap();
     child.wait().unwrap();
     ok(icee(&["train", "--resume", run.to_str().unwrap(), "--json"]).output().unwrap());

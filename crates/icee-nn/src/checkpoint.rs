@@ -23,6 +23,8 @@ pub const TENSORS: &str = "model.safetensors";
 /// The description in a checkpoint folder.
 pub const CONFIG: &str = "config.json";
 
+/// The header's entry in a training state.
+const TRAINING: &str = "training";
 const FORMAT: &str = "icee-checkpoint";
 const VERSION: u32 = 1;
 /// A description is text; one larger than this is not one of ours.
@@ -65,6 +67,14 @@ struct Config {
 struct NamedSpec {
     name: String,
     spec: ModelSpec,
+}
+
+/// What the header of a training state says, beside its tensors.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TrainingHeader {
+    config: Config,
+    optimisers: BTreeMap<String, OptimiserConfig>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -125,14 +135,12 @@ pub fn save_training(path: &Path, models: &[(&str, &Model, &AdamW)], meta: &Valu
         for (part, values) in parts {
             tensors.push((format!("{name}/{part}"), vec![values.len()], encode(values, Precision::Single)));
         }
-        optimisers.insert(*name, OptimiserConfig { steps: adam.steps, adam: adam.config });
+        optimisers.insert((*name).to_string(), OptimiserConfig { steps: adam.steps, adam: adam.config });
     }
     let config = config_of(models.iter().map(|(name, model, _)| (*name, *model)), meta);
-    let header = HashMap::from([
-        ("config".to_string(), serde_json::to_string(&config).expect("plain data")),
-        ("optimisers".to_string(), serde_json::to_string(&optimisers).expect("plain data")),
-    ]);
-    write_tensors(path, Dtype::F32, &tensors, Some(header))
+    let header = serde_json::to_string(&TrainingHeader { config, optimisers }).expect("plain data");
+    // One entry: several would be written in no fixed order.
+    write_tensors(path, Dtype::F32, &tensors, Some(HashMap::from([(TRAINING.to_string(), header)])))
 }
 
 /// Reads what [`save_training`] wrote.
@@ -146,13 +154,11 @@ pub fn load_training(path: &Path) -> Result<TrainingState> {
 fn parse_training(bytes: &[u8], path: &Path) -> Result<TrainingState> {
     let damaged = |problem: String| Error::Checkpoint { path: path.into(), problem };
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| damaged(format!("not a training state: {e}")))?;
-    let entry = |key: &str| {
-        let text = header.metadata().as_ref().and_then(|m| m.get(key));
-        text.ok_or_else(|| damaged(format!("not a training state: the header has no `{key}`")))
-    };
-    let config = read_config(entry("config")?.as_bytes(), path)?;
-    let mut optimisers: BTreeMap<String, OptimiserConfig> =
-        serde_json::from_str(entry("optimisers")?).map_err(|e| damaged(format!("optimisers: {e}")))?;
+    let text = header.metadata().as_ref().and_then(|m| m.get(TRAINING));
+    let text = text.ok_or_else(|| damaged(format!("not a training state: the header has no `{TRAINING}`")))?;
+    let TrainingHeader { config, mut optimisers } =
+        serde_json::from_str(text).map_err(|e| damaged(format!("not a training state: {e}")))?;
+    check_format(&config, path)?;
     let layouts = layouts_of(&config, path)?;
     let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(format!("damaged: {e}")))?;
     let mut models = Vec::new();
@@ -249,13 +255,19 @@ fn config_of<'a>(models: impl Iterator<Item = (&'a str, &'a Model)>, meta: &Valu
 fn read_config(bytes: &[u8], path: &Path) -> Result<Config> {
     let damaged = |problem: String| Error::Checkpoint { path: path.into(), problem };
     let config: Config = serde_json::from_slice(bytes).map_err(|e| damaged(format!("not a model description: {e}")))?;
+    check_format(&config, path)?;
+    Ok(config)
+}
+
+fn check_format(config: &Config, path: &Path) -> Result<()> {
+    let damaged = |problem: String| Error::Checkpoint { path: path.into(), problem };
     if config.format != FORMAT {
         return Err(damaged(format!("format is `{}`, not `{FORMAT}`", config.format)));
     }
     if config.version != VERSION {
         return Err(damaged(format!("version {} is not known here; this program reads {VERSION}", config.version)));
     }
-    Ok(config)
+    Ok(())
 }
 
 /// Checks every description before anything of its size is allocated.

@@ -1,6 +1,6 @@
 //! The flat, ragged layout in which data lies: one array a quantity, sequences and episodes as offsets into them.
 
-use crate::{Observations, WorldError, WorldSpec};
+use crate::{Observations, Takeover, WorldError, WorldSpec};
 use std::ops::Range;
 
 /// Sequences of whole episodes, end to end. A step is (o, a, r, π(·|o)).
@@ -18,6 +18,9 @@ pub struct SequenceBatch {
     pub rewards: Vec<f32>,
     /// π(·|o): the probability of every action. `[steps, action_count]`
     pub probabilities: Vec<f32>,
+    /// What the behaviour policy would have done from each step on, where the history is not its own; empty where all
+    /// of it is. `[steps]`
+    pub takeovers: Vec<Option<Takeover>>,
     /// The first step of each episode, and the number of steps. `[episodes + 1]`
     pub episode_offsets: Vec<usize>,
     /// ε of each episode. `[episodes]`
@@ -41,6 +44,7 @@ impl SequenceBatch {
             actions: Vec::new(),
             rewards: Vec::new(),
             probabilities: Vec::new(),
+            takeovers: Vec::new(),
             episode_offsets: vec![0],
             epsilons: Vec::new(),
             terminated: Vec::new(),
@@ -103,6 +107,18 @@ impl SequenceBatch {
         self.rewards[self.episode_steps(episode)].iter().sum()
     }
 
+    /// What the behaviour policy would have done from a step on; none where the history is its own.
+    #[must_use]
+    pub fn takeover(&self, step: usize) -> Option<&Takeover> {
+        self.takeovers.get(step)?.as_ref()
+    }
+
+    /// The takeover of the step that is about to be written.
+    pub(crate) fn push_takeover(&mut self, takeover: Takeover) {
+        self.takeovers.resize(self.steps(), None);
+        self.takeovers.push(Some(takeover));
+    }
+
     /// Makes room for more.
     pub(crate) fn reserve(&mut self, steps: usize, episodes: usize) {
         self.observations.reserve(steps);
@@ -136,6 +152,11 @@ impl SequenceBatch {
         self.actions.extend_from_slice(&other.actions);
         self.rewards.extend_from_slice(&other.rewards);
         self.probabilities.extend_from_slice(&other.probabilities);
+        if !(self.takeovers.is_empty() && other.takeovers.is_empty()) {
+            self.takeovers.resize(steps, None);
+            self.takeovers.extend_from_slice(&other.takeovers);
+            self.takeovers.resize(self.steps(), None);
+        }
         self.epsilons.extend_from_slice(&other.epsilons);
         self.terminated.extend_from_slice(&other.terminated);
         self.episode_offsets.extend(other.episode_offsets[1..].iter().map(|offset| offset + steps));

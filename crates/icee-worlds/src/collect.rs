@@ -2,6 +2,7 @@
 //! layout. Every game has a random stream of its own and games are cut into parts of fixed size, so that the number of
 //! threads leaves no trace.
 
+use crate::takeover::collect_searched_game;
 use crate::{GameRng, Policy, Purpose, SequenceBatch, Split, World, WorldError, sample_action, stream};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
@@ -29,13 +30,15 @@ pub struct Collection {
     /// The share of sequences with a novice's history: their first m ~ U{0..K} episodes have ε ~ U(0.6, 0.9), as of
     /// somebody who has not found anything yet.
     pub novices: f32,
+    /// The share of sequences whose history is by somebody who does not know the game, see [`Takeover`](crate::Takeover).
+    pub searchers: f32,
 }
 
 impl Collection {
-    /// Sequences of the paper's protocol: ε ~ U(0, 1) in every episode, no novices, from game 0.
+    /// Sequences of the paper's protocol: ε ~ U(0, 1) in every episode, no novices, no searchers, from game 0.
     #[must_use]
     pub fn new(games: usize, episodes: usize, seed: u64) -> Self {
-        Self { games, episodes, seed, first_game: 0, novices: 0.0 }
+        Self { games, episodes, seed, first_game: 0, novices: 0.0, searchers: 0.0 }
     }
 
     fn check(&self, world: &dyn World) -> Result<(), WorldError> {
@@ -50,8 +53,10 @@ impl Collection {
         if steps > MAX_STEPS {
             return Err(WorldError::TooMany { what: "steps", asked: steps, limit: MAX_STEPS });
         }
-        if !(0.0..=1.0).contains(&self.novices) {
-            return Err(WorldError::InvalidShare { what: "novices", value: self.novices });
+        for (what, value) in [("novices", self.novices), ("searchers", self.searchers)] {
+            if !(0.0..=1.0).contains(&value) {
+                return Err(WorldError::InvalidShare { what, value });
+            }
         }
         Ok(())
     }
@@ -92,6 +97,12 @@ fn collect_part(
         let index = collection.first_game.wrapping_add(game as u64);
         let mut rng = stream(collection.seed, Purpose::Collection, index);
         world.new_game(rng.next_u64(), Split::Training);
+        // Not drawn where there are none, so that their absence leaves older batches as they were.
+        if collection.searchers > 0.0 && rng.random::<f32>() < collection.searchers {
+            collect_searched_game(&mut *world, collection.episodes, &mut rng, &mut batch)?;
+            batch.end_sequence();
+            continue;
+        }
         let mut policy = world.behaviour();
         policy.begin_game();
         let novice_episodes = draw_novice_episodes(collection, &mut rng);

@@ -34,6 +34,7 @@ mod reference;
 mod registry;
 mod returns;
 mod rollout;
+mod takeover;
 mod world;
 
 pub use agent::{Agent, AgentFailure, Decision, Outcome, Turn};
@@ -47,4 +48,5 @@ pub use reference::{Reference, ReferenceAgent};
 pub use registry::{Registry, nearest_names};
 pub use returns::{Returns, Summary};
 pub use rollout::{Games, MAX_EPISODES, MAX_GAMES, PlayedStep};
+pub use takeover::Takeover;
 pub use world::{CloneWorld, EpisodeClock, Split, Step, World, WorldSpec};

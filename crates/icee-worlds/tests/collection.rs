@@ -76,7 +76,7 @@ proptest! {
         which in 0_usize..8, games in 1_usize..20, episodes in 1_usize..6, seed: u64, first_game: u64, novices in 0.0_f32..=1.0,
     ) {
         let world = world(&ids()[which]);
-        let collection = Collection { games, episodes, seed, first_game, novices };
+        let collection = Collection { games, episodes, seed, first_game, novices, searchers: 0.0 };
         let batch = collect(&*world, &collection).expect("a batch");
         assert_layout(&batch, &*world, games, episodes);
     }

@@ -193,14 +193,11 @@ impl Blueprint {
     /// What each network learns from labelled sequences.
     #[must_use]
     pub fn batches(&self, sequences: &Sequences, labels: &Labels) -> Vec<Batch> {
-        let data = &*sequences.data;
-        let steps: Vec<usize> = sequences.order.iter().flatten().flat_map(|&e| data.episode_steps(e)).collect();
-        let actions: Vec<u32> = steps.iter().map(|&step| data.actions[step]).collect();
-        let count = steps.len();
+        let count = labels.actions.len();
         let mean = 1.0 / count.max(1) as f32;
         let condition = |name: &str| {
             FieldValues::Categorical(match name {
-                "action" => actions.clone(),
+                "action" => labels.actions.clone(),
                 "step_rtg" => labels.step_bins.clone(),
                 _ => labels.episode_rtg.clone(),
             })
@@ -217,8 +214,8 @@ impl Blueprint {
                 rows: (0..count as u32).collect(),
                 conditions: head.conditions.iter().map(|c| condition(&c.name)).collect(),
                 classes: match head.name.as_str() {
-                    ACTION => actions.clone(),
-                    REWARD => steps.iter().map(|&step| self.task.reward_class(data.rewards[step])).collect(),
+                    ACTION => labels.actions.clone(),
+                    REWARD => labels.rewards.iter().map(|&reward| self.task.reward_class(reward)).collect(),
                     _ => returns(),
                 },
                 weights: if weighted { labels.weights.clone() } else { vec![1.0; count] },

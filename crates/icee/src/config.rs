@@ -77,6 +77,9 @@ pub struct DataConfig {
     pub episodes: usize,
     /// The share of sequences that begin with a novice's episodes.
     pub novices: f64,
+    /// The share of sequences whose history is by somebody who does not know the game, with the behaviour policy
+    /// taking over at every step for the label.
+    pub searchers: f64,
 }
 
 /// How it is learned.
@@ -162,7 +165,7 @@ impl Default for Config {
                 reward_head: 0.0,
                 init_std: 0.02,
             },
-            data: DataConfig { episodes: 0, novices: 0.0 },
+            data: DataConfig { episodes: 0, novices: 0.0, searchers: 0.0 },
             train: TrainConfig {
                 steps: 13_000,
                 batch: 64,
@@ -257,6 +260,9 @@ impl Config {
                 "the paper's architecture reads c̃ and cannot predict it; set acting.episode_rule=\"always-one\"",
             );
         }
+        if self.data.searchers > 0.0 && (paper || !asks_to_improve) {
+            return fail("data.searchers needs a method whose returns are not inputs: icee with the late architecture");
+        }
         if train.steps == 0 || train.batch == 0 || train.save_every == 0 {
             return fail("train.steps, train.batch and train.save_every must be at least 1");
         }
@@ -270,6 +276,7 @@ impl Config {
         }
         for (key, value) in [
             ("data.novices", self.data.novices),
+            ("data.searchers", self.data.searchers),
             ("train.floor", train.floor),
             ("train.weight_decay", train.weight_decay),
             ("train.beta2", train.beta2),

@@ -74,17 +74,27 @@ impl Default for Record {
 }
 
 impl Record {
+    /// Whether a return beats all so far.
+    #[must_use]
+    pub fn is_beaten_by(&self, episode_return: f32) -> bool {
+        episode_return > self.best
+    }
+
     /// c̃ of the next episode, which then counts among the earlier ones.
     pub fn episode_rtg(&mut self, first: bool, episode_return: f32) -> u32 {
-        let improves = episode_return > self.best;
+        let improves = self.is_beaten_by(episode_return);
         self.best = if first { episode_return } else { self.best.max(episode_return) };
         u32::from(improves)
     }
 }
 
-/// Labels of every step, in the order of the tokens.
+/// Labels of every step, in the order of the tokens: what the behaviour policy did there and what came of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Labels {
+    /// a.
+    pub actions: Vec<u32>,
+    /// r: what the action earned.
+    pub rewards: Vec<f32>,
     /// c, sorted into bins.
     pub step_bins: Vec<u32>,
     /// c̃ of the step's episode.
@@ -95,6 +105,15 @@ pub struct Labels {
     pub effective_share: f64,
     /// The share of weights that were clipped.
     pub clipped_share: f64,
+}
+
+/// What is learned at one step.
+struct Label {
+    action: u32,
+    probability: f32,
+    reward: f32,
+    step_rtg: f32,
+    episode_rtg: u32,
 }
 
 impl Labels {
@@ -108,16 +127,35 @@ impl Labels {
             let mut record = Record::default();
             for (k, &episode) in order.iter().enumerate() {
                 let steps = data.episode_steps(episode);
+                let before = record;
                 let episode_rtg = record.episode_rtg(k == 0, data.episode_return(episode));
                 let returns = step_rtg(&data.rewards[steps.clone()], episode_limit);
+                let mut earned = 0.0;
                 for (step, step_rtg) in steps.zip(returns) {
-                    let weight = 1.0 / (data.action_count as f32 * data.taken_probability(step));
+                    let own = Label {
+                        action: data.actions[step],
+                        probability: data.taken_probability(step),
+                        reward: data.rewards[step],
+                        step_rtg,
+                        episode_rtg,
+                    };
+                    let label = data.takeover(step).map_or(own, |t| Label {
+                        action: t.action,
+                        probability: t.probability,
+                        reward: t.reward,
+                        step_rtg: (f64::from(t.earned) - f64::from(t.idle) / episode_limit as f64) as f32,
+                        episode_rtg: u32::from(before.is_beaten_by(earned + t.earned)),
+                    });
+                    earned += data.rewards[step];
+                    let weight = 1.0 / (data.action_count as f32 * label.probability);
                     clipped += usize::from(weight > clip);
                     let weight = weight.min(clip);
                     sum += f64::from(weight);
                     squares += f64::from(weight) * f64::from(weight);
-                    labels.step_bins.push(bins.bin(step_rtg));
-                    labels.episode_rtg.push(episode_rtg);
+                    labels.actions.push(label.action);
+                    labels.rewards.push(label.reward);
+                    labels.step_bins.push(bins.bin(label.step_rtg));
+                    labels.episode_rtg.push(label.episode_rtg);
                     labels.weights.push(weight);
                 }
             }

@@ -15,6 +15,8 @@ use std::time::Instant;
 pub enum BenchCommand {
     /// Training, forward, decoding and queries of the transformer engine on the CPU.
     Engine(EngineArgs),
+    /// One decision of a live agent on one core, with a long history.
+    Agent(super::bench_agent::AgentArgs),
     /// Training on an NVIDIA GPU: its speed, or with --check whether it agrees with the CPU.
     Gpu(super::bench_gpu::GpuArgs),
 }
@@ -51,6 +53,7 @@ struct Measurement {
 pub fn run(command: &BenchCommand) -> Result<()> {
     match command {
         BenchCommand::Engine(args) => engine(args),
+        BenchCommand::Agent(args) => super::bench_agent::run(args),
         BenchCommand::Gpu(args) => super::bench_gpu::run(args),
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod acting;
 pub mod bench;
+mod bench_agent;
 pub mod bench_gpu;
 mod bench_gpu_cases;
 pub mod eval;
