@@ -90,6 +90,61 @@ fn spec(width: usize, head_width: usize, layers: usize, history: History, contex
     }
 }
 
+/// Adds fields with a hidden layer on history tokens, on query tokens and on both.
+fn with_mlps(mut spec: ModelSpec) -> ModelSpec {
+    let mlp = |size, hidden| FieldKind::Vector { size, hidden: Some(hidden) };
+    let roles = [TokenRole::History, TokenRole::Query, TokenRole::Both];
+    for ((name, kind), on) in [("y", mlp(2, 16)), ("z", mlp(3, 48)), ("w", mlp(1, 128))].into_iter().zip(roles) {
+        spec.fields.push(FieldSpec { name: name.into(), kind, on });
+    }
+    spec
+}
+
+/// BO's `value` model: x with sines and cosines and the log of the history's size on all tokens, y through an MLP on
+/// the history, a distribution of the value at every query.
+pub fn value_spec(layers: usize) -> ModelSpec {
+    let field = |name: &str, kind, on| FieldSpec { name: name.into(), kind, on };
+    ModelSpec {
+        layers,
+        width: 128,
+        attention_heads: 4,
+        mlp_width: 512,
+        context: 64,
+        history: History::Set,
+        fields: vec![
+            field("x", FieldKind::vector(22), TokenRole::Both),
+            field("count", FieldKind::vector(1), TokenRole::Both),
+            field("y", FieldKind::Vector { size: 2, hidden: Some(64) }, TokenRole::History),
+        ],
+        heads: vec![HeadSpec { name: "value".into(), conditions: vec![], hidden: vec![], classes: 128 }],
+        pool_heads: vec![],
+    }
+}
+
+/// A batch of the `value` model: a class for every query.
+pub fn value_batch(spec: &ModelSpec, history: &[usize], queries: usize) -> Batch {
+    let mut batch = batch(spec, history, Some(&vec![queries; history.len()]));
+    let (first, all) = (batch.history.len() as u32, batch.rows() as u32);
+    let mut noise = Noise(5);
+    batch.class_targets[0].rows = (first..all).collect();
+    let count = (all - first) as usize;
+    batch.class_targets[0].classes = (0..count).map(|_| noise.below(spec.heads[0].classes)).collect();
+    batch.class_targets[0].weights = vec![1.0; count];
+    batch.class_targets[0].scale = 1.0 / count as f32;
+    batch
+}
+
+/// The `value` model, small, with something to learn: the class is which quarter the query's first number is in.
+pub fn value_learning_case() -> Case {
+    let spec = value_spec(2);
+    let mut batch = value_batch(&spec, &[20, 3, 64, 9], 32);
+    if let Some(FieldValues::Vector(x)) = batch.queries.as_ref().map(|q| &q.fields[0]) {
+        let quarter = |point: &[f32]| ((point[0] + 1.0) * 1.99) as u32;
+        batch.class_targets[0].classes = x.chunks_exact(22).map(quarter).collect();
+    }
+    Case { name: "value model, learning", spec, batch }
+}
+
 /// Targets of every head; the first has a part of the rows, the last has all.
 fn batch(spec: &ModelSpec, history: &[usize], queries: Option<&[usize]>) -> Batch {
     let mut noise = Noise(history.len() as u64 + 11);
@@ -131,6 +186,9 @@ pub fn cases() -> Vec<Case> {
     add("set and queries, heads of 32", spec(64, 32, 2, set, 256), &[1, 5, 70, 64, 129], queries);
     add("set and queries, heads of 64", spec(256, 64, 2, set, 256), &[9, 31, 70, 200, 2], queries);
     add("causal and queries", spec(128, 32, 2, causal, 256), &[100, 64, 1, 140, 17], queries);
+    add("MLP fields, set and queries", with_mlps(spec(128, 32, 2, set, 256)), &[9, 31, 70, 200, 2], queries);
+    add("MLP fields, causal, width 96", with_mlps(spec(96, 32, 1, causal, 256)), &[33, 150], None);
+    add("BO's value model, ragged", value_spec(2), &[2, 64, 17, 33, 5], Some(&[128; 5]));
     all
 }
 

@@ -4,6 +4,7 @@ pub mod acting;
 pub mod bench;
 pub mod bench_gpu;
 mod bench_gpu_cases;
+mod bench_gpu_check;
 pub mod eval;
 pub mod functions;
 pub mod play;

@@ -48,7 +48,7 @@ kernels!(
     gelu_backward_sums,
     finish_sums,
     embed_rows,
-    condition_gelu,
+    embed_gelu,
     write_features,
     gather_rows,
     scatter_rows,

@@ -6,12 +6,15 @@
 mod class_head;
 mod compile;
 mod device;
+mod fields;
 mod gemm;
 mod learner;
 mod packing;
 mod places;
 mod plan;
 mod trunk;
+mod update;
 
 pub use device::Cuda;
 pub use learner::Learner;
+pub use update::step_together;

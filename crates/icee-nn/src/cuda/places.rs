@@ -31,12 +31,20 @@ pub(super) struct NormPlace {
 /// One field or condition of a group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FieldPlace {
-    /// Number of reals; 0 for a category.
-    pub size: usize,
+    /// Number of reals; none for a category.
+    pub size: Option<usize>,
     pub has_bias: bool,
     pub weight: usize,
     /// Its first line in the group.
     pub feature: usize,
+}
+
+impl FieldPlace {
+    /// The kernels' `Field` for values that lie at a word of the batch.
+    pub fn record(&self, values: usize) -> [usize; 5] {
+        // A category's size is −1 there.
+        [self.size.unwrap_or(usize::MAX), usize::from(self.has_bias), values, self.weight, self.feature]
+    }
 }
 
 /// Embeddings that are summed: one matrix [features, columns], with a line for each category, real and bias.
@@ -46,6 +54,16 @@ pub(super) struct Group {
     pub features: usize,
     pub columns: usize,
     pub fields: Vec<FieldPlace>,
+}
+
+/// A field's MLP on the device. Its second layer's bias is a line of the fields' group, and all that the group has of it.
+#[derive(Clone, Debug)]
+pub(super) struct MlpPlace {
+    pub field: usize,
+    /// Reals → hidden layer: a group of one.
+    pub hidden: Group,
+    /// Hidden layer → width.
+    pub out: LinearPlace,
 }
 
 /// One transformer block on the device.
@@ -80,6 +98,7 @@ struct CopyRun {
 pub(super) struct Places {
     pub len: usize,
     pub fields: Group,
+    pub mlps: Vec<MlpPlace>,
     pub blocks: Vec<BlockPlace>,
     pub norm: NormPlace,
     pub heads: Vec<HeadPlace>,
@@ -98,12 +117,14 @@ impl Places {
         if spec.width > 1024 {
             return unsupported(format!("width {}, supported are at most 1024", spec.width));
         }
-        if let Some(f) = layout.fields.iter().position(|f| matches!(f, Embedding::Mlp(..))) {
-            return unsupported(format!("field `{}` is embedded by an MLP", spec.fields[f].name));
-        }
         let mut b = Builder { layout, len: 0, copies: Vec::new() };
         let width = spec.width;
         let fields = b.group(&layout.fields, width);
+        let mlps = layout.fields.iter().enumerate().filter_map(|(f, embedding)| match embedding {
+            Embedding::Mlp(first, second) => Some(b.mlp(f, *first, *second, fields.fields[f].weight)),
+            _ => None,
+        });
+        let mlps = mlps.collect();
         let blocks = layout.blocks.iter().map(|block| {
             let norm1 = b.norm(&block.norm1, width);
             let qkv = b.reserve_linear(width, 3 * width);
@@ -140,7 +161,7 @@ impl Places {
                 }
             }
         }
-        Ok(Places { len, fields, blocks, norm, heads, decays, copies })
+        Ok(Places { len, fields, mlps, blocks, norm, heads, decays, copies })
     }
 
     /// The device's numbers, from the host's; padding is zero.
@@ -217,7 +238,7 @@ impl Builder<'_> {
         let weight = self.len;
         for embedding in embeddings {
             let at = weight + features * columns;
-            let mut field = FieldPlace { size: 0, has_bias: false, weight: at, feature: features };
+            let mut field = FieldPlace { size: None, has_bias: false, weight: at, feature: features };
             match embedding {
                 Embedding::Table(range) => {
                     let own = self.table_columns(range, columns);
@@ -226,8 +247,12 @@ impl Builder<'_> {
                 }
                 Embedding::Linear(id) | Embedding::Mlp(_, id) => {
                     let Linear { weight, bias, inputs, outputs } = self.layout.linear(*id).clone();
-                    self.copy(&weight, at, outputs, columns);
-                    field.size = inputs;
+                    // An MLP's matrix lies elsewhere, for it does not multiply the field's reals.
+                    let inputs = if matches!(embedding, Embedding::Mlp(..)) { 0 } else { inputs };
+                    if inputs > 0 {
+                        self.copy(&weight, at, outputs, columns);
+                    }
+                    field.size = Some(inputs);
                     features += inputs;
                     if let Some(bias) = bias {
                         self.copy(&bias, at + inputs * columns, outputs, columns);
@@ -240,6 +265,14 @@ impl Builder<'_> {
         }
         self.reserve(features * columns);
         Group { weight, features, columns, fields }
+    }
+
+    fn mlp(&mut self, field: usize, first: LinearId, second: LinearId, bias: usize) -> MlpPlace {
+        let hidden = self.group(&[Embedding::Linear(first)], self.layout.linear(first).outputs);
+        let Linear { weight, inputs, outputs, .. } = self.layout.linear(second).clone();
+        let out = LinearPlace { weight: self.reserve(weight.len()), bias, inputs, outputs };
+        self.copy(&weight, out.weight, outputs, outputs);
+        MlpPlace { field, hidden, out }
     }
 
     /// A table's own width, which the group's may pad.
@@ -266,6 +299,7 @@ mod tests {
             fields: vec![
                 FieldSpec::history("cell", FieldKind::categorical(5)),
                 FieldSpec::history("x", FieldKind::vector(3)),
+                FieldSpec::history("y", FieldKind::Vector { size: 2, hidden: Some(16) }),
             ],
             heads: vec![HeadSpec {
                 name: "out".into(),

@@ -1,7 +1,7 @@
 //! Which buffer of a step lies where: one arena, taken once and laid out anew for each shape of batch.
 
 use super::packing::Shape;
-use super::places::Places;
+use super::places::{MlpPlace, Places};
 use crate::spec::ModelSpec;
 
 /// Buffers start at multiples of this many bytes.
@@ -26,6 +26,16 @@ pub(super) struct Saved {
     /// The MLP's hidden layer before and behind GELU.
     pub before: u64,
     pub after: u64,
+}
+
+/// Buffers of one field that is embedded by an MLP, for the rows that carry it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MlpBuffers {
+    /// The hidden layer before and behind GELU, and its gradient.
+    pub before: u64,
+    pub after: u64,
+    pub gradient: u64,
+    pub features: u64,
 }
 
 /// Buffers of one set of targets.
@@ -75,6 +85,8 @@ pub(super) struct Plan {
     pub dqkv: u64,
     pub row_deltas: u64,
     pub features: u64,
+    /// Of history tokens and of query tokens.
+    pub mlps: [Vec<MlpBuffers>; 2],
     /// Blocks that share a column sum.
     pub sum_blocks: usize,
     /// The start of all column sums.
@@ -110,6 +122,16 @@ impl Arena {
 
     fn single(&mut self, count: usize) -> u64 {
         self.take(4 * count)
+    }
+
+    fn mlp(&mut self, place: &MlpPlace, rows: usize) -> MlpBuffers {
+        let hidden = rows * place.hidden.columns;
+        MlpBuffers {
+            before: self.half(hidden),
+            after: self.half(hidden),
+            gradient: self.half(hidden),
+            features: self.half(rows * feature_stride(place.hidden.features)),
+        }
     }
 }
 
@@ -150,6 +172,10 @@ impl Plan {
         plan.dqkv = a.half(3 * rows * width);
         plan.row_deltas = a.single(heads * rows);
         plan.features = a.half(rows * feature_stride(places.fields.features));
+        plan.mlps = [0, 1].map(|role| {
+            let tokens = &shape.tokens[role];
+            tokens.mlps.iter().map(|mlp| a.mlp(&places.mlps[mlp.mlp], tokens.rows)).collect()
+        });
         for (i, target) in shape.targets.iter().enumerate() {
             let head = &places.heads[target.head];
             let count = target.count;
