@@ -1,8 +1,8 @@
 //! The models and batches that `icee bench gpu` runs: ragged, of every kind, the same on every run.
 
 use super::bench::{reference_spec, tokens};
-use icee_nn::batch::{Batch, ClassTargets, FieldValues, Tokens};
-use icee_nn::{ConditionSpec, FieldKind, FieldSpec, HeadSpec, History, Model, ModelSpec, TokenRole};
+use icee_nn::batch::{Batch, ClassTargets, FieldValues, PoolTargets, Pools, Tokens};
+use icee_nn::{ConditionSpec, FieldKind, FieldSpec, HeadSpec, History, Model, ModelSpec, PoolHeadSpec, TokenRole};
 
 /// One comparison.
 pub struct Case {
@@ -114,9 +114,9 @@ pub fn value_spec(layers: usize) -> ModelSpec {
         fields: vec![
             field("x", FieldKind::vector(22), TokenRole::Both),
             field("count", FieldKind::vector(1), TokenRole::Both),
-            field("y", FieldKind::Vector { size: 2, hidden: Some(64) }, TokenRole::History),
+            field("y", FieldKind::Vector { size: 2, hidden: Some(128) }, TokenRole::History),
         ],
-        heads: vec![HeadSpec { name: "value".into(), conditions: vec![], hidden: vec![], classes: 128 }],
+        heads: vec![HeadSpec { name: "value".into(), conditions: vec![], hidden: vec![128], classes: 128 }],
         pool_heads: vec![],
     }
 }
@@ -143,6 +143,55 @@ pub fn value_learning_case() -> Case {
         batch.class_targets[0].classes = x.chunks_exact(22).map(quarter).collect();
     }
     Case { name: "value model, learning", spec, batch }
+}
+
+/// A case with a pool head on the field `candidate`: pool i is scored by the rows of sequence i, the last by none.
+fn add_pools(
+    all: &mut Vec<Case>,
+    name: &'static str,
+    mut spec: ModelSpec,
+    candidate: &str,
+    hidden: &[usize],
+    pools: &[usize],
+) {
+    let head = PoolHeadSpec { name: "next".into(), candidate: candidate.into(), hidden: hidden.to_vec() };
+    spec.pool_heads.push(head);
+    let lengths = [70, 1, 64, 130, 9];
+    let mut batch = batch(&spec, &lengths[..pools.len()], None);
+    let size = spec.fields.iter().find(|f| f.name == candidate).map_or(1, |f| match f.kind {
+        FieldKind::Vector { size, .. } | FieldKind::Categorical { size } => size,
+    });
+    let mut noise = Noise(23);
+    let (mut rows, mut row_pools, mut offsets) = (Vec::new(), Vec::new(), vec![0]);
+    for (pool, &count) in pools.iter().enumerate() {
+        offsets.push(offsets[pool] + count);
+        if pool + 1 < pools.len() {
+            let span = batch.history.offsets[pool] as u32..batch.history.offsets[pool + 1] as u32;
+            row_pools.extend(std::iter::repeat_n(pool as u32, span.len()));
+            rows.extend(span);
+        }
+    }
+    let (mut target_offsets, mut targets, mut probabilities) = (vec![0], Vec::new(), Vec::new());
+    for &pool in &row_pools {
+        // Some targets stand twice.
+        let count = 1 + noise.below(5) as usize;
+        targets.extend((0..count).map(|_| noise.below(pools[pool as usize])));
+        probabilities.extend(std::iter::repeat_n(1.0 / count as f32, count));
+        target_offsets.push(targets.len());
+    }
+    let total = offsets.last().copied().unwrap_or(0);
+    batch.pool_targets.push(PoolTargets {
+        head: 0,
+        pools: Pools { offsets, candidates: (0..total * size).map(|_| noise.real()).collect() },
+        weights: rows.iter().map(|_| 1.0 + 0.5 * noise.real()).collect(),
+        scale: 1.0 / rows.len() as f32,
+        rows,
+        row_pools,
+        target_offsets,
+        targets,
+        probabilities,
+    });
+    all.push(Case { name, spec, batch });
 }
 
 /// Targets of every head; the first has a part of the rows, the last has all.
@@ -188,7 +237,22 @@ pub fn cases() -> Vec<Case> {
     add("causal and queries", spec(128, 32, 2, causal, 256), &[100, 64, 1, 140, 17], queries);
     add("MLP fields, set and queries", with_mlps(spec(128, 32, 2, set, 256)), &[9, 31, 70, 200, 2], queries);
     add("MLP fields, causal, width 96", with_mlps(spec(96, 32, 1, causal, 256)), &[33, 150], None);
+    add("causal, heads of 16", spec(64, 16, 2, causal, 256), &[1, 7, 64, 65, 130, 200], None);
+    add("set and queries, heads of 16", spec(96, 16, 1, set, 256), &[1, 5, 70, 64, 129], queries);
     add("BO's value model, ragged", value_spec(2), &[2, 64, 17, 33, 5], Some(&[128; 5]));
+    let pools: &[usize] = &[3, 1, 300, 64, 17];
+    add_pools(&mut all, "pool head, one hidden layer", spec(64, 32, 1, causal, 256), "x", &[48], pools);
+    add_pools(&mut all, "pool head, two hidden layers", spec(128, 32, 1, set, 256), "x", &[64, 128], pools);
+    add_pools(
+        &mut all,
+        "pool head, MLP candidates",
+        with_mlps(spec(96, 32, 1, causal, 256)),
+        "w",
+        &[32, 16, 48],
+        pools,
+    );
+    let many: &[usize] = &[1024, 700, 1000, 1024];
+    add_pools(&mut all, "pool head, several chunks", spec(128, 32, 1, causal, 256), "x", &[128, 128], many);
     all
 }
 
@@ -203,6 +267,12 @@ pub fn learning_case() -> Case {
         targets.classes = targets.rows.iter().map(|&row| cells[row as usize] % 7).collect();
     }
     Case { name: "learning", spec, batch }
+}
+
+/// Batches of the `value` workload: 256 tasks with histories of 2 to 64 points, another draw each, 128 queries a task.
+pub fn value_batches(spec: &ModelSpec) -> Vec<Batch> {
+    let lengths = |noise: &mut Noise| (0..256).map(|_| 2 + noise.below(63) as usize).collect::<Vec<_>>();
+    (0..8).map(|draw| value_batch(spec, &lengths(&mut Noise(draw)), 128)).collect()
 }
 
 /// The reference workload: 64 sequences of 1,000 tokens, a class for each.

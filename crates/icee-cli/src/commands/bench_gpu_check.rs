@@ -3,6 +3,7 @@
 use super::bench_gpu::Report;
 use super::bench_gpu_cases::{Case, cases, fill, learning_case, value_learning_case};
 use anyhow::{Result, bail};
+use icee::{Blueprint, Config, Device, DeviceChoice, Source, presets};
 use icee_nn::Model;
 use icee_nn::cpu::{self, Cpu, Gradients};
 use icee_nn::cuda::{self, Cuda};
@@ -16,6 +17,7 @@ const GRADIENT_TOLERANCE: f64 = 3e-2;
 const CURVE_TOLERANCE: f64 = 2e-2;
 const CURVE_STEPS: usize = 40;
 const CURVE_NORMS: usize = 5;
+const TRAINING_STEPS: u64 = 60;
 
 #[derive(Serialize)]
 struct Comparison {
@@ -38,6 +40,9 @@ pub fn check(cuda: &Cuda, json: bool) -> Result<()> {
     results.push(compare_curves(&cpu, cuda, "learning curve, 40 steps", &[learning_case()])?);
     let pair = [learning_case(), value_learning_case()];
     results.push(compare_curves(&cpu, cuda, "two networks together, 40 steps", &pair)?);
+    for (name, method) in [("the tiny room, 60 steps", "icee"), ("the tiny room, paper's networks", "icee-paper")] {
+        results.push(compare_training(name, method)?);
+    }
     let failed = results.iter().filter(|r| !r.passed).count();
     if json {
         let report = Report { device: Some(cuda.name().into()), skipped: None, results };
@@ -74,7 +79,9 @@ fn compare(cpu: &Cpu, cuda: &Cuda, case: &Case) -> Result<Comparison> {
         repeats &= *learner.accumulate(&case.batch)? == losses && learner.gradients()? == first;
     }
     repeats &= *learner.evaluate(&case.batch)? == losses;
-    let loss_errors = losses.class.iter().zip(&expected.class).map(|(got, e)| (got - e).abs() / e.abs().max(1e-3));
+    let all = |losses: &cpu::Losses| losses.class.iter().chain(&losses.pool).copied().collect::<Vec<_>>();
+    let (got, wanted) = (all(&losses), all(&expected));
+    let loss_errors = got.iter().zip(&wanted).map(|(got, e)| (got - e).abs() / e.abs().max(1e-3));
     let loss_error = loss_errors.fold(0.0, largest);
     let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|x| x * x).sum::<f64>().sqrt();
     // A tensor whose gradient cancels to almost nothing is measured against the whole.
@@ -155,4 +162,40 @@ fn compare_curves(cpu: &Cpu, cuda: &Cuda, name: &'static str, cases: &[Case]) ->
     let passed = loss_error <= CURVE_TOLERANCE && norm_error <= GRADIENT_TOLERANCE && repeats;
     let worst_tensor = format!("(gradient: norms; the weights ended {apart:.2} of their way apart)");
     Ok(Comparison { case: name, loss_error, gradient_error: norm_error, worst_tensor, repeats, passed })
+}
+
+/// Trains the tiny preset on both devices as `icee train` does, on fresh games, and compares the losses.
+fn compare_training(name: &'static str, method: &str) -> Result<Comparison> {
+    let layers = [presets::world("dark-room-tiny")?, presets::method(method)?];
+    let config = Config::layered(&layers, &[])?;
+    let source = Source::of_config(&config)?;
+    let blueprint = Blueprint::new(&config, &source.task())?;
+    let train = |choice| -> Result<Vec<(f64, f64)>> {
+        let device = Device::choose(choice, 0)?;
+        let with_adam = |model: Model| {
+            let adam = AdamW::new(model.layout(), AdamConfig::default());
+            (model, adam)
+        };
+        let mut models: Vec<_> = blueprint.fresh_models(1)?.into_iter().map(with_adam).collect();
+        let mut learner = device.learner(models.len());
+        let mut curve = Vec::new();
+        for step in 0..TRAINING_STEPS {
+            let sequences = source.sequences(&config, blueprint.episodes, step)?;
+            let batches = blueprint.batches(&sequences, &blueprint.labels(&sequences));
+            let update = learner.update(&mut models, &batches, 1e-3, 1.0)?;
+            curve.push((update.total(), update.norm));
+        }
+        Ok(curve)
+    };
+    let (gpu, again) = (train(DeviceChoice::Cuda)?, train(DeviceChoice::Cuda)?);
+    let cpu = train(DeviceChoice::Cpu)?;
+    let error = |(got, wanted): (f64, f64)| (got - wanted).abs() / wanted;
+    let losses = gpu.iter().zip(&cpu).map(|(g, c)| error((g.0, c.0)));
+    let norms = gpu.iter().zip(&cpu).take(CURVE_NORMS).map(|(g, c)| error((g.1, c.1)));
+    let (loss_error, gradient_error) = (losses.fold(0.0, largest), norms.fold(0.0, largest));
+    let repeats = gpu == again;
+    let passed = loss_error <= CURVE_TOLERANCE && gradient_error <= GRADIENT_TOLERANCE && repeats;
+    let last = gpu.len() - 1;
+    let worst_tensor = format!("(gradient: norms; last losses {:.4} and {:.4})", gpu[last].0, cpu[last].0);
+    Ok(Comparison { case: name, loss_error, gradient_error, worst_tensor, repeats, passed })
 }

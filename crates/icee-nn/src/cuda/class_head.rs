@@ -32,7 +32,7 @@ pub(super) fn run_class_heads(s: &mut Step<'_>) -> Result<()> {
     Ok(())
 }
 
-fn by_row(count: usize) -> (u32, u32) {
+pub(super) fn by_row(count: usize) -> (u32, u32) {
     (count.div_ceil(WARPS) as u32, 1)
 }
 
@@ -65,7 +65,7 @@ fn forward(s: &mut Step<'_>, target: &TargetShape, buffers: &TargetBuffers, inpu
         x = after;
     }
     let (weight, bias) = (s.half(last.weight), s.single(last.bias));
-    s.products.forward_single(sizes(target.count, *last), x, weight, buffers.logits, bias)?;
+    s.products.forward_single(sizes(target.count, *last), x, weight, buffers.logits, Epilogue::Bias(bias))?;
     if hidden.is_empty() && conditions.count > 0 {
         add_embeddings(s, conditions, buffers.logits, target.count, last.outputs, true)?;
     }

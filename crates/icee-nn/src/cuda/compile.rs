@@ -8,12 +8,13 @@ use std::ffi::{CStr, CString};
 use std::path::PathBuf;
 
 /// In the order in which they are compiled as one program.
-const SOURCES: [(&str, &str); 9] = [
+const SOURCES: [(&str, &str); 10] = [
     ("common.cu", include_str!("kernels/common.cu")),
     ("norm.cu", include_str!("kernels/norm.cu")),
     ("sums.cu", include_str!("kernels/sums.cu")),
     ("embed.cu", include_str!("kernels/embed.cu")),
     ("loss.cu", include_str!("kernels/loss.cu")),
+    ("pool.cu", include_str!("kernels/pool.cu")),
     ("optim.cu", include_str!("kernels/optim.cu")),
     ("attention_common.cu", include_str!("kernels/attention_common.cu")),
     ("attention_forward.cu", include_str!("kernels/attention_forward.cu")),
@@ -54,10 +55,16 @@ kernels!(
     scatter_rows,
     class_loss,
     finish_loss,
+    pool_pairs,
+    pool_scores,
+    pool_loss,
+    pool_last_backward,
+    pool_row_sums,
+    pool_candidate_sums,
     square_sums,
     clip_norm,
     adamw,
-    round_weights,
+    round_numbers,
     attention_forward,
     attention_backward_rows,
     attention_backward_keys,

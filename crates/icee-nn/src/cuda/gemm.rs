@@ -87,9 +87,9 @@ impl Products {
         self.run(Kind::Forward { single: false }, sizes, [w, x, y], epilogue)
     }
 
-    /// y = x w + bias in f32; the bias is f32 too.
-    pub fn forward_single(&mut self, sizes: Sizes, x: u64, w: u64, y: u64, bias: u64) -> Result<()> {
-        self.run(Kind::Forward { single: true }, sizes, [w, x, y], Epilogue::Bias(bias))
+    /// y = epilogue(x w) in f32; a bias is f32 too.
+    pub fn forward_single(&mut self, sizes: Sizes, x: u64, w: u64, y: u64, epilogue: Epilogue) -> Result<()> {
+        self.run(Kind::Forward { single: true }, sizes, [w, x, y], epilogue)
     }
 
     /// y += x w in f32.

@@ -9,6 +9,7 @@ use super::gemm::Products;
 use super::packing::{Shape, pack};
 use super::places::Places;
 use super::plan::Plan;
+use super::pool_head::run_pool_heads;
 use super::trunk;
 use super::update::{Optimiser, step_together};
 use crate::batch::Batch;
@@ -42,8 +43,15 @@ pub struct Learner {
     turn: usize,
     words: Vec<u32>,
     losses: Losses,
-    /// Where the last batch's losses are, and how many.
-    pending: (u64, usize),
+    pending: Pending,
+}
+
+/// Where the last batch's losses are, and how many.
+#[derive(Clone, Copy, Default)]
+struct Pending {
+    at: u64,
+    classes: usize,
+    pools: usize,
 }
 
 /// Everything of the model's size.
@@ -101,6 +109,7 @@ impl Step<'_> {
     fn run(&mut self) -> Result<()> {
         trunk::forward(self)?;
         run_class_heads(self)?;
+        run_pool_heads(self)?;
         if !self.shape.backward {
             return Ok(());
         }
@@ -144,7 +153,7 @@ impl Learner {
             turn: 0,
             words: Vec::new(),
             losses: Losses::default(),
-            pending: (0, 0),
+            pending: Pending::default(),
             spec,
             layout,
             places,
@@ -173,12 +182,13 @@ impl Learner {
 
     /// The losses of the last batch, once it is done.
     pub fn losses(&mut self) -> Result<&Losses> {
-        let (at, count) = self.pending;
-        self.losses.class.clear();
-        self.losses.class.resize(count, 0.0);
-        if count > 0 {
-            self.cuda.read(at, &mut self.losses.class)?;
+        let Pending { at, classes, pools } = self.pending;
+        let mut all = vec![0.0; classes + pools];
+        if !all.is_empty() {
+            self.cuda.read(at, &mut all)?;
         }
+        self.losses.pool = all.split_off(classes);
+        self.losses.class = all;
         Ok(&self.losses)
     }
 
@@ -240,7 +250,7 @@ impl Learner {
         }
         let mut arguments = [n.weights.ptr, n.weights16.ptr, int(self.places.len)];
         let grid = (self.places.len.div_ceil(THREADS) as u32, 1);
-        self.cuda.launch(&self.kernels.round_weights, grid, (THREADS as u32, 1), &mut arguments)?;
+        self.cuda.launch(&self.kernels.round_numbers, grid, (THREADS as u32, 1), &mut arguments)?;
         self.clear_gradients()
     }
 
@@ -260,9 +270,6 @@ impl Learner {
 
     fn queue(&mut self, batch: &Batch, backward: bool) -> Result<()> {
         batch.check(&self.spec)?;
-        if !batch.pool_targets.is_empty() {
-            return Err(Error::Cuda("pool heads are not supported on this device; use the CPU".into()));
-        }
         self.cuda.bind()?;
         if batch.rows() == 0 {
             return Err(Error::Batch("the batch has no tokens".into()));
@@ -302,7 +309,7 @@ impl Learner {
             None => step.run()?,
         }
         prepared.ran = true;
-        self.pending = (prepared.plan.losses, shape.targets.len());
+        self.pending = Pending { at: prepared.plan.losses, classes: shape.targets.len(), pools: shape.pools.len() };
         Ok(())
     }
 

@@ -14,7 +14,7 @@ const ROW_TILE: usize = 128;
 
 /// Keys that one block of their way back treats.
 fn key_tile(head_width: usize) -> usize {
-    if head_width == 32 { 128 } else { 64 }
+    if head_width <= 32 { 128 } else { 64 }
 }
 
 /// Sections start at multiples of this many words, 16 bytes.
@@ -62,6 +62,36 @@ pub(super) struct TargetShape {
     pub scale: Section,
 }
 
+/// Some rows of a pool head's targets with all their candidates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ChunkShape {
+    /// Its first pair of all, and how many.
+    pub first: usize,
+    pub pairs: usize,
+    /// The kernels' `PoolRow`s and `PoolSpan`s.
+    pub rows: Section,
+    pub spans: Section,
+    /// The most candidates of a row.
+    pub widest: usize,
+}
+
+/// Where one set of pool targets lies.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct PoolShape {
+    pub head: usize,
+    pub rows: Section,
+    pub candidates: TokenShape,
+    /// The kernels' `PoolTarget`s.
+    pub target_rows: Section,
+    pub targets: Section,
+    pub probabilities: Section,
+    pub weights: Section,
+    pub scale: Section,
+    /// Of all rows.
+    pub pairs: usize,
+    pub chunks: Vec<ChunkShape>,
+}
+
 /// Everything that decides which kernels run on which addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Shape {
@@ -73,6 +103,7 @@ pub(super) struct Shape {
     /// History tokens and query tokens.
     pub tokens: [TokenShape; 2],
     pub targets: Vec<TargetShape>,
+    pub pools: Vec<PoolShape>,
     pub words: usize,
     pub backward: bool,
 }
@@ -93,19 +124,19 @@ fn tile_room(count: usize) -> usize {
 }
 
 /// Where a list goes that gets room: runs of it, each with its new start, and the length with room.
-struct Spread {
+pub(super) struct Spread {
     runs: [(Range<usize>, usize); 2],
     room: usize,
 }
 
 impl Spread {
-    fn plain(count: usize, room: usize) -> Spread {
+    pub fn plain(count: usize, room: usize) -> Spread {
         Spread { runs: [(0..count, 0), (count..count, count)], room }
     }
 }
 
 /// How many rows there are, and how many with room.
-struct RowRoom {
+pub(super) struct RowRoom {
     history: usize,
     queries: usize,
     history_room: usize,
@@ -123,7 +154,7 @@ impl RowRoom {
     }
 
     /// A row of the batch as a row of the device.
-    fn row(&self, row: u32) -> u32 {
+    pub fn row(&self, row: u32) -> u32 {
         if (row as usize) < self.history { row } else { row + (self.history_room - self.history) as u32 }
     }
 
@@ -136,7 +167,7 @@ impl RowRoom {
 /// Packs a checked batch into `words`.
 pub(super) fn pack(spec: &ModelSpec, places: &Places, batch: &Batch, backward: bool, words: &mut Vec<u32>) -> Shape {
     words.clear();
-    let mut packer = Packer { words };
+    let mut packer = Packer::new(words);
     let room = RowRoom::of(batch);
     let row_tiles = packer.row_tiles(spec, batch, &room);
     let key_tiles = packer.key_tiles(spec, batch, &room);
@@ -146,14 +177,21 @@ pub(super) fn pack(spec: &ModelSpec, places: &Places, batch: &Batch, backward: b
         None => TokenShape::default(),
     };
     let targets = batch.class_targets.iter().map(|t| packer.class_targets(places, t, &room)).collect();
+    let pools = batch.pool_targets.iter().map(|t| packer.pool_targets(places, t, &room)).collect();
     packer.align();
     let words = words.len();
     let (rows, tokens, history) = (room.total(), [history, queries], room.history_room);
-    Shape { rows, history, row_tiles, key_tiles, tokens, targets, words, backward }
+    Shape { rows, history, row_tiles, key_tiles, tokens, targets, pools, words, backward }
 }
 
-struct Packer<'a> {
+pub(super) struct Packer<'a> {
     words: &'a mut Vec<u32>,
+}
+
+impl<'a> Packer<'a> {
+    pub fn new(words: &'a mut Vec<u32>) -> Packer<'a> {
+        Packer { words }
+    }
 }
 
 impl Packer<'_> {
@@ -162,7 +200,13 @@ impl Packer<'_> {
     }
 
     /// Values of `size` words each, spread out; zeros where there is none.
-    fn spread<T: Copy>(&mut self, values: &[T], size: usize, to: &Spread, bits: impl Fn(T) -> u32) -> Section {
+    pub(super) fn spread<T: Copy>(
+        &mut self,
+        values: &[T],
+        size: usize,
+        to: &Spread,
+        bits: impl Fn(T) -> u32,
+    ) -> Section {
         self.align();
         let at = self.words.len();
         for (run, start) in &to.runs {
@@ -173,11 +217,11 @@ impl Packer<'_> {
         Section { at, count: to.room }
     }
 
-    fn numbers(&mut self, values: &[u32], to: &Spread) -> Section {
+    pub(super) fn numbers(&mut self, values: &[u32], to: &Spread) -> Section {
         self.spread(values, 1, to, |v| v)
     }
 
-    fn reals(&mut self, values: &[f32], to: &Spread) -> Section {
+    pub(super) fn reals(&mut self, values: &[f32], to: &Spread) -> Section {
         self.spread(values, 1, to, f32::to_bits)
     }
 
@@ -188,7 +232,7 @@ impl Packer<'_> {
         }
     }
 
-    fn records<const N: usize>(&mut self, records: &[[usize; N]]) -> Section {
+    pub(super) fn records<const N: usize>(&mut self, records: &[[usize; N]]) -> Section {
         self.align();
         let section = Section { at: self.words.len(), count: records.len() };
         self.words.extend(records.iter().flatten().map(|&x| x as u32));

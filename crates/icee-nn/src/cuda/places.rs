@@ -56,6 +56,15 @@ pub(super) struct Group {
     pub fields: Vec<FieldPlace>,
 }
 
+impl Group {
+    /// One of its vector fields as a group of its own.
+    fn only(&self, field: usize) -> Group {
+        let place = FieldPlace { feature: 0, ..self.fields[field] };
+        let features = place.size.unwrap_or(0) + usize::from(place.has_bias);
+        Group { weight: place.weight, features, columns: self.columns, fields: vec![place] }
+    }
+}
+
 /// A field's MLP on the device. Its second layer's bias is a line of the fields' group, and all that the group has of it.
 #[derive(Clone, Debug)]
 pub(super) struct MlpPlace {
@@ -86,6 +95,22 @@ pub(super) struct HeadPlace {
     pub layers: Vec<LinearPlace>,
 }
 
+/// A pool head on the device.
+#[derive(Clone, Debug)]
+pub(super) struct PoolPlace {
+    /// The MLP of the field whose embedding candidates have, where it has one.
+    pub mlp: Option<usize>,
+    /// That field's own lines, as a group of one.
+    pub embedding: Group,
+    /// The first layer's part on the trunk and its part on the candidates, which has no bias.
+    pub trunk: LinearPlace,
+    pub candidate: LinearPlace,
+    /// The layers between hidden layers.
+    pub layers: Vec<LinearPlace>,
+    /// The last hidden layer → one score; not padded.
+    pub last: LinearPlace,
+}
+
 struct CopyRun {
     host: usize,
     device: usize,
@@ -102,6 +127,7 @@ pub(super) struct Places {
     pub blocks: Vec<BlockPlace>,
     pub norm: NormPlace,
     pub heads: Vec<HeadPlace>,
+    pub pool_heads: Vec<PoolPlace>,
     /// Whether weight decay applies to each number.
     pub decays: Vec<u8>,
     copies: Vec<CopyRun>,
@@ -111,11 +137,11 @@ impl Places {
     /// The device layout of a checked description, or what of it this device cannot do.
     pub fn new(spec: &ModelSpec, layout: &Layout) -> Result<Places> {
         let unsupported = |what: String| Err(Error::Cuda(format!("{what}; use the CPU for this model")));
-        if !matches!(spec.head_width(), 32 | 64) {
-            return unsupported(format!("attention heads of width {}, supported are 32 and 64", spec.head_width()));
+        if !matches!(spec.head_width(), 16 | 32 | 64) {
+            return unsupported(format!("attention heads of width {}, supported are 16, 32 and 64", spec.head_width()));
         }
-        if spec.width > 1024 {
-            return unsupported(format!("width {}, supported are at most 1024", spec.width));
+        if spec.width > 1024 || !spec.width.is_multiple_of(32) {
+            return unsupported(format!("width {}, supported are multiples of 32 up to 1024", spec.width));
         }
         let mut b = Builder { layout, len: 0, copies: Vec::new() };
         let width = spec.width;
@@ -124,7 +150,7 @@ impl Places {
             Embedding::Mlp(first, second) => Some(b.mlp(f, *first, *second, fields.fields[f].weight)),
             _ => None,
         });
-        let mlps = mlps.collect();
+        let mlps: Vec<MlpPlace> = mlps.collect();
         let blocks = layout.blocks.iter().map(|block| {
             let norm1 = b.norm(&block.norm1, width);
             let qkv = b.reserve_linear(width, 3 * width);
@@ -144,14 +170,18 @@ impl Places {
             HeadPlace { conditions, layers }
         });
         let heads = heads.collect();
-        // Not computed with on this device, but part of the model.
-        for head in &layout.pool_heads {
-            b.linear(head.trunk);
-            b.linear(head.candidate);
-            head.layers.iter().for_each(|&id| {
-                b.linear(id);
-            });
-        }
+        let pool_heads = layout.pool_heads.iter().map(|head| {
+            let (last, between) = head.layers.split_last().expect("a pool head has a last layer");
+            PoolPlace {
+                mlp: mlps.iter().position(|mlp| mlp.field == head.field),
+                embedding: fields.only(head.field),
+                trunk: b.linear(head.trunk),
+                candidate: b.linear(head.candidate),
+                layers: between.iter().map(|&id| b.linear(id)).collect(),
+                last: b.score_layer(*last),
+            }
+        });
+        let pool_heads = pool_heads.collect();
         let (len, copies) = (b.len, b.copies);
         let mut decays = vec![0; len];
         for tensor in layout.tensors.iter().filter(|t| t.decays) {
@@ -161,7 +191,7 @@ impl Places {
                 }
             }
         }
-        Ok(Places { len, fields, mlps, blocks, norm, heads, decays, copies })
+        Ok(Places { len, fields, mlps, blocks, norm, heads, pool_heads, decays, copies })
     }
 
     /// The device's numbers, from the host's; padding is zero.
@@ -230,6 +260,17 @@ impl Builder<'_> {
         let Linear { inputs, outputs, .. } = *self.layout.linear(id);
         let place = self.reserve_linear(inputs, outputs);
         self.place_linear(id, place, 0);
+        place
+    }
+
+    /// A layer with one output, as it lies in the model.
+    fn score_layer(&mut self, id: LinearId) -> LinearPlace {
+        let Linear { weight, bias, inputs, .. } = self.layout.linear(id).clone();
+        let place = LinearPlace { weight: self.reserve(inputs), bias: self.reserve(1), inputs, outputs: 1 };
+        self.copy(&weight, place.weight, 1, 1);
+        if let Some(bias) = bias {
+            self.copy(&bias, place.bias, 1, 1);
+        }
         place
     }
 
@@ -310,7 +351,7 @@ mod tests {
                 hidden: vec![],
                 classes: 5,
             }],
-            pool_heads: vec![PoolHeadSpec { name: "pool".into(), candidate: "x".into(), hidden: vec![16] }],
+            pool_heads: vec![PoolHeadSpec { name: "pool".into(), candidate: "x".into(), hidden: vec![16, 32] }],
         };
         spec.check().unwrap();
         let layout = Layout::new(&spec);

@@ -88,7 +88,7 @@ pub(super) fn backward(s: &mut Step<'_>) -> Result<()> {
         };
         // Not by cuBLASLt's epilogue: for these shapes it picks a product several times slower than the plain one.
         input_gradient(s, place.mlp_out, dstream16, plan.dhidden)?;
-        gelu_backward(s, plan.dhidden, b.before, place.mlp_in.outputs, mlp_sums)?;
+        gelu_backward(s, plan.dhidden, b.before, (rows, place.mlp_in.outputs), mlp_sums, plan.sum_blocks, false)?;
         weight_gradient(s, place.mlp_out, b.after, dstream16)?;
         weight_gradient(s, place.mlp_in, b.normed2, plan.dhidden)?;
         input_gradient(s, place.mlp_in, plan.dhidden, plan.dnormed)?;
@@ -121,10 +121,19 @@ fn input_gradient(s: &mut Step<'_>, place: LinearPlace, dy: u64, dx: u64) -> Res
     s.products.input_gradient(sizes(s.shape.rows, place), dy, weight, dx, Epilogue::None)
 }
 
-/// x *= GELU'(before) for [rows, columns], with column sums for `finish_sums`.
-fn gelu_backward(s: &Step<'_>, x: u64, before: u64, columns: usize, sums: u64) -> Result<()> {
-    let grid = (s.plan.sum_blocks as u32, columns.div_ceil(8 * THREADS as usize) as u32);
-    let mut arguments = [x, before, sums, int(s.shape.rows), int(columns)];
+/// x *= GELU'(before) for x [rows, columns], with column sums for `finish_sums`: of this x alone or, with `add`,
+/// together with those that are there.
+pub(super) fn gelu_backward(
+    s: &Step<'_>,
+    x: u64,
+    before: u64,
+    (rows, columns): (usize, usize),
+    sums: u64,
+    blocks: usize,
+    add: bool,
+) -> Result<()> {
+    let grid = (blocks as u32, columns.div_ceil(8 * THREADS as usize) as u32);
+    let mut arguments = [x, before, sums, int(rows), int(columns), u64::from(add)];
     s.cuda.launch(&s.kernels.gelu_backward_sums, grid, (THREADS, 1), &mut arguments)
 }
 

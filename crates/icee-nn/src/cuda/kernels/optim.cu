@@ -53,8 +53,8 @@ extern "C" __global__ void adamw(
     second[i] = v;
 }
 
-// The bf16 copy of freshly uploaded weights.
-extern "C" __global__ void round_weights(const float* __restrict__ weights, bf16* __restrict__ weights16, int count) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < count) weights16[i] = narrow(weights[i]);
+// A bf16 copy, such as that of freshly uploaded weights.
+extern "C" __global__ void round_numbers(const float* __restrict__ numbers, bf16* __restrict__ rounded, size_t count) {
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) rounded[i] = narrow(numbers[i]);
 }
