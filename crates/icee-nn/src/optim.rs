@@ -75,15 +75,14 @@ impl AdamW {
         }
         self.steps += 1;
         let AdamConfig { beta1, beta2, epsilon, weight_decay } = self.config;
-        let unbias = |beta: f32| (1.0 / (1.0 - power(f64::from(beta), self.steps))) as f32;
         let step = crate::cpu::AdamStep {
             rate,
             beta1,
             beta2,
             epsilon,
             keep: 1.0,
-            unbias1: unbias(beta1),
-            unbias2: unbias(beta2),
+            unbias1: unbias(beta1, self.steps),
+            unbias2: unbias(beta2, self.steps),
             scale,
         };
         let decaying = crate::cpu::AdamStep { keep: 1.0 - rate * weight_decay, ..step };
@@ -99,6 +98,11 @@ pub fn clip_scale(norm: f64, limit: f64) -> f32 {
         true => (limit / (norm + 1e-6)).min(1.0) as f32,
         false => f32::NAN,
     }
+}
+
+/// What a moment that decays by `beta` is multiplied by after `steps` steps, because it started at zero.
+pub(crate) fn unbias(beta: f32, steps: u64) -> f32 {
+    (1.0 / (1.0 - power(f64::from(beta), steps))) as f32
 }
 
 /// xⁿ by squaring: plain arithmetic, so the same bits everywhere.

@@ -1,6 +1,6 @@
 //! The only file that calls the engine's learners and networks; a device is chosen here and nowhere else.
 
-use crate::{Error, Result};
+use crate::Result;
 use icee_nn::batch::{Batch, FieldValues, Tokens};
 use icee_nn::cpu::{self, Cpu, Gradients};
 use icee_nn::cuda::{self, Cuda};
@@ -64,7 +64,7 @@ impl Device {
     #[must_use]
     pub fn learner(&self, networks: usize) -> Learner {
         match &self.cuda {
-            Some(cuda) => Learner::Cuda { cuda: cuda.clone(), networks, learner: None },
+            Some(cuda) => Learner::Cuda { cuda: cuda.clone(), learners: Vec::new() },
             None => {
                 let part = || (cpu::Learner::new(&self.cpu), Gradients::default());
                 Learner::Cpu { cpu: self.cpu.clone(), parts: (0..networks).map(|_| part()).collect() }
@@ -92,10 +92,8 @@ pub enum Learner {
     Cuda {
         /// The card.
         cuda: Cuda,
-        /// How many networks were asked for.
-        networks: usize,
-        /// Made by the first update.
-        learner: Option<Box<cuda::Learner>>,
+        /// One a network, made by the first update.
+        learners: Vec<cuda::Learner>,
     },
 }
 
@@ -125,25 +123,7 @@ impl Learner {
     pub fn update(&mut self, models: &mut [(Model, AdamW)], batches: &[Batch], rate: f32, clip: f64) -> Result<Update> {
         match self {
             Learner::Cpu { cpu, parts } => update_on_cpu(cpu, parts, models, batches, rate, clip),
-            Learner::Cuda { cuda, networks, learner } => {
-                let ([(model, adam)], [batch], 1) = (models, batches, *networks) else {
-                    let hint = "train methods of several networks with `--device cpu`";
-                    return Err(Error::Config(format!("the GPU trains one network at a time: {hint}")));
-                };
-                if learner.is_none() {
-                    let mut fresh = cuda::Learner::new(cuda, model, adam.config())?;
-                    fresh.restore(model, adam)?;
-                    *learner = Some(Box::new(fresh));
-                }
-                let learner = learner.as_mut().expect("made above");
-                let losses = vec![learner.accumulate(batch)?.class.clone()];
-                if !losses[0].iter().all(|loss| loss.is_finite()) {
-                    return Ok(Update { losses, norm: f64::NAN });
-                }
-                learner.step(rate, clip as f32)?;
-                let norm = learner.gradient_norm()?;
-                Ok(Update { losses, norm })
-            }
+            Learner::Cuda { cuda, learners } => update_on_gpu(cuda, learners, models, batches, rate, clip),
         }
     }
 
@@ -152,9 +132,11 @@ impl Learner {
     /// # Errors
     /// The engine's.
     pub fn synchronise(&self, models: &mut [(Model, AdamW)]) -> Result<()> {
-        if let (Learner::Cuda { learner: Some(learner), .. }, [(model, adam)]) = (self, models) {
-            learner.download(model)?;
-            *adam = learner.optimiser()?;
+        if let Learner::Cuda { learners, .. } = self {
+            for (learner, (model, adam)) in learners.iter().zip(models) {
+                learner.download(model)?;
+                *adam = learner.optimiser()?;
+            }
         }
         Ok(())
     }
@@ -183,6 +165,36 @@ fn update_on_cpu(
         }
     }
     Ok(update)
+}
+
+/// Everything is queued before anything is waited for; the device itself leaves the weights alone where the gradient
+/// is not finite.
+fn update_on_gpu(
+    cuda: &Cuda,
+    learners: &mut Vec<cuda::Learner>,
+    models: &[(Model, AdamW)],
+    batches: &[Batch],
+    rate: f32,
+    clip: f64,
+) -> Result<Update> {
+    if learners.is_empty() {
+        let fresh = |(model, adam): &(Model, AdamW)| -> Result<cuda::Learner> {
+            let mut learner = cuda::Learner::new(cuda, model, adam.config())?;
+            learner.restore(model, adam)?;
+            Ok(learner)
+        };
+        *learners = models.iter().map(fresh).collect::<Result<_>>()?;
+    }
+    for (learner, batch) in learners.iter_mut().zip(batches) {
+        learner.submit(batch)?;
+    }
+    cuda::step_together(learners, rate, clip as f32)?;
+    let norm = learners.first().map_or(Ok(0.0), cuda::Learner::gradient_norm)?;
+    let losses = learners.iter_mut().map(|learner| {
+        let found = learner.losses()?;
+        Ok(found.class.iter().chain(&found.pool).copied().collect())
+    });
+    Ok(Update { losses: losses.collect::<Result<_>>()?, norm })
 }
 
 /// A model ready for acting.

@@ -1,23 +1,17 @@
 //! `icee bench gpu`: is the GPU right, and how fast is it.
 
 use super::bench::reference_spec;
-use super::bench_gpu_cases::{Case, cases, fill, learning_case, reference_batch};
-use anyhow::{Result, bail};
+use super::bench_gpu_cases::{reference_batch, value_batches, value_spec};
+use super::bench_gpu_check;
+use anyhow::Result;
 use clap::Args;
-use icee_nn::Model;
-use icee_nn::cpu::{self, Cpu, Gradients};
+use icee_nn::batch::Batch;
 use icee_nn::cuda::{self, Cuda};
-use icee_nn::optim::{AdamConfig, AdamW, clip_scale};
+use icee_nn::optim::AdamConfig;
+use icee_nn::{History, Model, ModelSpec};
 use serde::Serialize;
 use std::time::Instant;
 
-/// What bf16 arithmetic may cost: relative errors of losses and of each tensor's gradient.
-const LOSS_TOLERANCE: f64 = 5e-3;
-const GRADIENT_TOLERANCE: f64 = 3e-2;
-/// Learning curves may drift apart a little more.
-const CURVE_TOLERANCE: f64 = 2e-2;
-const CURVE_STEPS: usize = 40;
-const CURVE_NORMS: usize = 5;
 const WARM_UP: usize = 5;
 
 #[derive(Args)]
@@ -34,22 +28,11 @@ pub struct GpuArgs {
 }
 
 #[derive(Serialize)]
-struct Report<T> {
-    device: Option<String>,
+pub(super) struct Report<T> {
+    pub device: Option<String>,
     /// Why nothing was done, on a machine without a GPU.
-    skipped: Option<String>,
-    results: Vec<T>,
-}
-
-#[derive(Serialize)]
-struct Comparison {
-    case: &'static str,
-    loss_error: f64,
-    gradient_error: f64,
-    worst_tensor: String,
-    /// Whether a second run gave the same bits.
-    repeats: bool,
-    passed: bool,
+    pub skipped: Option<String>,
+    pub results: Vec<T>,
 }
 
 #[derive(Serialize)]
@@ -57,6 +40,10 @@ struct Speed {
     name: &'static str,
     milliseconds: f64,
     tokens_per_second: f64,
+    /// The operations that a step must do, as a share of what the card's largest products reach.
+    matrix_share: f64,
+    /// The bytes that its kernels read and write, as a share of what a copy reaches.
+    memory_share: f64,
 }
 
 pub fn run(args: &GpuArgs) -> Result<()> {
@@ -64,7 +51,7 @@ pub fn run(args: &GpuArgs) -> Result<()> {
         Ok(cuda) => cuda,
         Err(reason) => return skip(args, &reason.to_string()),
     };
-    if args.check { check(args, &cuda) } else { speed(args, &cuda) }
+    if args.check { bench_gpu_check::check(&cuda, args.json) } else { speed(args, &cuda) }
 }
 
 fn skip(args: &GpuArgs, reason: &str) -> Result<()> {
@@ -77,144 +64,113 @@ fn skip(args: &GpuArgs, reason: &str) -> Result<()> {
     Ok(())
 }
 
-fn check(args: &GpuArgs, cuda: &Cuda) -> Result<()> {
-    let cpu = Cpu::new(0)?;
-    let mut results = Vec::new();
-    for case in cases() {
-        results.push(compare(&cpu, cuda, &case)?);
-    }
-    results.push(compare_curves(&cpu, cuda)?);
-    let failed = results.iter().filter(|r| !r.passed).count();
-    if args.json {
-        let report = Report { device: Some(cuda.name().into()), skipped: None, results };
-        println!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
-        println!("{} against the CPU, relative errors", cuda.name());
-        println!("{:<34}{:>11}{:>11}  {:<8}{:<8}worst tensor", "case", "loss", "gradient", "repeats", "");
-        for r in &results {
-            let (repeats, passed) = (if r.repeats { "yes" } else { "no" }, if r.passed { "ok" } else { "FAILED" });
-            println!(
-                "{:<34}{:>11.2e}{:>11.2e}  {repeats:<8}{passed:<8}{}",
-                r.case, r.loss_error, r.gradient_error, r.worst_tensor
-            );
-        }
-    }
-    if failed > 0 {
-        bail!("{failed} of the comparisons failed");
-    }
-    Ok(())
+/// A workload: a model and batches of it, taken in turn.
+struct Workload {
+    name: &'static str,
+    spec: ModelSpec,
+    batches: Vec<Batch>,
 }
 
-fn compare(cpu: &Cpu, cuda: &Cuda, case: &Case) -> Result<Comparison> {
-    let mut model = Model::new(case.spec.clone(), 1)?;
-    fill(&mut model);
-    let mut gradients = Gradients::default();
-    let expected = cpu::Learner::new(cpu).accumulate(&model, &case.batch, &mut gradients)?.clone();
-    let mut learner = cuda::Learner::new(cuda, &model, AdamConfig::default())?;
-    let losses = learner.accumulate(&case.batch)?.clone();
-    let first = learner.gradients()?;
-    // Twice more: captured as a graph, and replayed.
-    let mut repeats = true;
-    for _ in 0..2 {
-        learner.clear_gradients()?;
-        repeats &= *learner.accumulate(&case.batch)? == losses && learner.gradients()? == first;
-    }
-    repeats &= *learner.evaluate(&case.batch)? == losses;
-    let loss_errors = losses.class.iter().zip(&expected.class).map(|(got, e)| (got - e).abs() / e.abs().max(1e-3));
-    let loss_error = loss_errors.fold(0.0, largest);
-    let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|x| x * x).sum::<f64>().sqrt();
-    // A tensor whose gradient cancels to almost nothing is measured against the whole.
-    let whole = norm(&mut gradients.values.iter().map(|&g| f64::from(g)));
-    let (mut gradient_error, mut worst_tensor) = (0.0, String::new());
-    for tensor in &model.layout().tensors {
-        let (got, wanted) = (&first[tensor.range.clone()], &gradients.values[tensor.range.clone()]);
-        let difference = norm(&mut got.iter().zip(wanted).map(|(g, w)| f64::from(g - w)));
-        let error = difference / (norm(&mut wanted.iter().map(|&w| f64::from(w))) + 1e-2 * whole);
-        if worst_tensor.is_empty() || largest(gradient_error, error) > gradient_error {
-            (gradient_error, worst_tensor) = (error, tensor.name.clone());
-        }
-    }
-    let passed = loss_error <= LOSS_TOLERANCE && gradient_error <= GRADIENT_TOLERANCE && repeats;
-    Ok(Comparison { case: case.name, loss_error, gradient_error, worst_tensor, repeats, passed })
+fn workloads() -> Vec<Workload> {
+    let reference = |name, layers| Workload {
+        name,
+        spec: ModelSpec { layers, ..reference_spec() },
+        batches: vec![reference_batch()],
+    };
+    let value = value_spec(6);
+    vec![
+        reference("train step, 12 layers, batch 64", 12),
+        reference("train step, 4 layers, batch 64", 4),
+        Workload { name: "train step, BO's value model", batches: value_batches(&value), spec: value },
+    ]
 }
 
-/// The larger of two; not-a-number is the largest of all.
-fn largest(a: f64, b: f64) -> f64 {
-    if a.is_nan() || b.is_nan() { f64::INFINITY } else { a.max(b) }
+/// What a training step must do at least.
+#[derive(Clone, Copy)]
+struct Cost {
+    /// Operations of all matrix products and of attention, forward and backward; nothing computed twice is counted.
+    operations: f64,
+    /// Bytes that the blocks' kernels read and write, every intermediate once.
+    bytes: f64,
 }
 
-/// Trains a small model on both devices and compares the losses, step by step, and the weights' distance at the end.
-fn compare_curves(cpu: &Cpu, cuda: &Cuda) -> Result<Comparison> {
-    let case = learning_case();
-    let (rate, clip) = (2e-3, 1.0);
-    let mut model = Model::new(case.spec.clone(), 3)?;
-    let start = model.weights().to_vec();
-    let mut on_gpu = cuda::Learner::new(cuda, &model, AdamConfig::default())?;
-    let mut on_cpu = cpu::Learner::new(cpu);
-    let mut gradients = Gradients::default();
-    let mut adam = AdamW::new(model.layout(), AdamConfig::default());
-    let (mut loss_error, mut norm_error) = (0.0, 0.0);
-    for step in 0..CURVE_STEPS {
-        gradients.clear();
-        let expected = on_cpu.accumulate(&model, &case.batch, &mut gradients)?.total();
-        let norm = gradients.square_sum(cpu).sqrt();
-        adam.step(cpu, &mut model, &gradients, rate, clip_scale(norm, f64::from(clip)))?;
-        let got = on_gpu.accumulate(&case.batch)?.total();
-        on_gpu.step(rate, clip)?;
-        loss_error = largest(loss_error, (got - expected).abs() / expected);
-        // Later the gradients are small and mostly noise, and the two models are no longer the same.
-        if step < CURVE_NORMS {
-            norm_error = largest(norm_error, (on_gpu.gradient_norm()? - norm).abs() / norm);
-        }
+fn cost(spec: &ModelSpec, batch: &Batch) -> Cost {
+    let (layers, width, hidden, rows) =
+        (spec.layers as f64, spec.width as f64, spec.mlp_width as f64, batch.rows() as f64);
+    let lengths = |offsets: &[usize]| offsets.windows(2).map(|w| (w[1] - w[0]) as f64).collect::<Vec<_>>();
+    let history = lengths(&batch.history.offsets);
+    let queries = batch.queries.as_ref().map_or(vec![0.0; history.len()], |q| lengths(&q.offsets));
+    let pairs = history.iter().zip(&queries).map(|(&n, &q)| match spec.history {
+        History::Causal => n * (n + 1.0) / 2.0 + q * n,
+        History::Set => n * n + q * n,
+    });
+    let pairs: f64 = pairs.sum();
+    let heads = batch.class_targets.iter().map(|targets| {
+        let head = &spec.heads[targets.head];
+        let sizes = [&[spec.width], &head.hidden[..], &[head.classes]].concat();
+        targets.rows.len() as f64 * sizes.windows(2).map(|w| (w[0] * w[1]) as f64).sum::<f64>()
+    });
+    let heads: f64 = heads.sum();
+    let forward = layers * (rows * (4.0 * width * width + 2.0 * width * hidden) + 2.0 * pairs * width) + heads;
+    Cost {
+        operations: 3.0 * 2.0 * forward,
+        // A row of a block: 48 and 94 bytes a number of the stream, 6 and 14 a number of the MLP's hidden layer.
+        bytes: layers * rows * (142.0 * width + 20.0 * hidden),
     }
-    // Saving and restoring must lose nothing.
-    let mut trained = model.clone();
-    on_gpu.download(&mut trained)?;
-    let state = on_gpu.optimiser()?;
-    on_gpu.restore(&trained, &state)?;
-    let mut again = model.clone();
-    on_gpu.download(&mut again)?;
-    let repeats = again.weights() == trained.weights() && on_gpu.optimiser()? == state && state.steps() == adam.steps();
-    let distance =
-        |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(a - b) * f64::from(a - b)).sum::<f64>().sqrt();
-    // How far the two ended apart, in units of how far they went.
-    let apart = distance(trained.weights(), model.weights()) / distance(model.weights(), &start);
-    let passed = loss_error <= CURVE_TOLERANCE && norm_error <= GRADIENT_TOLERANCE && repeats;
-    let worst_tensor = format!("(gradient: norms; the weights ended {apart:.2} of their way apart)");
-    let gradient_error = norm_error;
-    Ok(Comparison { case: "learning curve, 40 steps", loss_error, gradient_error, worst_tensor, repeats, passed })
 }
 
 fn speed(args: &GpuArgs, cuda: &Cuda) -> Result<()> {
+    let ceilings = cuda.ceilings()?;
     let mut results = Vec::new();
-    for (name, layers) in [("train step, 12 layers, batch 64", 12), ("train step, 4 layers, batch 64", 4)] {
-        let mut spec = reference_spec();
-        spec.layers = layers;
-        let model = Model::new(spec, 0)?;
-        let batch = reference_batch();
+    for Workload { name, spec, batches } in workloads() {
+        let model = Model::new(spec.clone(), 0)?;
         let mut learner = cuda::Learner::new(cuda, &model, AdamConfig::default())?;
         let mut steps = |count: usize| -> Result<f64> {
             let start = Instant::now();
-            for _ in 0..count {
-                learner.submit(&batch)?;
+            for batch in batches.iter().cycle().take(count) {
+                learner.submit(batch)?;
                 learner.step(1e-4, 1.0)?;
             }
             learner.losses()?;
             Ok(start.elapsed().as_secs_f64() / count as f64)
         };
-        steps(WARM_UP)?;
-        let seconds = steps(args.repeat as usize)?;
-        let tokens_per_second = batch.rows() as f64 / seconds;
-        results.push(Speed { name, milliseconds: seconds * 1e3, tokens_per_second });
+        // Each batch twice, so that all are captured.
+        steps(WARM_UP.max(2 * batches.len()))?;
+        let count = (args.repeat as usize).next_multiple_of(batches.len());
+        let seconds = steps(count)?;
+        let mean = |of: fn(&Cost) -> f64| {
+            batches.iter().map(|b| of(&cost(&spec, b))).sum::<f64>() / batches.len() as f64 / seconds
+        };
+        let rows = batches.iter().map(Batch::rows).sum::<usize>() as f64 / batches.len() as f64;
+        results.push(Speed {
+            name,
+            milliseconds: seconds * 1e3,
+            tokens_per_second: rows / seconds,
+            matrix_share: mean(|c| c.operations) / ceilings.operations,
+            memory_share: mean(|c| c.bytes) / ceilings.bytes,
+        });
     }
     if args.json {
         let report = Report { device: Some(cuda.name().into()), skipped: None, results };
         println!("{}", serde_json::to_string_pretty(&report)?);
         return Ok(());
     }
-    println!("{}, mean of {} steps", cuda.name(), args.repeat);
+    println!(
+        "{}, mean of {} steps; ceilings here: {:.0} TFLOP/s, {:.2} TB/s",
+        cuda.name(),
+        args.repeat,
+        ceilings.operations / 1e12,
+        ceilings.bytes / 1e12
+    );
     for r in &results {
-        println!("{:<34} {:>9.3} ms {:>12.0} tokens/s", r.name, r.milliseconds, r.tokens_per_second);
+        println!(
+            "{:<34} {:>9.3} ms {:>12.0} tokens/s {:>4.0} % of matrix {:>4.0} % of memory",
+            r.name,
+            r.milliseconds,
+            r.tokens_per_second,
+            1e2 * r.matrix_share,
+            1e2 * r.memory_share
+        );
     }
     Ok(())
 }

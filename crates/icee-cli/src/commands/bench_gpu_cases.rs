@@ -1,8 +1,8 @@
 //! The models and batches that `icee bench gpu` runs: ragged, of every kind, the same on every run.
 
 use super::bench::{reference_spec, tokens};
-use icee_nn::batch::{Batch, ClassTargets, FieldValues, Tokens};
-use icee_nn::{ConditionSpec, FieldKind, FieldSpec, HeadSpec, History, Model, ModelSpec, TokenRole};
+use icee_nn::batch::{Batch, ClassTargets, FieldValues, PoolTargets, Pools, Tokens};
+use icee_nn::{ConditionSpec, FieldKind, FieldSpec, HeadSpec, History, Model, ModelSpec, PoolHeadSpec, TokenRole};
 
 /// One comparison.
 pub struct Case {
@@ -90,6 +90,110 @@ fn spec(width: usize, head_width: usize, layers: usize, history: History, contex
     }
 }
 
+/// Adds fields with a hidden layer on history tokens, on query tokens and on both.
+fn with_mlps(mut spec: ModelSpec) -> ModelSpec {
+    let mlp = |size, hidden| FieldKind::Vector { size, hidden: Some(hidden) };
+    let roles = [TokenRole::History, TokenRole::Query, TokenRole::Both];
+    for ((name, kind), on) in [("y", mlp(2, 16)), ("z", mlp(3, 48)), ("w", mlp(1, 128))].into_iter().zip(roles) {
+        spec.fields.push(FieldSpec { name: name.into(), kind, on });
+    }
+    spec
+}
+
+/// BO's `value` model: x with sines and cosines and the log of the history's size on all tokens, y through an MLP on
+/// the history, a distribution of the value at every query.
+pub fn value_spec(layers: usize) -> ModelSpec {
+    let field = |name: &str, kind, on| FieldSpec { name: name.into(), kind, on };
+    ModelSpec {
+        layers,
+        width: 128,
+        attention_heads: 4,
+        mlp_width: 512,
+        context: 64,
+        history: History::Set,
+        fields: vec![
+            field("x", FieldKind::vector(22), TokenRole::Both),
+            field("count", FieldKind::vector(1), TokenRole::Both),
+            field("y", FieldKind::Vector { size: 2, hidden: Some(128) }, TokenRole::History),
+        ],
+        heads: vec![HeadSpec { name: "value".into(), conditions: vec![], hidden: vec![128], classes: 128 }],
+        pool_heads: vec![],
+    }
+}
+
+/// A batch of the `value` model: a class for every query.
+pub fn value_batch(spec: &ModelSpec, history: &[usize], queries: usize) -> Batch {
+    let mut batch = batch(spec, history, Some(&vec![queries; history.len()]));
+    let (first, all) = (batch.history.len() as u32, batch.rows() as u32);
+    let mut noise = Noise(5);
+    batch.class_targets[0].rows = (first..all).collect();
+    let count = (all - first) as usize;
+    batch.class_targets[0].classes = (0..count).map(|_| noise.below(spec.heads[0].classes)).collect();
+    batch.class_targets[0].weights = vec![1.0; count];
+    batch.class_targets[0].scale = 1.0 / count as f32;
+    batch
+}
+
+/// The `value` model, small, with something to learn: the class is which quarter the query's first number is in.
+pub fn value_learning_case() -> Case {
+    let spec = value_spec(2);
+    let mut batch = value_batch(&spec, &[20, 3, 64, 9], 32);
+    if let Some(FieldValues::Vector(x)) = batch.queries.as_ref().map(|q| &q.fields[0]) {
+        let quarter = |point: &[f32]| ((point[0] + 1.0) * 1.99) as u32;
+        batch.class_targets[0].classes = x.chunks_exact(22).map(quarter).collect();
+    }
+    Case { name: "value model, learning", spec, batch }
+}
+
+/// A case with a pool head on the field `candidate`: pool i is scored by the rows of sequence i, the last by none.
+fn add_pools(
+    all: &mut Vec<Case>,
+    name: &'static str,
+    mut spec: ModelSpec,
+    candidate: &str,
+    hidden: &[usize],
+    pools: &[usize],
+) {
+    let head = PoolHeadSpec { name: "next".into(), candidate: candidate.into(), hidden: hidden.to_vec() };
+    spec.pool_heads.push(head);
+    let lengths = [70, 1, 64, 130, 9];
+    let mut batch = batch(&spec, &lengths[..pools.len()], None);
+    let size = spec.fields.iter().find(|f| f.name == candidate).map_or(1, |f| match f.kind {
+        FieldKind::Vector { size, .. } | FieldKind::Categorical { size } => size,
+    });
+    let mut noise = Noise(23);
+    let (mut rows, mut row_pools, mut offsets) = (Vec::new(), Vec::new(), vec![0]);
+    for (pool, &count) in pools.iter().enumerate() {
+        offsets.push(offsets[pool] + count);
+        if pool + 1 < pools.len() {
+            let span = batch.history.offsets[pool] as u32..batch.history.offsets[pool + 1] as u32;
+            row_pools.extend(std::iter::repeat_n(pool as u32, span.len()));
+            rows.extend(span);
+        }
+    }
+    let (mut target_offsets, mut targets, mut probabilities) = (vec![0], Vec::new(), Vec::new());
+    for &pool in &row_pools {
+        // Some targets stand twice.
+        let count = 1 + noise.below(5) as usize;
+        targets.extend((0..count).map(|_| noise.below(pools[pool as usize])));
+        probabilities.extend(std::iter::repeat_n(1.0 / count as f32, count));
+        target_offsets.push(targets.len());
+    }
+    let total = offsets.last().copied().unwrap_or(0);
+    batch.pool_targets.push(PoolTargets {
+        head: 0,
+        pools: Pools { offsets, candidates: (0..total * size).map(|_| noise.real()).collect() },
+        weights: rows.iter().map(|_| 1.0 + 0.5 * noise.real()).collect(),
+        scale: 1.0 / rows.len() as f32,
+        rows,
+        row_pools,
+        target_offsets,
+        targets,
+        probabilities,
+    });
+    all.push(Case { name, spec, batch });
+}
+
 /// Targets of every head; the first has a part of the rows, the last has all.
 fn batch(spec: &ModelSpec, history: &[usize], queries: Option<&[usize]>) -> Batch {
     let mut noise = Noise(history.len() as u64 + 11);
@@ -131,6 +235,24 @@ pub fn cases() -> Vec<Case> {
     add("set and queries, heads of 32", spec(64, 32, 2, set, 256), &[1, 5, 70, 64, 129], queries);
     add("set and queries, heads of 64", spec(256, 64, 2, set, 256), &[9, 31, 70, 200, 2], queries);
     add("causal and queries", spec(128, 32, 2, causal, 256), &[100, 64, 1, 140, 17], queries);
+    add("MLP fields, set and queries", with_mlps(spec(128, 32, 2, set, 256)), &[9, 31, 70, 200, 2], queries);
+    add("MLP fields, causal, width 96", with_mlps(spec(96, 32, 1, causal, 256)), &[33, 150], None);
+    add("causal, heads of 16", spec(64, 16, 2, causal, 256), &[1, 7, 64, 65, 130, 200], None);
+    add("set and queries, heads of 16", spec(96, 16, 1, set, 256), &[1, 5, 70, 64, 129], queries);
+    add("BO's value model, ragged", value_spec(2), &[2, 64, 17, 33, 5], Some(&[128; 5]));
+    let pools: &[usize] = &[3, 1, 300, 64, 17];
+    add_pools(&mut all, "pool head, one hidden layer", spec(64, 32, 1, causal, 256), "x", &[48], pools);
+    add_pools(&mut all, "pool head, two hidden layers", spec(128, 32, 1, set, 256), "x", &[64, 128], pools);
+    add_pools(
+        &mut all,
+        "pool head, MLP candidates",
+        with_mlps(spec(96, 32, 1, causal, 256)),
+        "w",
+        &[32, 16, 48],
+        pools,
+    );
+    let many: &[usize] = &[1024, 700, 1000, 1024];
+    add_pools(&mut all, "pool head, several chunks", spec(128, 32, 1, causal, 256), "x", &[128, 128], many);
     all
 }
 
@@ -145,6 +267,12 @@ pub fn learning_case() -> Case {
         targets.classes = targets.rows.iter().map(|&row| cells[row as usize] % 7).collect();
     }
     Case { name: "learning", spec, batch }
+}
+
+/// Batches of the `value` workload: 256 tasks with histories of 2 to 64 points, another draw each, 128 queries a task.
+pub fn value_batches(spec: &ModelSpec) -> Vec<Batch> {
+    let lengths = |noise: &mut Noise| (0..256).map(|_| 2 + noise.below(63) as usize).collect::<Vec<_>>();
+    (0..8).map(|draw| value_batch(spec, &lengths(&mut Noise(draw)), 128)).collect()
 }
 
 /// The reference workload: 64 sequences of 1,000 tokens, a class for each.

@@ -1,11 +1,12 @@
 //! Class heads on the GPU: forward, weighted cross-entropy and backward of each set of targets.
 
 use super::device::int;
+use super::fields::{add_embeddings, embed_gelu, features_gradient};
 use super::gemm::Epilogue;
 use super::learner::Step;
 use super::packing::TargetShape;
-use super::plan::{TargetBuffers, WARPS, feature_stride};
-use super::trunk::{column_sums, elements, features, group_gradient, sizes};
+use super::plan::{TargetBuffers, WARPS};
+use super::trunk::{column_sums, sizes};
 use crate::Result;
 
 const THREADS: (u32, u32) = (256, 1);
@@ -31,7 +32,7 @@ pub(super) fn run_class_heads(s: &mut Step<'_>) -> Result<()> {
     Ok(())
 }
 
-fn by_row(count: usize) -> (u32, u32) {
+pub(super) fn by_row(count: usize) -> (u32, u32) {
     (count.div_ceil(WARPS) as u32, 1)
 }
 
@@ -57,38 +58,16 @@ fn forward(s: &mut Step<'_>, target: &TargetShape, buffers: &TargetBuffers, inpu
         let layer_sizes = sizes(target.count, *layer);
         if i == 0 && conditions.count > 0 {
             s.products.forward(layer_sizes, x, weight, before, Epilogue::Bias(bias))?;
-            let mut arguments = [
-                s.word(conditions.at),
-                int(conditions.count),
-                s.batch,
-                s.single(0),
-                before,
-                after,
-                int(target.count),
-                int(layer.outputs),
-            ];
-            let grid = elements(target.count * layer.outputs);
-            s.cuda.launch(&s.kernels.condition_gelu, grid, THREADS, &mut arguments)?;
+            embed_gelu(s, conditions, before, after, target.count, layer.outputs, true)?;
         } else {
             s.products.forward(layer_sizes, x, weight, after, Epilogue::BiasGelu { bias, before })?;
         }
         x = after;
     }
     let (weight, bias) = (s.half(last.weight), s.single(last.bias));
-    s.products.forward_single(sizes(target.count, *last), x, weight, buffers.logits, bias)?;
+    s.products.forward_single(sizes(target.count, *last), x, weight, buffers.logits, Epilogue::Bias(bias))?;
     if hidden.is_empty() && conditions.count > 0 {
-        let mut arguments = [
-            s.word(conditions.at),
-            int(conditions.count),
-            s.batch,
-            s.single(0),
-            buffers.logits,
-            int(target.count),
-            int(last.outputs),
-            1,
-        ];
-        let grid = elements(target.count * last.outputs);
-        s.cuda.launch(&s.kernels.embed_rows, grid, THREADS, &mut arguments)?;
+        add_embeddings(s, conditions, buffers.logits, target.count, last.outputs, true)?;
     }
     Ok(())
 }
@@ -133,10 +112,7 @@ fn backward(s: &mut Step<'_>, target: &TargetShape, buffers: &TargetBuffers, inp
         }
     }
     if target.conditions.count > 0 {
-        let stride = feature_stride(head.conditions.features);
-        s.cuda.clear(buffers.features, 2 * count * stride)?;
-        features(s, target.conditions, buffers.features, count, stride)?;
-        group_gradient(s, &head.conditions, count, buffers.features, gradient_of(0))?;
+        features_gradient(s, &head.conditions, target.conditions, count, buffers.features, gradient_of(0))?;
     }
     let mut arguments = [buffers.dinput, s.word(target.rows.at), s.plan.dout, int(count)];
     s.cuda.launch(&s.kernels.scatter_rows, by_row(count), THREADS, &mut arguments)

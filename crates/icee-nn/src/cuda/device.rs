@@ -69,6 +69,11 @@ impl Cuda {
         self.stream.synchronize().map_err(|e| problem("waiting for the GPU", describe(e)))
     }
 
+    /// Whether this is the same card and stream.
+    pub(super) fn same(&self, other: &Cuda) -> bool {
+        Arc::ptr_eq(&self.stream, &other.stream)
+    }
+
     pub(super) fn capability(&self) -> (i32, i32) {
         self.capability
     }

@@ -42,6 +42,8 @@ pub(super) struct Sizes {
 enum Kind {
     /// Y = X W in bf16 or f32.
     Forward { single: bool },
+    /// Y += X W in f32.
+    Add,
     /// dX = dY Wᵀ in bf16.
     Input,
     /// dW += Xᵀ dY in f32; lines of X are `stride` apart.
@@ -85,9 +87,14 @@ impl Products {
         self.run(Kind::Forward { single: false }, sizes, [w, x, y], epilogue)
     }
 
-    /// y = x w + bias in f32; the bias is f32 too.
-    pub fn forward_single(&mut self, sizes: Sizes, x: u64, w: u64, y: u64, bias: u64) -> Result<()> {
-        self.run(Kind::Forward { single: true }, sizes, [w, x, y], Epilogue::Bias(bias))
+    /// y = epilogue(x w) in f32; a bias is f32 too.
+    pub fn forward_single(&mut self, sizes: Sizes, x: u64, w: u64, y: u64, epilogue: Epilogue) -> Result<()> {
+        self.run(Kind::Forward { single: true }, sizes, [w, x, y], epilogue)
+    }
+
+    /// y += x w in f32.
+    pub fn forward_add(&mut self, sizes: Sizes, x: u64, w: u64, y: u64) -> Result<()> {
+        self.run(Kind::Add, sizes, [w, x, y], Epilogue::None)
     }
 
     /// dx = epilogue(dy wᵀ).
@@ -127,7 +134,7 @@ impl Products {
             }
         }
         let one = 1.0f32;
-        let keep: f32 = if matches!(kind, Kind::Weight { .. }) { 1.0 } else { 0.0 };
+        let keep: f32 = if matches!(kind, Kind::Add | Kind::Weight { .. }) { 1.0 } else { 0.0 };
         let [la, lb, ld] = plan.layouts;
         // SAFETY: the plan's sizes are those of the buffers, which live as long as the stream's work.
         unsafe {
@@ -154,19 +161,27 @@ impl Products {
     }
 }
 
-impl Drop for Products {
-    fn drop(&mut self) {
-        // SAFETY: all made by this object and used by nobody else; the stream's work is over before they go.
-        unsafe {
-            let _ = self.cuda.synchronize();
-            for plan in self.plans.values() {
+impl Products {
+    /// Forgets all plans; graphs that were captured with them do not need them any more.
+    pub fn forget(&mut self) {
+        for (_, plan) in self.plans.drain() {
+            // SAFETY: made by this object, used by nobody else, and taken off the list.
+            unsafe {
                 let _ = result::destroy_matmul_desc(plan.operation);
                 for layout in plan.layouts {
                     let _ = result::destroy_matrix_layout(layout);
                 }
             }
-            let _ = result::destroy_handle(self.handle);
         }
+    }
+}
+
+impl Drop for Products {
+    fn drop(&mut self) {
+        let _ = self.cuda.synchronize();
+        self.forget();
+        // SAFETY: made by this object and used by nobody else; the stream's work is over.
+        let _ = unsafe { result::destroy_handle(self.handle) };
     }
 }
 
@@ -195,6 +210,7 @@ fn plan(handle: sys::cublasLtHandle_t, key: Key, epilogue: Lt) -> std::result::R
         Kind::Forward { single: wide } => {
             (0i32, 0i32, [weight(half)?, x(inputs)?, y(if wide { single } else { half })?])
         }
+        Kind::Add => (0, 0, [weight(half)?, x(inputs)?, y(single)?]),
         Kind::Input => (1, 0, [weight(half)?, y(half)?, x(inputs)?]),
         Kind::Weight { stride } => (0, 1, [y(half)?, x(stride)?, weight(single)?]),
     };

@@ -9,7 +9,9 @@ use super::gemm::Products;
 use super::packing::{Shape, pack};
 use super::places::Places;
 use super::plan::Plan;
+use super::pool_head::run_pool_heads;
 use super::trunk;
+use super::update::{Optimiser, step_together};
 use crate::batch::Batch;
 use crate::cpu::Losses;
 use crate::optim::{AdamConfig, AdamW};
@@ -20,46 +22,46 @@ use std::collections::HashMap;
 /// Shapes whose plans and graphs are kept.
 const MAX_SHAPES: usize = 64;
 /// Threads of element-wise kernels.
-const THREADS: usize = 256;
-/// Numbers of AdamW's step that the device reads.
-const UPDATE: usize = 8;
+pub(super) const THREADS: usize = 256;
 
 /// Computes losses and gradients of one model and updates it, all on the GPU.
 pub struct Learner {
-    cuda: Cuda,
-    kernels: Kernels,
+    pub(super) cuda: Cuda,
+    pub(super) kernels: Kernels,
     products: Products,
     spec: ModelSpec,
     layout: Layout,
-    places: Places,
-    config: AdamConfig,
-    steps: u64,
-    numbers: Numbers,
-    norm_blocks: usize,
+    pub(super) places: Places,
+    pub(super) config: AdamConfig,
+    pub(super) steps: u64,
+    pub(super) numbers: Numbers,
+    pub(super) optimiser: Optimiser,
     shapes: HashMap<Shape, Prepared>,
     arena: Option<Memory>,
     batch: Option<Memory>,
     batch_staging: [Option<Staging>; 2],
-    update_staging: [Staging; 2],
     turn: usize,
     words: Vec<u32>,
     losses: Losses,
-    /// Where the last batch's losses are, and how many.
-    pending: (u64, usize),
+    pending: Pending,
+}
+
+/// Where the last batch's losses are, and how many.
+#[derive(Clone, Copy, Default)]
+struct Pending {
+    at: u64,
+    classes: usize,
+    pools: usize,
 }
 
 /// Everything of the model's size.
-struct Numbers {
-    weights: Memory,
-    weights16: Memory,
-    gradient: Memory,
-    first: Memory,
-    second: Memory,
-    decays: Memory,
-    /// The numbers of an update.
-    update: Memory,
-    /// (norm, scale), then each block's sum of squares.
-    norm: Memory,
+pub(super) struct Numbers {
+    pub weights: Memory,
+    pub weights16: Memory,
+    pub gradient: Memory,
+    pub first: Memory,
+    pub second: Memory,
+    pub decays: Memory,
 }
 
 struct Prepared {
@@ -107,6 +109,7 @@ impl Step<'_> {
     fn run(&mut self) -> Result<()> {
         trunk::forward(self)?;
         run_class_heads(self)?;
+        run_pool_heads(self)?;
         if !self.shape.backward {
             return Ok(());
         }
@@ -125,7 +128,6 @@ impl Learner {
         let places = Places::new(&spec, &layout)?;
         cuda.bind()?;
         let kernels = Kernels::new(cuda, spec.width, spec.head_width())?;
-        let norm_blocks = 4 * cuda.multiprocessors() as usize;
         let take = |per: usize| cuda.allocate("the model", per * places.len);
         let numbers = Numbers {
             weights: take(4)?,
@@ -134,8 +136,6 @@ impl Learner {
             first: take(4)?,
             second: take(4)?,
             decays: take(1)?,
-            update: cuda.allocate("the optimiser", 4 * UPDATE)?,
-            norm: cuda.allocate("the optimiser", 8 * (2 + norm_blocks))?,
         };
         cuda.write(numbers.decays.ptr, &places.decays)?;
         let mut learner = Learner {
@@ -145,16 +145,15 @@ impl Learner {
             config,
             steps: 0,
             numbers,
-            norm_blocks,
+            optimiser: Optimiser::new(cuda)?,
             shapes: HashMap::new(),
             arena: None,
             batch: None,
             batch_staging: [None, None],
-            update_staging: [Staging::new(cuda, UPDATE)?, Staging::new(cuda, UPDATE)?],
             turn: 0,
             words: Vec::new(),
             losses: Losses::default(),
-            pending: (0, 0),
+            pending: Pending::default(),
             spec,
             layout,
             places,
@@ -183,45 +182,20 @@ impl Learner {
 
     /// The losses of the last batch, once it is done.
     pub fn losses(&mut self) -> Result<&Losses> {
-        let (at, count) = self.pending;
-        self.losses.class.clear();
-        self.losses.class.resize(count, 0.0);
-        if count > 0 {
-            self.cuda.read(at, &mut self.losses.class)?;
+        let Pending { at, classes, pools } = self.pending;
+        let mut all = vec![0.0; classes + pools];
+        if !all.is_empty() {
+            self.cuda.read(at, &mut all)?;
         }
+        self.losses.pool = all.split_off(classes);
+        self.losses.class = all;
         Ok(&self.losses)
     }
 
     /// Queues one AdamW step with learning rate `rate` and gradients clipped to the global norm `clip`, and clears
-    /// the gradients.
+    /// the gradients. Where the norm is not finite, weights and moments stay as they are.
     pub fn step(&mut self, rate: f32, clip: f32) -> Result<()> {
-        self.cuda.bind()?;
-        self.steps += 1;
-        let AdamConfig { beta1, beta2, epsilon, weight_decay } = self.config;
-        let unbias = |beta: f32| (1.0 / (1.0 - f64::from(beta).powf(self.steps as f64))) as f32;
-        let keep = 1.0 - rate * weight_decay;
-        let update = [rate, beta1, beta2, epsilon, keep, unbias(beta1), unbias(beta2), clip].map(f32::to_bits);
-        let n = &self.numbers;
-        self.update_staging[(self.steps % 2) as usize].send(&update, n.update.ptr)?;
-        let (count, blocks) = (int(self.places.len), self.norm_blocks);
-        let (norm, parts) = (n.norm.ptr, n.norm.ptr + 16);
-        let threads = (THREADS as u32, 1);
-        let k = &self.kernels;
-        self.cuda.launch(&k.square_sums, (blocks as u32, 1), threads, &mut [n.gradient.ptr, parts, count])?;
-        self.cuda.launch(&k.clip_norm, (1, 1), (32, 1), &mut [parts, int(blocks), n.update.ptr, norm])?;
-        let grid = (self.places.len.div_ceil(THREADS) as u32, 1);
-        let mut arguments = [
-            n.weights.ptr,
-            n.weights16.ptr,
-            n.gradient.ptr,
-            n.first.ptr,
-            n.second.ptr,
-            n.decays.ptr,
-            n.update.ptr,
-            norm,
-            count,
-        ];
-        self.cuda.launch(&k.adamw, grid, threads, &mut arguments)
+        step_together(std::slice::from_mut(self), rate, clip)
     }
 
     /// Optimiser steps taken so far.
@@ -229,11 +203,10 @@ impl Learner {
         self.steps
     }
 
-    /// The global gradient norm that the last step found, before clipping.
+    /// The global gradient norm that the last step found, before clipping. After [`step_together`] the first learner
+    /// has it.
     pub fn gradient_norm(&self) -> Result<f64> {
-        let mut norm = [0.0f64];
-        self.cuda.read(self.numbers.norm.ptr, &mut norm)?;
-        Ok(norm[0])
+        self.optimiser.norm()
     }
 
     /// The gradients added up since the last step, in the order of the model's layout.
@@ -277,7 +250,7 @@ impl Learner {
         }
         let mut arguments = [n.weights.ptr, n.weights16.ptr, int(self.places.len)];
         let grid = (self.places.len.div_ceil(THREADS) as u32, 1);
-        self.cuda.launch(&self.kernels.round_weights, grid, (THREADS as u32, 1), &mut arguments)?;
+        self.cuda.launch(&self.kernels.round_numbers, grid, (THREADS as u32, 1), &mut arguments)?;
         self.clear_gradients()
     }
 
@@ -297,9 +270,6 @@ impl Learner {
 
     fn queue(&mut self, batch: &Batch, backward: bool) -> Result<()> {
         batch.check(&self.spec)?;
-        if !batch.pool_targets.is_empty() {
-            return Err(Error::Cuda("pool heads are not supported on this device; use the CPU".into()));
-        }
         self.cuda.bind()?;
         if batch.rows() == 0 {
             return Err(Error::Batch("the batch has no tokens".into()));
@@ -339,7 +309,7 @@ impl Learner {
             None => step.run()?,
         }
         prepared.ran = true;
-        self.pending = (prepared.plan.losses, shape.targets.len());
+        self.pending = Pending { at: prepared.plan.losses, classes: shape.targets.len(), pools: shape.pools.len() };
         Ok(())
     }
 
@@ -352,6 +322,7 @@ impl Learner {
             if self.shapes.len() >= MAX_SHAPES {
                 self.cuda.synchronize()?;
                 self.shapes.clear();
+                self.products.forget();
             }
             if self.arena.as_ref().is_none_or(|arena| arena.bytes < bytes) {
                 self.cuda.synchronize()?;

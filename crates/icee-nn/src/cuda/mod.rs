@@ -3,15 +3,22 @@
 //! Nothing of CUDA is needed to build or to start a program; the driver, NVRTC and cuBLASLt are loaded when
 //! [`Cuda::new`] is called. Kernels are compiled for the card found and kept on disk.
 
+mod ceilings;
 mod class_head;
 mod compile;
 mod device;
+mod fields;
 mod gemm;
 mod learner;
 mod packing;
 mod places;
 mod plan;
+mod pool_head;
+mod pool_packing;
 mod trunk;
+mod update;
 
+pub use ceilings::Ceilings;
 pub use device::Cuda;
 pub use learner::Learner;
+pub use update::step_together;

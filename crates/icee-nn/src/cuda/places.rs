@@ -31,12 +31,20 @@ pub(super) struct NormPlace {
 /// One field or condition of a group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FieldPlace {
-    /// Number of reals; 0 for a category.
-    pub size: usize,
+    /// Number of reals; none for a category.
+    pub size: Option<usize>,
     pub has_bias: bool,
     pub weight: usize,
     /// Its first line in the group.
     pub feature: usize,
+}
+
+impl FieldPlace {
+    /// The kernels' `Field` for values that lie at a word of the batch.
+    pub fn record(&self, values: usize) -> [usize; 5] {
+        // A category's size is −1 there.
+        [self.size.unwrap_or(usize::MAX), usize::from(self.has_bias), values, self.weight, self.feature]
+    }
 }
 
 /// Embeddings that are summed: one matrix [features, columns], with a line for each category, real and bias.
@@ -46,6 +54,25 @@ pub(super) struct Group {
     pub features: usize,
     pub columns: usize,
     pub fields: Vec<FieldPlace>,
+}
+
+impl Group {
+    /// One of its vector fields as a group of its own.
+    fn only(&self, field: usize) -> Group {
+        let place = FieldPlace { feature: 0, ..self.fields[field] };
+        let features = place.size.unwrap_or(0) + usize::from(place.has_bias);
+        Group { weight: place.weight, features, columns: self.columns, fields: vec![place] }
+    }
+}
+
+/// A field's MLP on the device. Its second layer's bias is a line of the fields' group, and all that the group has of it.
+#[derive(Clone, Debug)]
+pub(super) struct MlpPlace {
+    pub field: usize,
+    /// Reals → hidden layer: a group of one.
+    pub hidden: Group,
+    /// Hidden layer → width.
+    pub out: LinearPlace,
 }
 
 /// One transformer block on the device.
@@ -68,6 +95,22 @@ pub(super) struct HeadPlace {
     pub layers: Vec<LinearPlace>,
 }
 
+/// A pool head on the device.
+#[derive(Clone, Debug)]
+pub(super) struct PoolPlace {
+    /// The MLP of the field whose embedding candidates have, where it has one.
+    pub mlp: Option<usize>,
+    /// That field's own lines, as a group of one.
+    pub embedding: Group,
+    /// The first layer's part on the trunk and its part on the candidates, which has no bias.
+    pub trunk: LinearPlace,
+    pub candidate: LinearPlace,
+    /// The layers between hidden layers.
+    pub layers: Vec<LinearPlace>,
+    /// The last hidden layer → one score; not padded.
+    pub last: LinearPlace,
+}
+
 struct CopyRun {
     host: usize,
     device: usize,
@@ -80,9 +123,11 @@ struct CopyRun {
 pub(super) struct Places {
     pub len: usize,
     pub fields: Group,
+    pub mlps: Vec<MlpPlace>,
     pub blocks: Vec<BlockPlace>,
     pub norm: NormPlace,
     pub heads: Vec<HeadPlace>,
+    pub pool_heads: Vec<PoolPlace>,
     /// Whether weight decay applies to each number.
     pub decays: Vec<u8>,
     copies: Vec<CopyRun>,
@@ -92,18 +137,20 @@ impl Places {
     /// The device layout of a checked description, or what of it this device cannot do.
     pub fn new(spec: &ModelSpec, layout: &Layout) -> Result<Places> {
         let unsupported = |what: String| Err(Error::Cuda(format!("{what}; use the CPU for this model")));
-        if !matches!(spec.head_width(), 32 | 64) {
-            return unsupported(format!("attention heads of width {}, supported are 32 and 64", spec.head_width()));
+        if !matches!(spec.head_width(), 16 | 32 | 64) {
+            return unsupported(format!("attention heads of width {}, supported are 16, 32 and 64", spec.head_width()));
         }
-        if spec.width > 1024 {
-            return unsupported(format!("width {}, supported are at most 1024", spec.width));
-        }
-        if let Some(f) = layout.fields.iter().position(|f| matches!(f, Embedding::Mlp(..))) {
-            return unsupported(format!("field `{}` is embedded by an MLP", spec.fields[f].name));
+        if spec.width > 1024 || !spec.width.is_multiple_of(32) {
+            return unsupported(format!("width {}, supported are multiples of 32 up to 1024", spec.width));
         }
         let mut b = Builder { layout, len: 0, copies: Vec::new() };
         let width = spec.width;
         let fields = b.group(&layout.fields, width);
+        let mlps = layout.fields.iter().enumerate().filter_map(|(f, embedding)| match embedding {
+            Embedding::Mlp(first, second) => Some(b.mlp(f, *first, *second, fields.fields[f].weight)),
+            _ => None,
+        });
+        let mlps: Vec<MlpPlace> = mlps.collect();
         let blocks = layout.blocks.iter().map(|block| {
             let norm1 = b.norm(&block.norm1, width);
             let qkv = b.reserve_linear(width, 3 * width);
@@ -123,14 +170,18 @@ impl Places {
             HeadPlace { conditions, layers }
         });
         let heads = heads.collect();
-        // Not computed with on this device, but part of the model.
-        for head in &layout.pool_heads {
-            b.linear(head.trunk);
-            b.linear(head.candidate);
-            head.layers.iter().for_each(|&id| {
-                b.linear(id);
-            });
-        }
+        let pool_heads = layout.pool_heads.iter().map(|head| {
+            let (last, between) = head.layers.split_last().expect("a pool head has a last layer");
+            PoolPlace {
+                mlp: mlps.iter().position(|mlp| mlp.field == head.field),
+                embedding: fields.only(head.field),
+                trunk: b.linear(head.trunk),
+                candidate: b.linear(head.candidate),
+                layers: between.iter().map(|&id| b.linear(id)).collect(),
+                last: b.score_layer(*last),
+            }
+        });
+        let pool_heads = pool_heads.collect();
         let (len, copies) = (b.len, b.copies);
         let mut decays = vec![0; len];
         for tensor in layout.tensors.iter().filter(|t| t.decays) {
@@ -140,7 +191,7 @@ impl Places {
                 }
             }
         }
-        Ok(Places { len, fields, blocks, norm, heads, decays, copies })
+        Ok(Places { len, fields, mlps, blocks, norm, heads, pool_heads, decays, copies })
     }
 
     /// The device's numbers, from the host's; padding is zero.
@@ -212,12 +263,23 @@ impl Builder<'_> {
         place
     }
 
+    /// A layer with one output, as it lies in the model.
+    fn score_layer(&mut self, id: LinearId) -> LinearPlace {
+        let Linear { weight, bias, inputs, .. } = self.layout.linear(id).clone();
+        let place = LinearPlace { weight: self.reserve(inputs), bias: self.reserve(1), inputs, outputs: 1 };
+        self.copy(&weight, place.weight, 1, 1);
+        if let Some(bias) = bias {
+            self.copy(&bias, place.bias, 1, 1);
+        }
+        place
+    }
+
     fn group(&mut self, embeddings: &[Embedding], columns: usize) -> Group {
         let (mut fields, mut features) = (Vec::new(), 0);
         let weight = self.len;
         for embedding in embeddings {
             let at = weight + features * columns;
-            let mut field = FieldPlace { size: 0, has_bias: false, weight: at, feature: features };
+            let mut field = FieldPlace { size: None, has_bias: false, weight: at, feature: features };
             match embedding {
                 Embedding::Table(range) => {
                     let own = self.table_columns(range, columns);
@@ -226,8 +288,12 @@ impl Builder<'_> {
                 }
                 Embedding::Linear(id) | Embedding::Mlp(_, id) => {
                     let Linear { weight, bias, inputs, outputs } = self.layout.linear(*id).clone();
-                    self.copy(&weight, at, outputs, columns);
-                    field.size = inputs;
+                    // An MLP's matrix lies elsewhere, for it does not multiply the field's reals.
+                    let inputs = if matches!(embedding, Embedding::Mlp(..)) { 0 } else { inputs };
+                    if inputs > 0 {
+                        self.copy(&weight, at, outputs, columns);
+                    }
+                    field.size = Some(inputs);
                     features += inputs;
                     if let Some(bias) = bias {
                         self.copy(&bias, at + inputs * columns, outputs, columns);
@@ -240,6 +306,14 @@ impl Builder<'_> {
         }
         self.reserve(features * columns);
         Group { weight, features, columns, fields }
+    }
+
+    fn mlp(&mut self, field: usize, first: LinearId, second: LinearId, bias: usize) -> MlpPlace {
+        let hidden = self.group(&[Embedding::Linear(first)], self.layout.linear(first).outputs);
+        let Linear { weight, inputs, outputs, .. } = self.layout.linear(second).clone();
+        let out = LinearPlace { weight: self.reserve(weight.len()), bias, inputs, outputs };
+        self.copy(&weight, out.weight, outputs, outputs);
+        MlpPlace { field, hidden, out }
     }
 
     /// A table's own width, which the group's may pad.
@@ -266,6 +340,7 @@ mod tests {
             fields: vec![
                 FieldSpec::history("cell", FieldKind::categorical(5)),
                 FieldSpec::history("x", FieldKind::vector(3)),
+                FieldSpec::history("y", FieldKind::Vector { size: 2, hidden: Some(16) }),
             ],
             heads: vec![HeadSpec {
                 name: "out".into(),
@@ -276,7 +351,7 @@ mod tests {
                 hidden: vec![],
                 classes: 5,
             }],
-            pool_heads: vec![PoolHeadSpec { name: "pool".into(), candidate: "x".into(), hidden: vec![16] }],
+            pool_heads: vec![PoolHeadSpec { name: "pool".into(), candidate: "x".into(), hidden: vec![16, 32] }],
         };
         spec.check().unwrap();
         let layout = Layout::new(&spec);

@@ -2,11 +2,11 @@
 //! one product for all rows (query rows' keys and values are computed but never seen, and their gradients are zero).
 
 use super::device::{int, real};
+use super::fields::{embed, embed_backward};
 use super::gemm::{Epilogue, Sizes};
 use super::learner::Step;
-use super::packing::Section;
-use super::places::{Group, LinearPlace, NormPlace};
-use super::plan::{WARPS, feature_stride};
+use super::places::{LinearPlace, NormPlace};
+use super::plan::WARPS;
 use crate::Result;
 use std::f32::consts::LOG2_E;
 
@@ -29,10 +29,10 @@ pub(super) fn sizes(rows: usize, linear: LinearPlace) -> Sizes {
 /// From tokens to the trunk's output.
 pub(super) fn forward(s: &mut Step<'_>) -> Result<()> {
     let (plan, shape, places) = (s.plan, s.shape, s.places);
-    let (rows, width) = (shape.rows, s.spec.width);
-    let stream = plan.blocks[0].stream;
-    embed(s, shape.history_fields, stream, shape.history)?;
-    embed(s, shape.query_fields, stream + (4 * shape.history * width) as u64, rows - shape.history)?;
+    let rows = shape.rows;
+    for (tokens, mlps) in shape.tokens.iter().zip(&plan.mlps) {
+        embed(s, tokens, mlps, plan.blocks[0].stream + (4 * tokens.first * s.spec.width) as u64)?;
+    }
     let factor = LOG2_E / (s.spec.head_width() as f32).sqrt();
     for (l, (b, place)) in plan.blocks.iter().zip(&places.blocks).enumerate() {
         match l {
@@ -53,12 +53,6 @@ pub(super) fn forward(s: &mut Step<'_>) -> Result<()> {
     }
     let last = plan.blocks.last().expect("a model has blocks").middle;
     norm(s, last, plan.delta, plan.last, places.norm, plan.out, plan.last_stats)
-}
-
-fn embed(s: &Step<'_>, fields: Section, to: u64, rows: usize) -> Result<()> {
-    let width = s.spec.width;
-    let mut arguments = [s.word(fields.at), int(fields.count), s.batch, s.single(0), to, int(rows), int(width), 0];
-    s.cuda.launch(&s.kernels.embed_rows, elements(rows * width), (THREADS, 1), &mut arguments)
 }
 
 /// Normalises x, or `sum` = x + delta where there is a delta.
@@ -94,7 +88,7 @@ pub(super) fn backward(s: &mut Step<'_>) -> Result<()> {
         };
         // Not by cuBLASLt's epilogue: for these shapes it picks a product several times slower than the plain one.
         input_gradient(s, place.mlp_out, dstream16, plan.dhidden)?;
-        gelu_backward(s, plan.dhidden, b.before, place.mlp_in.outputs, mlp_sums)?;
+        gelu_backward(s, plan.dhidden, b.before, (rows, place.mlp_in.outputs), mlp_sums, plan.sum_blocks, false)?;
         weight_gradient(s, place.mlp_out, b.after, dstream16)?;
         weight_gradient(s, place.mlp_in, b.normed2, plan.dhidden)?;
         input_gradient(s, place.mlp_in, plan.dhidden, plan.dnormed)?;
@@ -119,12 +113,7 @@ pub(super) fn backward(s: &mut Step<'_>) -> Result<()> {
         input_gradient(s, place.qkv, plan.dqkv, plan.dnormed)?;
         norm_back(s, b.stream, b.stats1, place.norm1, norm1_sums)?;
     }
-    let stride = feature_stride(places.fields.features);
-    s.cuda.clear(plan.features, 2 * rows * stride)?;
-    features(s, shape.history_fields, plan.features, shape.history, stride)?;
-    let queries = plan.features + (2 * shape.history * stride) as u64;
-    features(s, shape.query_fields, queries, rows - shape.history, stride)?;
-    group_gradient(s, &places.fields, rows, plan.features, dstream16)
+    embed_backward(s)
 }
 
 fn input_gradient(s: &mut Step<'_>, place: LinearPlace, dy: u64, dx: u64) -> Result<()> {
@@ -132,10 +121,19 @@ fn input_gradient(s: &mut Step<'_>, place: LinearPlace, dy: u64, dx: u64) -> Res
     s.products.input_gradient(sizes(s.shape.rows, place), dy, weight, dx, Epilogue::None)
 }
 
-/// x *= GELU'(before) for [rows, columns], with column sums for `finish_sums`.
-fn gelu_backward(s: &Step<'_>, x: u64, before: u64, columns: usize, sums: u64) -> Result<()> {
-    let grid = (s.plan.sum_blocks as u32, columns.div_ceil(8 * THREADS as usize) as u32);
-    let mut arguments = [x, before, sums, int(s.shape.rows), int(columns)];
+/// x *= GELU'(before) for x [rows, columns], with column sums for `finish_sums`: of this x alone or, with `add`,
+/// together with those that are there.
+pub(super) fn gelu_backward(
+    s: &Step<'_>,
+    x: u64,
+    before: u64,
+    (rows, columns): (usize, usize),
+    sums: u64,
+    blocks: usize,
+    add: bool,
+) -> Result<()> {
+    let grid = (blocks as u32, columns.div_ceil(8 * THREADS as usize) as u32);
+    let mut arguments = [x, before, sums, int(rows), int(columns), u64::from(add)];
     s.cuda.launch(&s.kernels.gelu_backward_sums, grid, (THREADS, 1), &mut arguments)
 }
 
@@ -148,17 +146,4 @@ fn weight_gradient(s: &mut Step<'_>, place: LinearPlace, x: u64, dy: u64) -> Res
 pub(super) fn column_sums(s: &Step<'_>, x: u64, rows: usize, columns: usize, to: u64) -> Result<()> {
     let grid = (s.plan.sum_blocks as u32, columns.div_ceil(8 * THREADS as usize) as u32);
     s.cuda.launch(&s.kernels.column_sums, grid, (THREADS, 1), &mut [x, to, int(rows), int(columns)])
-}
-
-/// Writes fields into a zeroed feature matrix.
-pub(super) fn features(s: &Step<'_>, fields: Section, to: u64, rows: usize, stride: usize) -> Result<()> {
-    let mut arguments = [s.word(fields.at), int(fields.count), s.batch, to, int(rows), int(stride)];
-    s.cuda.launch(&s.kernels.write_features, elements(rows * fields.count), (THREADS, 1), &mut arguments)
-}
-
-/// Adds the gradients of a whole group of embeddings.
-pub(super) fn group_gradient(s: &mut Step<'_>, group: &Group, rows: usize, features: u64, dy: u64) -> Result<()> {
-    let sizes = Sizes { rows, inputs: group.features, outputs: group.columns };
-    let to = s.gradient(group.weight);
-    s.products.weight_gradient(sizes, feature_stride(group.features), features, dy, to)
 }

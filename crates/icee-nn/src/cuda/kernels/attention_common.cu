@@ -9,10 +9,10 @@ constexpr int TILE = 64;
 constexpr int THREADS = 128;
 constexpr int DEPTH = HEAD_WIDTH / 16;      // steps of a product along the head's width
 constexpr int PANELS = HEAD_WIDTH / 8;      // C fragments across the head's width
-constexpr int STAGES = HEAD_WIDTH == 32 ? 3 : 2;  // tiles in shared memory at once: the next ones arrive meanwhile
+constexpr int STAGES = HEAD_WIDTH <= 32 ? 3 : 2;  // tiles in shared memory at once: the next ones arrive meanwhile
 constexpr int ROW_PIECES = 2;               // pieces of rows a warp has
-constexpr int KEY_PIECES = HEAD_WIDTH == 32 ? 2 : 1;
-constexpr int BLOCKS = HEAD_WIDTH == 32 ? 3 : 2;  // of one multiprocessor, in the passes over rows
+constexpr int KEY_PIECES = HEAD_WIDTH <= 32 ? 2 : 1;
+constexpr int BLOCKS = HEAD_WIDTH <= 32 ? 3 : 2;  // of one multiprocessor, in the passes over rows
 constexpr int PITCH = HEAD_WIDTH + 8;       // of a tile's line in shared memory: no two lines of ldmatrix share banks
 constexpr int LINE = 3 * WIDTH;             // of queries, keys and values in memory
 

@@ -1,4 +1,4 @@
-// What all kernels share. The host defines WIDTH (of the residual stream) and HEAD_WIDTH (32 or 64).
+// What all kernels share. The host defines WIDTH (of the residual stream) and HEAD_WIDTH (16, 32 or 64).
 // No CUDA header is needed: bf16 numbers travel as raw bits and are converted here.
 
 typedef unsigned short bf16;

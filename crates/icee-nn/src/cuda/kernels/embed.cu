@@ -4,7 +4,7 @@
 // a one for each category, the reals of each vector, and a one for each bias. It is exact but for bf16 inputs, and
 // its order of summation does not depend on how often a value occurs.
 
-// `size` is 0 for a category, else the number of reals. Offsets: `values` in words of the batch, `weight` in the
+// `size` is -1 for a category, else the number of reals (0: a bias alone). Offsets: `values` in words of the batch, `weight` in the
 // weights ([size, columns], the bias line behind it if has_bias), `feature` the field's first column of F.
 struct Field { int size, has_bias, values, weight, feature; };
 
@@ -15,7 +15,7 @@ __device__ __forceinline__ float embedding(
     for (int f = 0; f < count; f++) {
         Field field = fields[f];
         const float* weight = weights + field.weight + col;
-        if (field.size == 0) {
+        if (field.size < 0) {
             sum += weight[(size_t)batch[field.values + row] * columns];
         } else {
             const float* values = (const float*)batch + field.values + (size_t)row * field.size;
@@ -37,15 +37,15 @@ extern "C" __global__ void embed_rows(
     out[at] = add ? out[at] + sum : sum;
 }
 
-// A head's hidden layer: before [rows, columns] bf16 += conditions; after = GELU(before).
-extern "C" __global__ void condition_gelu(
+// A hidden layer: before [rows, columns] bf16 = sum of embeddings, or += where `add`; after = GELU(before).
+extern "C" __global__ void embed_gelu(
     const Field* fields, int count, const int* batch, const float* weights, bf16* before, bf16* after, int rows,
-    int columns
+    int columns, int add
 ) {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     int row = at / columns, col = at % columns;
     if (row >= rows) return;
-    float sum = widen(before[at]) + embedding(fields, count, batch, weights, row, col, columns);
+    float sum = (add ? widen(before[at]) : 0.0f) + embedding(fields, count, batch, weights, row, col, columns);
     before[at] = narrow(sum);
     after[at] = narrow(gelu(sum));
 }
@@ -59,7 +59,7 @@ extern "C" __global__ void write_features(
     if (row >= rows) return;
     Field field = fields[at % count];
     bf16* line = features + (size_t)row * columns + field.feature;
-    if (field.size == 0) {
+    if (field.size < 0) {
         line[batch[field.values + row]] = 0x3f80;
         return;
     }
@@ -68,19 +68,19 @@ extern "C" __global__ void write_features(
     if (field.has_bias) line[field.size] = 0x3f80;
 }
 
-// to [count, WIDTH] = the named rows of from; one warp a row.
+// to [count, WIDTH] = the named rows of from, zero for -1; one warp a row.
 extern "C" __global__ void gather_rows(const bf16* from, const int* rows, bf16* to, int count) {
     int i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     if (i >= count) return;
-    float x[PER_LANE];
-    load_row(from + (size_t)rows[i] * WIDTH, x);
+    float x[PER_LANE] = {};
+    if (rows[i] >= 0) load_row(from + (size_t)rows[i] * WIDTH, x);
     store_row(to + (size_t)i * WIDTH, x);
 }
 
-// The named rows (distinct) of to += from; one warp a row.
+// The named rows (distinct, but for -1) of to += from; one warp a row.
 extern "C" __global__ void scatter_rows(const bf16* from, const int* rows, float* to, int count) {
     int i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
-    if (i >= count) return;
+    if (i >= count || rows[i] < 0) return;
     float x[PER_LANE], sum[PER_LANE];
     float* line = to + (size_t)rows[i] * WIDTH;
     load_row(from + (size_t)i * WIDTH, x);

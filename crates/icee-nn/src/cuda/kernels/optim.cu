@@ -20,18 +20,18 @@ extern "C" __global__ void square_sums(const float* __restrict__ gradient, doubl
     }
 }
 
-// norm = (global norm, what gradients are multiplied by); one warp.
+// norm = (global norm, what gradients are multiplied by: -1 where the norm is not finite); one warp.
 extern "C" __global__ void clip_norm(const double* partial, int blocks, const Update* update, double* norm) {
     double sum = 0.0;
     for (int b = threadIdx.x; b < blocks; b += 32) sum += partial[b];
     sum = sqrt(warp_sum(sum));
     if (threadIdx.x == 0) {
         norm[0] = sum;
-        norm[1] = fmin(1.0, (double)update->clip / (sum + 1e-6));
+        norm[1] = isfinite(sum) ? fmin(1.0, (double)update->clip / (sum + 1e-6)) : -1.0;
     }
 }
 
-// Also writes the bf16 copy and clears the gradient for the next step.
+// Also writes the bf16 copy and clears the gradient for the next step. A norm that is not finite changes nothing else.
 extern "C" __global__ void adamw(
     float* __restrict__ weights, bf16* __restrict__ weights16, float* __restrict__ gradient, float* __restrict__ first,
     float* __restrict__ second, const unsigned char* __restrict__ decays, const Update* update,
@@ -40,7 +40,9 @@ extern "C" __global__ void adamw(
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
     Update u = *update;
-    float g = gradient[i] * (float)norm[1];
+    float scale = (float)norm[1], g = gradient[i] * scale;
+    gradient[i] = 0.0f;
+    if (scale < 0.0f) return;
     float m = first[i] * u.beta1 + g * (1.0f - u.beta1);
     float v = second[i] * u.beta2 + g * g * (1.0f - u.beta2);
     float step = m * u.unbias1 / (sqrtf(v * u.unbias2) + u.epsilon);
@@ -49,11 +51,10 @@ extern "C" __global__ void adamw(
     weights16[i] = narrow(w);
     first[i] = m;
     second[i] = v;
-    gradient[i] = 0.0f;
 }
 
-// The bf16 copy of freshly uploaded weights.
-extern "C" __global__ void round_weights(const float* __restrict__ weights, bf16* __restrict__ weights16, int count) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < count) weights16[i] = narrow(weights[i]);
+// A bf16 copy, such as that of freshly uploaded weights.
+extern "C" __global__ void round_numbers(const float* __restrict__ numbers, bf16* __restrict__ rounded, size_t count) {
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) rounded[i] = narrow(numbers[i]);
 }

@@ -1,14 +1,16 @@
 // Sums of columns in two passes, in a fixed order: blocks of rows first, then the blocks.
 
-// Adds the threads' sums of 8 columns, line after line, into `to`.
-__device__ __forceinline__ void finish_block(float* shared, const float (&sum)[8], float* to, int across, int down) {
+// Adds the threads' sums of 8 columns, line after line, and writes them to `to`, or adds them with `add`.
+__device__ __forceinline__ void finish_block(
+    float* shared, const float (&sum)[8], float* to, int across, int down, int add
+) {
 #pragma unroll
     for (int i = 0; i < 8; i++) shared[i * blockDim.x + threadIdx.x] = sum[i];
     __syncthreads();
     for (int at = threadIdx.x; at < across * 8; at += blockDim.x) {
         float total = 0.0f;
         for (int l = 0; l < down; l++) total += shared[(at % 8) * blockDim.x + l * across + at / 8];
-        to[at] = total;
+        to[at] = total + (add ? to[at] : 0.0f);
     }
 }
 
@@ -28,12 +30,13 @@ extern "C" __global__ void column_sums(const bf16* __restrict__ x, float* __rest
             sum[4] += low(v.z), sum[5] += high(v.z), sum[6] += low(v.w), sum[7] += high(v.w);
         }
     }
-    finish_block(shared, sum, partial + (size_t)blockIdx.x * columns + first, across, down);
+    finish_block(shared, sum, partial + (size_t)blockIdx.x * columns + first, across, down, 0);
 }
 
-// The way back through GELU with the column sums of the result: x [rows, columns] *= GELU'(before); sums as above.
+// The way back through GELU with the column sums of the result: x [rows, columns] *= GELU'(before); sums as above,
+// added to those that are there with `add`.
 extern "C" __global__ void gelu_backward_sums(
-    bf16* __restrict__ x, const bf16* __restrict__ before, float* __restrict__ partial, int rows, int columns
+    bf16* __restrict__ x, const bf16* __restrict__ before, float* __restrict__ partial, int rows, int columns, int add
 ) {
     __shared__ float shared[256 * 8];
     int first = blockIdx.y * 8 * blockDim.x;
@@ -57,7 +60,7 @@ extern "C" __global__ void gelu_backward_sums(
             *(uint4*)(x + at) = make_uint4(gradients[0], gradients[1], gradients[2], gradients[3]);
         }
     }
-    finish_block(shared, sum, partial + (size_t)blockIdx.x * columns + first, across, down);
+    finish_block(shared, sum, partial + (size_t)blockIdx.x * columns + first, across, down, add);
 }
 
 // One sum: blocks lines of `stride` numbers at `from`; its first `columns` are added to the gradient at `to`.
