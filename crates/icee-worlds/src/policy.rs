@@ -19,7 +19,8 @@ pub trait Policy: Send {
     /// Writes the probability of every action at this observation. One value an action; they sum to 1.
     fn probabilities(&mut self, observation: Observation<'_>, rng: &mut GameRng, probabilities: &mut [f32]);
 
-    /// What the action that was taken has earned.
+    /// What the action that was taken has earned. It may be told of steps at which it was not asked, because somebody
+    /// else chose the action.
     fn observe(&mut self, action: usize, reward: f32);
 }
 

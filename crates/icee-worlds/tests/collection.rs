@@ -74,9 +74,10 @@ proptest! {
     #[test]
     fn every_batch_is_well_formed(
         which in 0_usize..8, games in 1_usize..20, episodes in 1_usize..6, seed: u64, first_game: u64, novices in 0.0_f32..=1.0,
+        searchers in 0.0_f32..=1.0,
     ) {
         let world = world(&ids()[which]);
-        let collection = Collection { games, episodes, seed, first_game, novices, searchers: 0.0 };
+        let collection = Collection { games, episodes, seed, first_game, novices, searchers };
         let batch = collect(&*world, &collection).expect("a batch");
         assert_layout(&batch, &*world, games, episodes);
     }
@@ -144,8 +145,53 @@ fn what_cannot_be_collected_is_an_error() {
     assert!(matches!(error(Collection::new(0, 1, 0)), WorldError::Zero { what: "games" }));
     assert!(matches!(error(Collection::new(1, 0, 0)), WorldError::Zero { what: "episodes" }));
     assert!(matches!(error(Collection::new(usize::MAX, usize::MAX, 0)), WorldError::TooMany { .. }));
+    for searchers in [-0.1, 1.1, f32::NAN] {
+        let collection = Collection { searchers, ..Collection::new(1, 1, 0) };
+        assert!(matches!(collect(&*world, &collection), Err(WorldError::InvalidShare { what: "searchers", .. })));
+    }
     for novices in [-0.1, 1.1, f32::NAN] {
         let collection = Collection { novices, ..Collection::new(1, 1, 0) };
         assert!(matches!(error(collection), WorldError::InvalidShare { .. }));
     }
+}
+
+/// The behaviour policy takes over at every step of a searcher's history and plays on to the end of the episode.
+#[test]
+fn takeovers_play_each_episode_to_its_end() {
+    for id in ["DarkRoom-v0", "DarkRoomHard-v0", "DarkKeyToDoor-v0"] {
+        let world = Registry::builtin().make(id).expect("a world");
+        let (limit, most) = (world.spec().episode_limit as u32, world.spec().return_range.1);
+        let collection = Collection { searchers: 1.0, ..Collection::new(20, 6, 3) };
+        let batch = collect(&*world, &collection).expect("a batch");
+        assert_eq!(batch.takeovers.len(), batch.steps());
+        let mut earned = 0.0;
+        for episode in 0..batch.episodes() {
+            let steps = batch.episode_steps(episode);
+            for (t, step) in steps.clone().enumerate() {
+                let takeover = batch.takeover(step).expect("a takeover at every step");
+                let before: f32 = batch.rewards[steps.start..step].iter().sum();
+                let played = takeover.earned as u32 + takeover.idle;
+                assert!(t as u32 + played <= limit && played > 0, "{id}: {takeover:?} at {t}");
+                // Dark Room's episodes have a fixed length; the others end once all is earned.
+                let ends_early = id != "DarkRoom-v0" && before + takeover.earned == most;
+                assert!(t as u32 + played == limit || ends_early, "{id}: {takeover:?} at {t}");
+                assert!(before + takeover.earned <= most);
+                assert!(takeover.probability > 0.0 && takeover.reward <= takeover.earned);
+                earned += takeover.earned;
+            }
+        }
+        assert!(earned > 0.0);
+    }
+}
+
+/// A searcher does not know the goal: in the first episode it earns no more than one who searches.
+#[test]
+fn searchers_do_not_know_the_game() {
+    let world = Registry::builtin().make("DarkRoomHard-v0").expect("a world");
+    let first = |searchers: f32| {
+        let batch = collect(&*world, &Collection { searchers, ..Collection::new(600, 1, 8) }).expect("a batch");
+        (0..batch.episodes()).map(|e| batch.episode_return(e)).sum::<f32>() / 600.0
+    };
+    // 20 steps rule out at most a quarter of 81 cells; who knows the goal and errs half the time finds it far more often.
+    assert!(first(1.0) < 0.25 && first(0.0) > 0.4, "{} {}", first(1.0), first(0.0));
 }

@@ -10,14 +10,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn labels_are_the_equations(seed in any::<u64>(), world in 0usize..10, sorted in any::<bool>(), clip in 1.0f32..20.0) {
+    fn labels_are_the_equations(
+        seed in any::<u64>(), world in 0usize..10, sorted in any::<bool>(),
+        searchers in 0.0f32..1.0, clip in 1.0f32..20.0,
+    ) {
         let registry = Registry::builtin();
         let id = registry.specs().nth(world).unwrap().id.clone();
         let world = registry.make(&id).unwrap();
         let spec = world.spec();
         let limit = spec.episode_limit;
         let bins = ReturnBins { low: spec.return_range.0, high: spec.return_range.1, count: 64 };
-        let data = Arc::new(collect(&*world, &Collection::new(2, 5, seed)).unwrap());
+        let data = Arc::new(collect(&*world, &Collection { searchers, ..Collection::new(2, 5, seed) }).unwrap());
         let method = Method::named(if sorted { "ad-sorted" } else { "icee" }).unwrap();
         let sequences = Sequences::all(method, Arc::clone(&data));
         let labels = Labels::new(&sequences, bins, limit, clip);
@@ -36,12 +39,22 @@ proptest! {
                     // c = Σ_{t' ≥ t} r', the reward or −1/T.
                     let end = data.episode_steps(episode).end;
                     let shaped = |s: usize| if data.rewards[s] != 0.0 { f64::from(data.rewards[s]) } else { -1.0 / limit as f64 };
-                    let c: f64 = (step..end).map(shaped).sum();
+                    let own: f64 = (step..end).map(shaped).sum();
+                    // Where the behaviour policy took over: what it did, earned and made of the episode.
+                    let takeover = data.takeover(step);
+                    let c = takeover.map_or(own, |t| f64::from(t.earned) - f64::from(t.idle) / limit as f64);
+                    let before: f32 = (data.episode_steps(episode).start..step).map(|s| data.rewards[s]).sum();
+                    let improves = takeover.map_or(improves, |t| before + t.earned > best);
+                    let (action, probability, reward) = takeover.map_or(
+                        (data.actions[step], data.taken_probability(step), data.rewards[step]),
+                        |t| (t.action, t.probability, t.reward),
+                    );
                     let share = (c - f64::from(bins.low)) / f64::from(bins.high - bins.low);
                     let bin = ((share * 64.0 + 1e-4).floor() as i64).clamp(0, 63);
                     prop_assert_eq!(i64::from(labels.step_bins[row]), bin);
                     prop_assert_eq!(labels.episode_rtg[row], u32::from(improves));
-                    let weight = 1.0 / spec.actions() as f32 / data.taken_probability(step);
+                    prop_assert_eq!((labels.actions[row], labels.rewards[row]), (action, reward));
+                    let weight = 1.0 / spec.actions() as f32 / probability;
                     prop_assert!((labels.weights[row] - weight.min(clip)).abs() < 1e-4 * weight.min(clip));
                     row += 1;
                 }
