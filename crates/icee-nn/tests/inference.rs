@@ -346,3 +346,22 @@ fn calls_that_cannot_be_served_are_refused_and_change_nothing() {
     assert!(refused(stranger.append(&mut [&mut cache], &sequence(1, 1))).contains("another model"));
     assert!(sets.append(&mut [], &Tokens { offsets: vec![0], fields: sequence(0, 0).fields }).unwrap().is_empty());
 }
+
+/// Fewer row tiles than threads: no thread may be handed an empty chunk.
+#[test]
+fn few_rows_on_many_threads() {
+    let wide = ModelSpec { layers: 1, width: 128, attention_heads: 4, ..spec(History::Causal) };
+    let model = Model::new(wide, 3).unwrap();
+    let run = |threads: usize, len: usize| {
+        let mut network = Network::new(&Cpu::new(threads).unwrap(), &model, Precision::Single);
+        let mut cache = network.cache(Precision::Single);
+        let history = network.append(&mut [&mut cache], &sequence(len, 1)).unwrap().to_vec();
+        let sizes = reals(len * 2, 4);
+        let logits = network.logits_for_each(0, &history, 1, &[sizes]).unwrap().to_vec();
+        let answers = network.query(&[&cache], &queries(len, 2)).unwrap().to_vec();
+        (history, logits, answers)
+    };
+    for len in [1, 5, 17, 19, 40] {
+        assert!(run(1, len) == run(7, len), "{len} tokens");
+    }
+}

@@ -218,9 +218,10 @@ struct Cut {
 }
 
 impl Cut {
-    /// At most [`CHUNK`] rows a chunk.
+    /// At most [`CHUNK`] rows a chunk, and none without rows.
     fn new(rows: usize, threads: usize) -> Cut {
-        Cut { rows, chunks: rows.div_ceil(CHUNK).next_multiple_of(threads) }
+        let chunks = rows.div_ceil(CHUNK).next_multiple_of(threads);
+        Cut { rows, chunks: chunks.min(rows.div_ceil(TILE_ROWS)) }
     }
 
     fn chunk(self, index: usize) -> Range<usize> {

@@ -228,8 +228,7 @@ impl Network {
             // Several sequences are work enough for all threads without cutting each of them finely.
             let threads = if caches.len() < cpu.threads() { cpu.threads() } else { 1 };
             let cut = Cut::new(tokens.offsets[s + 1] - first, threads);
-            let parts = (0..cut.chunks).map(|c| cut.chunk(c)).filter(|part| !part.is_empty());
-            tasks.extend(parts.map(|part| (s, first + part.start..first + part.end)));
+            tasks.extend((0..cut.chunks).map(|c| cut.chunk(c)).map(|part| (s, first + part.start..first + part.end)));
         }
         let (workers, out) = (Shared::new(&mut self.workers), Shared::new(&mut self.rows.out));
         each(&cpu, tasks.len() > 1, tasks.len(), |t, worker| {
