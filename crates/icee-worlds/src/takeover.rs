@@ -2,16 +2,18 @@
 //!
 //! The behaviour policy knows what is hidden, so its moves give it away, and a model that learns from them reads its own
 //! moves as evidence, too. A *searcher* acts on what the episodes have shown and on nothing else: its moves say
-//! nothing new. At every step the behaviour policy takes over a copy of the world and plays the episode to its end;
-//! what it did and earned is the step's label. The copy is thrown away, the searcher goes on.
+//! nothing new. At every step a copy of the world takes an action drawn uniformly, and then the behaviour policy plays the
+//! episode to its end; what that earned is the step's label. The copy is thrown away, the searcher goes on. Since
+//! p(R | a, h) does not depend on how a is drawn, the uniform draw costs nothing, and shows what comes of actions that
+//! the behaviour policy hardly ever takes.
 
 use crate::{GameRng, Policy, SequenceBatch, World, WorldError, sample_action};
 use rand::{Rng, RngExt};
 
-/// What the behaviour policy did from a step on, when it took over there.
+/// What came of a step at which the behaviour policy took over, after a first action drawn uniformly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Takeover {
-    /// Its first action.
+    /// The first action.
     pub action: u32,
     /// That action's probability.
     pub probability: f32,
@@ -85,7 +87,8 @@ fn search_episode(
     Err(WorldError::EpisodeTooLong { world: batch.world.clone(), limit })
 }
 
-/// The behaviour policy, with a noise of its own, plays a copy of the world from here to the episode's end.
+/// An action drawn uniformly, then the behaviour policy, with a noise of its own, to the episode's end, in a copy of the
+/// world.
 fn take_over(
     world: &dyn World,
     batch: &SequenceBatch,
@@ -105,7 +108,10 @@ fn take_over(
     let unseen = || WorldError::ObservationKind { world: batch.world.clone() };
     let mut observation = batch.observations.get(now).ok_or_else(unseen)?;
     for steps in 0..world.spec().episode_limit {
-        policy.probabilities(observation, rng, &mut probabilities);
+        match steps {
+            0 => probabilities.fill(1.0 / batch.action_count as f32),
+            _ => policy.probabilities(observation, rng, &mut probabilities),
+        }
         let action = sample_action(&probabilities, rng);
         let step = copy.step(action)?;
         policy.observe(action, step.reward);
