@@ -5,6 +5,7 @@ pub mod bench;
 pub mod bench_gpu;
 mod bench_gpu_cases;
 mod bench_gpu_check;
+mod bench_gpu_play;
 mod device;
 pub mod eval;
 pub mod functions;
