@@ -37,6 +37,21 @@ pub enum Error {
     /// The GPU, its libraries, or something that it cannot do.
     #[error("CUDA: {0}")]
     Cuda(String),
+    /// Something that does not fit into the GPU's memory.
+    #[error(
+        "CUDA: {what} needs {} MiB of GPU memory and {} MiB are free: {} MiB are missing ({reason})",
+        needed >> 20, free >> 20, needed.saturating_sub(*free).div_ceil(1 << 20)
+    )]
+    CudaMemory {
+        /// What it is for.
+        what: String,
+        /// Bytes that were asked for.
+        needed: usize,
+        /// Bytes that the GPU had left.
+        free: usize,
+        /// What the driver said.
+        reason: String,
+    },
     /// Threads could not be started.
     #[error("could not start {threads} threads: {reason}")]
     Threads {

@@ -1,6 +1,6 @@
 //! The only file that calls the engine's learners and networks; a device is chosen here and nowhere else.
 
-use crate::Result;
+use crate::{Error, Result};
 use icee_nn::batch::{Batch, FieldValues, Tokens};
 use icee_nn::cpu::{self, Cpu, Gradients};
 use icee_nn::cuda::{self, Cuda};
@@ -8,8 +8,14 @@ use icee_nn::optim::{AdamW, clip_scale};
 use icee_nn::{Model, Precision};
 
 pub use icee_nn::cpu::Cache;
+pub use icee_nn::cuda::{Outcome, ReturnDraw, Tilt};
 
-/// Where numbers are crunched: networks learn on the GPU if there is one to use, and act on the CPU.
+const SMALLER_BATCH: &str = "lower train.batch, or data.episodes, model.layers or model.width";
+const SMALLER_MODEL: &str = "lower model.layers or model.width";
+const FEWER_GAMES: &str = "play fewer games at once (--games, train.eval_games), or on the CPU (--device cpu)";
+
+/// Where numbers are crunched. Where there is a GPU to use, networks learn there, and many games are played there; one
+/// live game is always played on the CPU.
 #[derive(Clone)]
 pub struct Device {
     cpu: Cpu,
@@ -58,6 +64,28 @@ impl Device {
             Some(cuda) => format!("{}, bf16; {cpu}", cuda.name()),
             None => cpu,
         }
+    }
+
+    /// The same without its GPU.
+    #[must_use]
+    pub fn without_gpu(&self) -> Device {
+        Device { cpu: self.cpu.clone(), cuda: None }
+    }
+
+    /// Whether many games are played on a GPU.
+    #[must_use]
+    pub fn has_gpu(&self) -> bool {
+        self.cuda.is_some()
+    }
+
+    /// A model made ready to play this many games in lock step on the GPU.
+    ///
+    /// # Errors
+    /// The engine's, where the model or its caches do not fit the GPU.
+    pub fn gpu_network(&self, model: &Model, games: usize) -> Result<GpuNetwork> {
+        let Some(cuda) = &self.cuda else { return Err(Error::Config("there is no GPU to play on".into())) };
+        let inner = cuda::Network::new(cuda, model, games).map_err(Error::with_advice(FEWER_GAMES))?;
+        Ok(GpuNetwork { inner, games })
     }
 
     /// A learner for this many networks.
@@ -179,14 +207,15 @@ fn update_on_gpu(
 ) -> Result<Update> {
     if learners.is_empty() {
         let fresh = |(model, adam): &(Model, AdamW)| -> Result<cuda::Learner> {
-            let mut learner = cuda::Learner::new(cuda, model, adam.config())?;
+            let learner = cuda::Learner::new(cuda, model, adam.config());
+            let mut learner = learner.map_err(Error::with_advice(SMALLER_MODEL))?;
             learner.restore(model, adam)?;
             Ok(learner)
         };
         *learners = models.iter().map(fresh).collect::<Result<_>>()?;
     }
     for (learner, batch) in learners.iter_mut().zip(batches) {
-        learner.submit(batch)?;
+        learner.submit(batch).map_err(Error::with_advice(SMALLER_BATCH))?;
     }
     cuda::step_together(learners, rate, clip as f32)?;
     let norm = learners.first().map_or(Ok(0.0), cuda::Learner::gradient_norm)?;
@@ -237,5 +266,55 @@ impl Network {
     /// The engine's.
     pub fn logits_for_each(&mut self, head: usize, trunk: &[f32]) -> Result<&[f32]> {
         Ok(self.inner.logits_for_each(head, trunk, 0, &[])?)
+    }
+}
+
+/// A model that plays many games in lock step on a GPU, one cache a game.
+pub struct GpuNetwork {
+    inner: cuda::Network,
+    games: usize,
+}
+
+impl GpuNetwork {
+    /// How many games it has caches for.
+    #[must_use]
+    pub fn games(&self) -> usize {
+        self.games
+    }
+
+    /// Cuts the caches of some games (ascending) to lengths and appends tokens to them; the heads then read the trunk's
+    /// output for these tokens.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn append(&mut self, games: &[u32], lengths: &[usize], tokens: &Tokens) -> Result<()> {
+        for (&game, &length) in games.iter().zip(lengths) {
+            self.inner.truncate(game as usize, length);
+        }
+        self.inner.append(games, tokens).map_err(Error::with_advice(FEWER_GAMES))
+    }
+
+    /// Draws (slice, bin) of each token from a return head.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn draw_returns(&mut self, head: usize, tilt: Tilt<'_>, draws: &[ReturnDraw]) -> Result<Vec<(u32, u32)>> {
+        self.inner.draw_returns(head, tilt, draws).map_err(Error::with_advice(FEWER_GAMES))
+    }
+
+    /// p̂ over the values of an outcome head's condition, given what is wanted of each token: [tokens, values].
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn outcome_posterior(&mut self, head: usize, wanted: &[Outcome], temperature: f64) -> Result<Vec<f32>> {
+        self.inner.outcome_posterior(head, wanted, temperature).map_err(Error::with_advice(FEWER_GAMES))
+    }
+
+    /// p̂ over a head's classes: [tokens, classes].
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn class_posterior(&mut self, head: usize, conditions: &[FieldValues], temperature: f64) -> Result<Vec<f32>> {
+        self.inner.class_posterior(head, conditions, temperature).map_err(Error::with_advice(FEWER_GAMES))
     }
 }

@@ -10,6 +10,14 @@ pub enum Error {
     /// The engine's.
     #[error(transparent)]
     Engine(#[from] icee_nn::Error),
+    /// The GPU's memory is too small.
+    #[error("{source}; {advice}")]
+    GpuMemory {
+        /// What was asked for, and how much is missing.
+        source: icee_nn::Error,
+        /// Which setting to lower.
+        advice: &'static str,
+    },
     /// The worlds'.
     #[error(transparent)]
     World(#[from] icee_worlds::WorldError),
@@ -79,6 +87,14 @@ impl Error {
     /// An error of the system about a file.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
         move |source| Error::Io { path: path.to_owned(), source }
+    }
+
+    /// An engine's error; where the GPU's memory is too small, with advice.
+    pub(crate) fn with_advice(advice: &'static str) -> impl Fn(icee_nn::Error) -> Error {
+        move |source| match source {
+            icee_nn::Error::CudaMemory { .. } => Error::GpuMemory { source, advice },
+            source => Error::Engine(source),
+        }
     }
 
     /// A name that is not among the known ones.

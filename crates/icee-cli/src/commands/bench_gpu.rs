@@ -1,8 +1,9 @@
 //! `icee bench gpu`: is the GPU right, and how fast is it.
 
-use super::bench::reference_spec;
+use super::bench::{reference_spec, tokens};
 use super::bench_gpu_cases::{reference_batch, value_batches, value_spec};
 use super::bench_gpu_check;
+use super::bench_gpu_play::decode;
 use anyhow::Result;
 use clap::Args;
 use icee_nn::batch::Batch;
@@ -150,6 +151,15 @@ fn speed(args: &GpuArgs, cuda: &Cuda) -> Result<()> {
             memory_share: mean(|c| c.bytes) / ceilings.bytes,
         });
     }
+    let (seconds, bytes) = decode(cuda, &reference_spec(), tokens, 500, args.repeat as usize)?;
+    let rows = 1000.0;
+    results.push(Speed {
+        name: "decode, 1,000 sequences at 500",
+        milliseconds: seconds * 1e3,
+        tokens_per_second: rows / seconds,
+        matrix_share: 0.0,
+        memory_share: bytes / seconds / ceilings.bytes,
+    });
     if args.json {
         let report = Report { device: Some(cuda.name().into()), skipped: None, results };
         println!("{}", serde_json::to_string_pretty(&report)?);

@@ -100,6 +100,30 @@ fn with_mlps(mut spec: ModelSpec) -> ModelSpec {
     spec
 }
 
+/// A model as agents have it: a joint return head, an outcome head for each action, and others.
+pub fn play_spec() -> ModelSpec {
+    let mut spec = spec(128, 32, 2, History::Causal, 256);
+    let action = || vec![ConditionSpec { name: "action".into(), kind: FieldKind::categorical(6) }];
+    let head = |name: &str, conditions, hidden: &[usize], classes| HeadSpec {
+        name: name.into(),
+        conditions,
+        hidden: hidden.to_vec(),
+        classes,
+    };
+    spec.heads = vec![
+        head("return", vec![], &[64], 84),
+        head("outcome", action(), &[64], 84),
+        head("deep", action(), &[48, 32], 21),
+        head("plain", action(), &[], 5),
+    ];
+    spec
+}
+
+/// History tokens of some lengths.
+pub fn random_tokens(spec: &ModelSpec, lengths: &[usize], seed: u64) -> Tokens {
+    Noise(seed + 31).tokens(lengths, spec.fields.iter().filter(|f| f.on_history()))
+}
+
 /// BO's `value` model: x with sines and cosines and the log of the history's size on all tokens, y through an MLP on
 /// the history, a distribution of the value at every query.
 pub fn value_spec(layers: usize) -> ModelSpec {

@@ -2,6 +2,7 @@
 
 use super::bench_gpu::Report;
 use super::bench_gpu_cases::{Case, cases, fill, learning_case, value_learning_case};
+use super::bench_gpu_play::compare_acting;
 use anyhow::{Result, bail};
 use icee::{Blueprint, Config, Device, DeviceChoice, Source, presets};
 use icee_nn::Model;
@@ -20,14 +21,14 @@ const CURVE_NORMS: usize = 5;
 const TRAINING_STEPS: u64 = 60;
 
 #[derive(Serialize)]
-struct Comparison {
-    case: &'static str,
-    loss_error: f64,
-    gradient_error: f64,
-    worst_tensor: String,
+pub(super) struct Comparison {
+    pub case: &'static str,
+    pub loss_error: f64,
+    pub gradient_error: f64,
+    pub worst_tensor: String,
     /// Whether a second run gave the same bits.
-    repeats: bool,
-    passed: bool,
+    pub repeats: bool,
+    pub passed: bool,
 }
 
 /// Runs all comparisons and prints them; an error where one fails.
@@ -43,6 +44,7 @@ pub fn check(cuda: &Cuda, json: bool) -> Result<()> {
     for (name, method) in [("the tiny room, 60 steps", "icee"), ("the tiny room, paper's networks", "icee-paper")] {
         results.push(compare_training(name, method)?);
     }
+    results.extend(compare_acting(&cpu, cuda)?);
     let failed = results.iter().filter(|r| !r.passed).count();
     if json {
         let report = Report { device: Some(cuda.name().into()), skipped: None, results };
@@ -100,7 +102,7 @@ fn compare(cpu: &Cpu, cuda: &Cuda, case: &Case) -> Result<Comparison> {
 }
 
 /// The larger of two; not-a-number is the largest of all.
-fn largest(a: f64, b: f64) -> f64 {
+pub(super) fn largest(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::INFINITY } else { a.max(b) }
 }
 

@@ -1,8 +1,9 @@
 //! `icee eval`: what a trained model earns on games it has never met, beside the agents that bound it.
 
 use super::acting::ActingArgs;
+use super::device::DeviceName;
 use anyhow::Context;
-use icee::{Device, Evaluation, TrainedModel, evaluate};
+use icee::{Evaluation, TrainedModel, evaluate};
 use icee_worlds::{Games, Reference, ReferenceAgent, Registry, Returns, Split};
 use serde::Serialize;
 use std::io::Write;
@@ -23,6 +24,9 @@ pub struct Args {
     /// Fixes the games and the agent's choices.
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
+    /// Where to play: cpu, cuda (a GPU), or auto (a GPU where there is one).
+    #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
+    device: DeviceName,
     /// Threads; 0 takes all cores.
     #[arg(long, default_value_t = 0)]
     threads: usize,
@@ -68,7 +72,8 @@ struct Report {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut model = TrainedModel::load(&args.model)?;
     args.acting.apply(&mut model.config.acting)?;
-    let (evaluation, returns) = evaluate(&Device::cpu(args.threads)?, &model, args.games, args.episodes, args.seed)?;
+    let (evaluation, returns) =
+        evaluate(&args.device.open(args.threads)?, &model, args.games, args.episodes, args.seed)?;
     if let Some(path) = &args.csv {
         write_csv(path, &returns).with_context(|| format!("cannot write {}", path.display()))?;
     }

@@ -6,6 +6,8 @@ mod bench_agent;
 pub mod bench_gpu;
 mod bench_gpu_cases;
 mod bench_gpu_check;
+mod bench_gpu_play;
+mod device;
 pub mod eval;
 pub mod functions;
 pub mod play;

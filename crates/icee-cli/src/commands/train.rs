@@ -1,8 +1,9 @@
 //! `icee train`: learn from a world's fresh games, or from one's own logs, into a run folder.
 
+use super::device::DeviceName;
 use anyhow::{Context, bail};
 use icee::train::{self, Limits, Observer, RunFolder, RunInfo, StepReport, Stopped, Trainer};
-use icee::{Config, Device, DeviceChoice, Evaluation, Source, logs::Logs, presets};
+use icee::{Config, Evaluation, Source, logs::Logs, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -42,7 +43,7 @@ pub struct Args {
     /// Stop after this many minutes, saved and ready to be resumed.
     #[arg(long, value_name = "MINUTES")]
     max_minutes: Option<f64>,
-    /// Where to learn: cpu, cuda (a GPU), or auto (a GPU where there is one).
+    /// Where to learn and to play: cpu, cuda (a GPU), or auto (a GPU where there is one).
     #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
     device: DeviceName,
     /// Threads; 0 takes all cores.
@@ -53,20 +54,8 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum DeviceName {
-    Cpu,
-    Cuda,
-    Auto,
-}
-
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let choice = match args.device {
-        DeviceName::Cpu => DeviceChoice::Cpu,
-        DeviceName::Cuda => DeviceChoice::Cuda,
-        DeviceName::Auto => DeviceChoice::Auto,
-    };
-    let device = Device::choose(choice, args.threads)?;
+    let device = args.device.open(args.threads)?;
     let (mut trainer, source, folder) = match &args.resume {
         Some(path) => {
             let folder = RunFolder::open(path)?;

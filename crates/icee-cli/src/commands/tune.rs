@@ -1,7 +1,8 @@
 //! `icee tune`: pick a model's acting rules on validation games, and write them into its checkpoint.
 
+use super::device::DeviceName;
 use anyhow::Context;
-use icee::{Device, TrainedModel, Trial, tune};
+use icee::{TrainedModel, Trial, tune};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -21,6 +22,9 @@ pub struct Args {
     /// Show the table, change nothing.
     #[arg(long)]
     dry_run: bool,
+    /// Where to play: cpu, cuda (a GPU), or auto (a GPU where there is one).
+    #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
+    device: DeviceName,
     /// Threads; 0 takes all cores.
     #[arg(long, default_value_t = 0)]
     threads: usize,
@@ -47,7 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         count += 1;
         eprintln!("trial {count}: mean return {:.3}", trial.evaluation.mean());
     };
-    let (trials, best) = tune(&Device::cpu(args.threads)?, &model, args.games, args.seed, told)?;
+    let (trials, best) = tune(&args.device.open(args.threads)?, &model, args.games, args.seed, told)?;
     let row = |(index, trial): (usize, &Trial)| {
         let [first, middle, last] = trial.evaluation.first_middle_last();
         let (acting, mean) = (trial.acting.clone(), trial.evaluation.mean());

@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString};
 use std::path::PathBuf;
 
 /// In the order in which they are compiled as one program.
-const SOURCES: [(&str, &str); 10] = [
+const SOURCES: [(&str, &str); 12] = [
     ("common.cu", include_str!("kernels/common.cu")),
     ("norm.cu", include_str!("kernels/norm.cu")),
     ("sums.cu", include_str!("kernels/sums.cu")),
@@ -19,6 +19,8 @@ const SOURCES: [(&str, &str); 10] = [
     ("attention_common.cu", include_str!("kernels/attention_common.cu")),
     ("attention_forward.cu", include_str!("kernels/attention_forward.cu")),
     ("attention_backward.cu", include_str!("kernels/attention_backward.cu")),
+    ("network.cu", include_str!("kernels/network.cu")),
+    ("acting.cu", include_str!("kernels/acting.cu")),
 ];
 
 macro_rules! kernels {
@@ -68,6 +70,11 @@ kernels!(
     attention_forward,
     attention_backward_rows,
     attention_backward_keys,
+    store_keys,
+    sweep,
+    sweep_gelu,
+    draw_returns,
+    posterior,
 );
 
 impl Kernels {

@@ -100,13 +100,7 @@ impl Cuda {
             Ok(ptr) => Ok(Memory { ptr, bytes, context: self.context.clone() }),
             Err(error) => {
                 let free = result::mem_get_info().map_or(0, |(free, _)| free);
-                let mib = |bytes: usize| bytes >> 20;
-                Err(Error::Cuda(format!(
-                    "{what} needs {} MiB and the GPU has {} MiB free ({}); use a smaller batch or a shorter context",
-                    mib(bytes),
-                    mib(free),
-                    describe(error)
-                )))
+                Err(Error::CudaMemory { what: what.into(), needed: bytes, free, reason: describe(error) })
             }
         }
     }

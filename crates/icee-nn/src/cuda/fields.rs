@@ -7,6 +7,7 @@ use super::device::int;
 use super::gemm::{Epilogue, Sizes};
 use super::learner::Step;
 use super::packing::{Section, TokenShape};
+use super::pass::Pass;
 use super::places::Group;
 use super::plan::{MlpBuffers, feature_stride};
 use super::trunk::{elements, sizes};
@@ -15,7 +16,7 @@ use crate::Result;
 const THREADS: (u32, u32) = (256, 1);
 
 /// out [rows, width] f32 = the sum of the tokens' fields.
-pub(super) fn embed(s: &mut Step<'_>, tokens: &TokenShape, buffers: &[MlpBuffers], out: u64) -> Result<()> {
+pub(super) fn embed(s: &mut Pass<'_>, tokens: &TokenShape, buffers: &[MlpBuffers], out: u64) -> Result<()> {
     let (places, rows) = (s.places, tokens.rows);
     add_embeddings(s, tokens.fields, out, rows, s.spec.width, false)?;
     for (mlp, b) in tokens.mlps.iter().zip(buffers) {
@@ -29,7 +30,7 @@ pub(super) fn embed(s: &mut Step<'_>, tokens: &TokenShape, buffers: &[MlpBuffers
 
 /// out [rows, columns] f32 = the sum of embeddings, or += where `add`.
 pub(super) fn add_embeddings(
-    s: &Step<'_>,
+    s: &Pass<'_>,
     fields: Section,
     out: u64,
     rows: usize,
@@ -43,7 +44,7 @@ pub(super) fn add_embeddings(
 
 /// A hidden layer [rows, columns] bf16, before and behind GELU, of embeddings alone or, with `add`, with what is there.
 pub(super) fn embed_gelu(
-    s: &Step<'_>,
+    s: &Pass<'_>,
     fields: Section,
     before: u64,
     after: u64,

@@ -162,6 +162,11 @@ impl Products {
 }
 
 impl Products {
+    /// How many products are planned.
+    pub fn plans(&self) -> usize {
+        self.plans.len()
+    }
+
     /// Forgets all plans; graphs that were captured with them do not need them any more.
     pub fn forget(&mut self) {
         for (_, plan) in self.plans.drain() {

@@ -7,6 +7,7 @@ use super::compile::Kernels;
 use super::device::{Cuda, Memory, Staging, describe, int, problem};
 use super::gemm::Products;
 use super::packing::{Shape, pack};
+use super::pass::Pass;
 use super::places::Places;
 use super::plan::Plan;
 use super::pool_head::run_pool_heads;
@@ -18,6 +19,7 @@ use crate::optim::{AdamConfig, AdamW};
 use crate::{Error, Layout, Model, ModelSpec, Result};
 use cudarc::driver::{CudaGraph, sys};
 use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
 
 /// Shapes whose plans and graphs are kept.
 const MAX_SHAPES: usize = 64;
@@ -72,38 +74,30 @@ struct Prepared {
 
 /// What every part of a step reads.
 pub(super) struct Step<'a> {
-    pub cuda: &'a Cuda,
-    pub kernels: &'a Kernels,
-    pub products: &'a mut Products,
-    pub spec: &'a ModelSpec,
-    pub places: &'a Places,
+    pub pass: Pass<'a>,
     pub plan: &'a Plan,
     pub shape: &'a Shape,
-    weights: u64,
-    weights16: u64,
     gradient: u64,
-    pub batch: u64,
+}
+
+impl<'a> Deref for Step<'a> {
+    type Target = Pass<'a>;
+
+    fn deref(&self) -> &Pass<'a> {
+        &self.pass
+    }
+}
+
+impl<'a> DerefMut for Step<'a> {
+    fn deref_mut(&mut self) -> &mut Pass<'a> {
+        &mut self.pass
+    }
 }
 
 impl Step<'_> {
-    /// The f32 weight at a place.
-    pub fn single(&self, place: usize) -> u64 {
-        self.weights + 4 * place as u64
-    }
-
-    /// The bf16 weight at a place.
-    pub fn half(&self, place: usize) -> u64 {
-        self.weights16 + 2 * place as u64
-    }
-
     /// The gradient at a place.
     pub fn gradient(&self, place: usize) -> u64 {
         self.gradient + 4 * place as u64
-    }
-
-    /// A word of the batch.
-    pub fn word(&self, at: usize) -> u64 {
-        self.batch + 4 * at as u64
     }
 
     fn run(&mut self) -> Result<()> {
@@ -282,19 +276,17 @@ impl Learner {
         let staging = self.batch_staging[self.turn].as_mut().expect("just prepared");
         staging.send(&self.words, to)?;
         self.turn = 1 - self.turn;
-        let mut step = Step {
+        let pass = Pass {
             cuda: &self.cuda,
             kernels: &self.kernels,
             products: &mut self.products,
             spec: &self.spec,
             places: &self.places,
-            plan: &prepared.plan,
-            shape: &shape,
             weights: self.numbers.weights.ptr,
             weights16: self.numbers.weights16.ptr,
-            gradient: self.numbers.gradient.ptr,
             batch: to,
         };
+        let mut step = Step { pass, plan: &prepared.plan, shape: &shape, gradient: self.numbers.gradient.ptr };
         let failed = |e| problem("capturing a step", describe(e));
         if let (true, None) = (prepared.ran, &prepared.graph) {
             let stream = &self.cuda.stream;

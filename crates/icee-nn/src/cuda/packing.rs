@@ -184,6 +184,60 @@ pub(super) fn pack(spec: &ModelSpec, places: &Places, batch: &Batch, backward: b
     Shape { rows, history, row_tiles, key_tiles, tokens, targets, pools, words, backward }
 }
 
+/// Tokens that are appended to sequences with caches.
+pub(super) struct AppendShape {
+    pub tokens: TokenShape,
+    /// The cache line of each row's keys and values.
+    pub lines: Section,
+    pub row_tiles: Section,
+}
+
+/// Packs checked tokens into `words`. Sequence s has its cache from line `slots[s]` on and `starts[s]` tokens in it.
+pub(super) fn pack_append(
+    spec: &ModelSpec,
+    places: &Places,
+    tokens: &Tokens,
+    slots: &[usize],
+    starts: &[usize],
+    words: &mut Vec<u32>,
+) -> AppendShape {
+    words.clear();
+    let mut packer = Packer::new(words);
+    let room = row_room(tokens.len());
+    let (mut tiles, mut lines): (Vec<[usize; 6]>, Vec<u32>) = (Vec::new(), Vec::new());
+    for ((span, &slot), &before) in tokens.offsets.windows(2).zip(slots).zip(starts) {
+        let count = span[1] - span[0];
+        lines.extend((0..count).map(|i| (slot + before + i) as u32));
+        for first in (0..count).step_by(ROW_TILE) {
+            let (row, rows) = (span[0] + first, ROW_TILE.min(count - first));
+            tiles.push(match spec.history {
+                History::Causal => [row, rows, slot, before + first + rows, before + first + 1, 1],
+                History::Set => [row, rows, slot, count, count, 0],
+            });
+        }
+    }
+    tiles.extend((tokens.len()..room).step_by(ROW_TILE).map(|row| [row, ROW_TILE.min(room - row), 0, 0, 0, 0]));
+    tiles.sort_by_key(|tile| std::cmp::Reverse(tile[3]));
+    lines.resize(room, NO_ROW);
+    let row_tiles = packer.records(&tiles);
+    let lines = packer.numbers(&lines, &Spread::plain(room, room));
+    let tokens = packer.tokens(places, &spec.history_fields(), tokens, 0..room);
+    AppendShape { tokens, lines, row_tiles }
+}
+
+/// Packs a head's checked conditions for `count` rows, with room for `room`, into `words`.
+pub(super) fn pack_conditions(
+    group: &Group,
+    conditions: &[FieldValues],
+    count: usize,
+    room: usize,
+    words: &mut Vec<u32>,
+) -> Section {
+    words.clear();
+    let which: Vec<usize> = (0..conditions.len()).collect();
+    Packer::new(words).fields(group, &[], &which, conditions, &Spread::plain(count, room)).0
+}
+
 pub(super) struct Packer<'a> {
     words: &'a mut Vec<u32>,
 }

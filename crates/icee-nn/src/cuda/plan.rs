@@ -139,22 +139,23 @@ pub(super) fn feature_stride(features: usize) -> usize {
     features.next_multiple_of(8)
 }
 
-struct Arena {
-    next: u64,
+/// Hands out stretches of memory, one behind the other.
+pub(super) struct Arena {
+    pub next: u64,
 }
 
 impl Arena {
-    fn take(&mut self, bytes: usize) -> u64 {
+    pub fn take(&mut self, bytes: usize) -> u64 {
         let at = self.next;
         self.next = (at + bytes as u64).next_multiple_of(ALIGNMENT);
         at
     }
 
-    fn half(&mut self, count: usize) -> u64 {
+    pub fn half(&mut self, count: usize) -> u64 {
         self.take(2 * count)
     }
 
-    fn single(&mut self, count: usize) -> u64 {
+    pub fn single(&mut self, count: usize) -> u64 {
         self.take(4 * count)
     }
 
@@ -188,7 +189,7 @@ impl Arena {
         }
     }
 
-    fn mlp(&mut self, place: &MlpPlace, rows: usize) -> MlpBuffers {
+    pub fn mlp(&mut self, place: &MlpPlace, rows: usize) -> MlpBuffers {
         let hidden = rows * place.hidden.columns;
         MlpBuffers {
             before: self.half(hidden),

@@ -29,9 +29,9 @@ pub(super) fn sizes(rows: usize, linear: LinearPlace) -> Sizes {
 /// From tokens to the trunk's output.
 pub(super) fn forward(s: &mut Step<'_>) -> Result<()> {
     let (plan, shape, places) = (s.plan, s.shape, s.places);
-    let rows = shape.rows;
+    let (rows, width) = (shape.rows, s.spec.width);
     for (tokens, mlps) in shape.tokens.iter().zip(&plan.mlps) {
-        embed(s, tokens, mlps, plan.blocks[0].stream + (4 * tokens.first * s.spec.width) as u64)?;
+        embed(s, tokens, mlps, plan.blocks[0].stream + (4 * tokens.first * width) as u64)?;
     }
     let factor = LOG2_E / (s.spec.head_width() as f32).sqrt();
     for (l, (b, place)) in plan.blocks.iter().zip(&places.blocks).enumerate() {
@@ -42,7 +42,8 @@ pub(super) fn forward(s: &mut Step<'_>) -> Result<()> {
         linear(s, place.qkv, b.normed1, b.qkv)?;
         let grid = (shape.row_tiles.count as u32, s.spec.attention_heads as u32);
         let tiles = s.word(shape.row_tiles.at);
-        let mut arguments = [b.qkv, tiles, b.attended, b.log_sum, int(rows), real(factor)];
+        let (keys, line) = (b.qkv + 2 * width as u64, int(3 * width));
+        let mut arguments = [b.qkv, keys, line, tiles, b.attended, b.log_sum, int(rows), real(factor)];
         s.cuda.launch(&s.kernels.attention_forward, grid, (128, 1), &mut arguments)?;
         linear(s, place.project, b.attended, plan.delta)?;
         norm(s, b.stream, plan.delta, b.middle, place.norm2, b.normed2, b.stats2)?;
@@ -65,7 +66,8 @@ fn norm(s: &Step<'_>, x: u64, delta: u64, sum: u64, place: NormPlace, normed: u6
 
 fn linear(s: &mut Step<'_>, place: LinearPlace, x: u64, y: u64) -> Result<()> {
     let (weight, bias) = (s.half(place.weight), s.half(place.bias));
-    s.products.forward(sizes(s.shape.rows, place), x, weight, y, Epilogue::Bias(bias))
+    let layer = sizes(s.shape.rows, place);
+    s.products.forward(layer, x, weight, y, Epilogue::Bias(bias))
 }
 
 /// From dL/d(out) to the gradients of everything below.
@@ -118,7 +120,8 @@ pub(super) fn backward(s: &mut Step<'_>) -> Result<()> {
 
 fn input_gradient(s: &mut Step<'_>, place: LinearPlace, dy: u64, dx: u64) -> Result<()> {
     let weight = s.half(place.weight);
-    s.products.input_gradient(sizes(s.shape.rows, place), dy, weight, dx, Epilogue::None)
+    let layer = sizes(s.shape.rows, place);
+    s.products.input_gradient(layer, dy, weight, dx, Epilogue::None)
 }
 
 /// x *= GELU'(before) for x [rows, columns], with column sums for `finish_sums`: of this x alone or, with `add`,
@@ -139,7 +142,8 @@ pub(super) fn gelu_backward(
 
 fn weight_gradient(s: &mut Step<'_>, place: LinearPlace, x: u64, dy: u64) -> Result<()> {
     let to = s.gradient(place.weight);
-    s.products.weight_gradient(sizes(s.shape.rows, place), place.inputs, x, dy, to)
+    let layer = sizes(s.shape.rows, place);
+    s.products.weight_gradient(layer, place.inputs, x, dy, to)
 }
 
 /// Sums the columns of x [rows, columns] bf16, for `finish_sums`.

@@ -30,7 +30,7 @@ impl LiveAgent {
     /// # Errors
     /// Where the model's parts do not fit.
     pub fn new(device: &Device, model: &TrainedModel, seed: u64) -> Result<LiveAgent> {
-        let mut agent = Agent::new(device, model)?;
+        let mut agent = Agent::new(&device.without_gpu(), model)?;
         agent.begin_games(1, seed);
         let mut buffer = agent.games[0].observations.clone();
         buffer.clear();

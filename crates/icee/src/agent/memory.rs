@@ -1,4 +1,5 @@
-//! What an agent remembers of one game: the steps, cut into episodes, and one cache a network.
+//! What an agent remembers of one game: the steps, cut into episodes, and one cache a network (on a GPU, the networks
+//! keep them).
 //!
 //! Invariant: between two turns, every cache holds one token for every step that is remembered.
 
@@ -13,7 +14,7 @@ use icee_worlds::{GameRng, Observation, Observations};
 pub struct Thought {
     /// p̂(a).
     pub actions: Vec<f64>,
-    /// p(c | c̃, h), empty where the method predicts no returns.
+    /// p(c | c̃, h), empty where the method predicts no returns or where they were drawn on a GPU.
     pub returns: Vec<f64>,
     /// c̃ that it asked for.
     pub episode_rtg: u32,

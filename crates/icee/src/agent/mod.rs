@@ -4,6 +4,7 @@
 //! A game's choices depend on the seed and the game alone: each has a random stream of its own, and the engine gives
 //! the same numbers whatever else is in the batch.
 
+mod gpu;
 mod live;
 mod memory;
 mod rules;
@@ -20,6 +21,7 @@ use crate::methods::{Condition, Span};
 use crate::model::TrainedModel;
 use crate::task::ObservationKind;
 use crate::{Error, Result};
+use gpu::GpuBrain;
 use icee_nn::Model;
 use icee_nn::batch::FieldValues;
 use icee_worlds::{AgentFailure, Decision, Observations, Outcome, Purpose, Turn, stream};
@@ -29,7 +31,9 @@ use memory::Memory;
 pub struct Agent {
     blueprint: Blueprint,
     rules: Rules,
+    /// None where the GPU has them.
     networks: Vec<Network>,
+    gpu: Option<GpuBrain>,
     games: Vec<Memory>,
     /// Sum and number of the action entropies of each episode.
     entropies: Vec<(f64, u64)>,
@@ -53,11 +57,16 @@ impl Agent {
     ) -> Result<Agent> {
         config.acting.check()?;
         let rules = Rules::new(&config.acting, blueprint.bins);
-        let networks: Vec<Network> = models.map(|model| device.network(model)).collect();
-        if networks.len() != blueprint.networks.len() {
-            return Err(Error::Config(format!("{} networks where {}", networks.len(), blueprint.networks.len())));
+        let models: Vec<&Model> = models.collect();
+        if models.len() != blueprint.networks.len() {
+            return Err(Error::Config(format!("{} networks where {}", models.len(), blueprint.networks.len())));
         }
-        Ok(Agent { blueprint, rules, networks, games: Vec::new(), entropies: Vec::new() })
+        let gpu = device.has_gpu().then(|| GpuBrain::new(device, &models));
+        let networks = match gpu {
+            Some(_) => Vec::new(),
+            None => models.iter().map(|model| device.network(model)).collect(),
+        };
+        Ok(Agent { blueprint, rules, networks, gpu, games: Vec::new(), entropies: Vec::new() })
     }
 
     /// Changes the acting rules; what is remembered stays.
@@ -112,7 +121,7 @@ impl Agent {
 
     /// Encodes the completed steps from `from` on anew, in all caches of these games.
     fn encode(&mut self, games: &[u32], from: impl Fn(&Memory) -> usize) -> Result<()> {
-        for (n, network) in self.networks.iter_mut().enumerate() {
+        for n in 0..self.blueprint.networks.len() {
             let plan = &self.blueprint.networks[n];
             let mut writer = plan.format.writer();
             for &game in games {
@@ -121,18 +130,24 @@ impl Agent {
                 writer.end_sequence();
             }
             let tokens = writer.finish();
+            if let Some(gpu) = &mut self.gpu {
+                let lengths: Vec<usize> = games.iter().map(|&game| from(&self.games[game as usize])).collect();
+                gpu.append(n, games, &lengths, &tokens)?;
+                continue;
+            }
             let mut caches: Vec<&mut Cache> = Vec::with_capacity(games.len());
             for memory in chosen(&mut self.games, games) {
                 let keep = from(memory);
                 memory.caches[n].truncate(keep);
                 caches.push(&mut memory.caches[n]);
             }
-            network.append(&mut caches, &tokens)?;
+            self.networks[n].append(&mut caches, &tokens)?;
         }
         Ok(())
     }
 
-    /// Appends the current step of each game to one network and gives the trunk's output, [games, width].
+    /// Appends the current step of each game to one network and gives the trunk's output, [games, width]; on a GPU it
+    /// stays there.
     fn append_current(&mut self, network: usize, games: &[u32]) -> Result<Vec<f32>> {
         let mut writer = self.blueprint.networks[network].format.writer();
         for &game in games {
@@ -142,17 +157,25 @@ impl Agent {
             writer.end_sequence();
         }
         let tokens = writer.finish();
+        if let Some(gpu) = &mut self.gpu {
+            let lengths: Vec<usize> = games.iter().map(|&game| self.games[game as usize].steps()).collect();
+            gpu.append(network, games, &lengths, &tokens)?;
+            return Ok(Vec::new());
+        }
         let mut caches: Vec<&mut Cache> = chosen(&mut self.games, games).map(|m| &mut m.caches[network]).collect();
         self.networks[network].append(&mut caches, &tokens)
     }
 
     fn head(&self, network: usize, name: &str) -> Option<usize> {
-        self.networks[network].head(name)
+        self.blueprint.networks[network].spec.head(name)
     }
 
     /// Chooses c̃ and c of each game from the return head.
     fn choose_returns(&mut self, games: &[u32], trunk: &[f32]) -> Result<()> {
         let Some(head) = self.head(0, RETURN) else { return Ok(()) };
+        if let Some(gpu) = &mut self.gpu {
+            return gpu.choose_returns(head, &self.blueprint, &self.rules, &mut self.games, games);
+        }
         let logits = self.networks[0].logits(head, trunk, &[])?;
         let classes = logits.len() / games.len().max(1);
         let bins = self.blueprint.bins.count;
@@ -175,9 +198,12 @@ impl Agent {
 
     /// p̂(a) of each game, from the last network's heads.
     fn choose_actions(&mut self, games: &[u32], trunk: &[f32]) -> Result<()> {
-        let last = self.networks.len() - 1;
+        let last = self.blueprint.networks.len() - 1;
         let (actions, bins) = (self.blueprint.task.actions, self.blueprint.bins.count);
         if let Some(head) = self.head(last, OUTCOME) {
+            if let Some(gpu) = &mut self.gpu {
+                return gpu.choose_by_outcome(head, &self.blueprint, &self.rules, &mut self.games, games);
+            }
             let logits = self.networks[last].logits_for_each(head, trunk)?;
             let classes = logits.len() / (games.len().max(1) * actions);
             for (memory, logits) in chosen(&mut self.games, games).zip(logits.chunks_exact(actions * classes)) {
@@ -196,6 +222,9 @@ impl Agent {
             (0, Condition::StepAndEpisode) => vec![wanted(|t| t.step_bin), wanted(|t| t.episode_rtg)],
             _ => vec![],
         };
+        if let Some(gpu) = &mut self.gpu {
+            return gpu.choose_directly(head, &self.rules, &conditions, &mut self.games, games);
+        }
         let logits = self.networks[last].logits(head, trunk, &conditions)?;
         for (memory, logits) in chosen(&mut self.games, games).zip(logits.chunks_exact(actions)) {
             memory.thought.actions = self.rules.direct(logits);
@@ -233,7 +262,7 @@ impl Agent {
         }
         let mut trunk = self.append_current(0, games)?;
         self.choose_returns(games, &trunk)?;
-        for network in 1..self.networks.len() {
+        for network in 1..self.blueprint.networks.len() {
             trunk = self.append_current(network, games)?;
         }
         self.choose_actions(games, &trunk)?;
@@ -274,7 +303,7 @@ impl Agent {
             }
         }
         // The paper's networks read returns: those of the episode are known now.
-        if !over.is_empty() && self.networks.len() > 1 {
+        if !over.is_empty() && self.blueprint.networks.len() > 1 {
             self.encode(&over, Memory::last_episode_start)?;
         }
         Ok(())
@@ -296,6 +325,7 @@ impl icee_worlds::Agent for Agent {
 
     fn begin(&mut self, games: usize, seed: u64) -> std::result::Result<(), AgentFailure> {
         self.begin_games(games, seed);
+        self.gpu.as_mut().map_or(Ok(()), |gpu| gpu.begin(games))?;
         Ok(())
     }
 

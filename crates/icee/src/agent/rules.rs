@@ -9,9 +9,9 @@ use icee_worlds::GameRng;
 /// Chooses returns and actions by the rules of a config.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    acting: Acting,
+    pub(super) acting: Acting,
     /// κ ln((c − c_min)/(c_max − c_min)) of every bin.
-    tilt: Vec<f64>,
+    pub(super) tilt: Vec<f64>,
 }
 
 impl Rules {

@@ -1,14 +1,15 @@
 // Attention, forward: out = softmax(q k^T / sqrt(d)) v over the keys each row sees, tile by tile with a running
 // maximum, so that no score ever reaches memory. Also writes, for the way back, each row's log2 of the sum of
 // 2^(score * log2 e).
-//   qkv [rows, 3 * WIDTH] bf16: queries, keys, values; out [rows, WIDTH] bf16; log_sum [HEADS, rows] f32
+//   qkv [rows, 3 * WIDTH] bf16: queries, keys, values; out [rows, WIDTH] bf16; log_sum [HEADS, rows] f32, or none
+//   keys, with the values WIDTH behind them: of the same rows, or lines of a cache, `line` numbers apart
 // Grid (row tiles, heads).
 
 constexpr float MASKED = -1.0e30f;
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) attention_forward(
-    const bf16* __restrict__ qkv, const RowTile* __restrict__ tiles, bf16* __restrict__ out,
-    float* __restrict__ log_sum, int total_rows, float factor
+    const bf16* __restrict__ qkv, const bf16* __restrict__ all_keys, int line, const RowTile* __restrict__ tiles,
+    bf16* __restrict__ out, float* __restrict__ log_sum, int total_rows, float factor
 ) {
     __shared__ __align__(16) bf16 keys[STAGES][TILE * PITCH], values[STAGES][TILE * PITCH];
     RowTile tile = tiles[blockIdx.x];
@@ -17,7 +18,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) attention_forward(
     // How many keys the warp's first and last row see.
     int least = min(tile.seen + start * tile.step, tile.keys);
     int most = min(tile.seen + (start + 16 * ROW_PIECES - 1) * tile.step, tile.keys);
-    const bf16* first_key = qkv + (size_t)tile.key * LINE + WIDTH + head * HEAD_WIDTH;
+    // A warp without rows computes nothing.
+    if (valid <= 0) most = 0;
+    const bf16* first_key = all_keys + (size_t)tile.key * line + head * HEAD_WIDTH;
     u32 query[ROW_PIECES][DEPTH][4];
     load_rows(query, qkv + (size_t)own * LINE + head * HEAD_WIDTH, LINE, valid);
     float sum[ROW_PIECES][PANELS][4] = {}, top[ROW_PIECES][2], total[ROW_PIECES][2] = {};
@@ -26,9 +29,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) attention_forward(
     int count = (tile.keys + TILE - 1) / TILE;
     auto fetch = [&](int k) {
         if (k < count) {
-            const bf16* from = first_key + (size_t)k * TILE * LINE;
-            copy_tile(keys[k % STAGES], from, LINE, tile.keys - k * TILE);
-            copy_tile(values[k % STAGES], from + WIDTH, LINE, tile.keys - k * TILE);
+            const bf16* from = first_key + (size_t)k * TILE * line;
+            copy_tile(keys[k % STAGES], from, line, tile.keys - k * TILE);
+            copy_tile(values[k % STAGES], from + WIDTH, line, tile.keys - k * TILE);
         }
         commit_copies();
     };
@@ -92,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) attention_forward(
             float all = row_sum(total[m][half]);
             inverse[half] = all > 0.0f ? 1.0f / all : 0.0f;
             int row = m * 16 + g + half * 8;
-            if (t == 0 && row < valid) {
+            if (log_sum && t == 0 && row < valid) {
                 float log = all > 0.0f ? top[m][half] * factor + log2f(all) : 0.0f;
                 log_sum[(size_t)head * total_rows + own + row] = log;
             }
