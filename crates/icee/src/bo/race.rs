@@ -1,0 +1,87 @@
+//! A race for the lowest value on fresh functions of a prior: the measure of progress during training. The benchmark
+//! functions of the evaluation are never looked at.
+
+use crate::Result;
+use icee_bo::prior::Prior;
+use icee_bo::sampler::{Context, Pool, Sampler, Told};
+use icee_worlds::{Purpose, stream};
+use rand::Rng;
+use rand::seq::index;
+
+/// Random candidates that are evaluated first, and evaluations in all.
+const INITIAL: usize = 5;
+const EVALUATIONS: usize = 30;
+
+/// Pools to search.
+pub(crate) struct Race {
+    pub evaluations: usize,
+    pub tasks: Vec<Task>,
+}
+
+/// One pool with its values, and where its search begins.
+pub(crate) struct Task {
+    pub pool: Pool,
+    pub values: Vec<f64>,
+    pub initial: Vec<usize>,
+    seed: u64,
+}
+
+/// How far from the lowest values the searches ended.
+pub(crate) struct Regret {
+    pub mean: f64,
+    /// Share of the searches that found the lowest value.
+    pub solved: f64,
+}
+
+impl Race {
+    /// `tasks` functions, fixed by the seed.
+    pub fn draw(prior: &Prior, tasks: usize, seed: u64) -> Result<Race> {
+        let mut rng = stream(seed, Purpose::Games, 0);
+        let groups = prior.sample(rng.next_u64(), tasks)?;
+        let mut drawn = Vec::with_capacity(tasks);
+        for group in &groups {
+            let points: Vec<f64> = group.locations().iter().map(|&x| f64::from(x)).collect();
+            for values in group.functions() {
+                drawn.push(Task {
+                    pool: Pool::new(points.clone(), group.dimension())?,
+                    values: values.iter().map(|&v| f64::from(v)).collect(),
+                    initial: index::sample(&mut rng, group.pool(), INITIAL.min(group.pool())).into_vec(),
+                    seed: rng.next_u64(),
+                });
+            }
+        }
+        let smallest = drawn.iter().map(|task| task.pool.size()).min().unwrap_or(0);
+        Ok(Race { evaluations: EVALUATIONS.min(smallest), tasks: drawn })
+    }
+
+    /// Lets a sampler search all pools.
+    pub fn run(&self, sampler: &mut dyn Sampler) -> Result<Regret> {
+        let mut regrets = Vec::with_capacity(self.tasks.len());
+        for task in &self.tasks {
+            let told = self.search(task, sampler)?;
+            let best = told.iter().map(|told| told.value).fold(f64::INFINITY, f64::min);
+            let lowest = task.values.iter().copied().fold(f64::INFINITY, f64::min);
+            regrets.push(best - lowest);
+        }
+        let count = regrets.len().max(1) as f64;
+        let solved = regrets.iter().filter(|&&regret| regret == 0.0).count() as f64 / count;
+        Ok(Regret { mean: regrets.iter().sum::<f64>() / count, solved })
+    }
+
+    fn search(&self, task: &Task, sampler: &mut dyn Sampler) -> Result<Vec<Told>> {
+        let mut available: Vec<usize> = (0..task.pool.size()).collect();
+        let mut told: Vec<Told> = Vec::with_capacity(self.evaluations);
+        for step in 0..self.evaluations {
+            let candidate = match task.initial.get(step) {
+                Some(&candidate) => candidate,
+                None => {
+                    let context = Context { pool: &task.pool, told: &told, available: &available };
+                    sampler.ask(context, &mut stream(task.seed, Purpose::Agent, step as u64))?
+                }
+            };
+            available.retain(|&left| left != candidate);
+            told.push(Told { candidate, value: task.values[candidate] });
+        }
+        Ok(told)
+    }
+}
