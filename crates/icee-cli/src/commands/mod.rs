@@ -5,6 +5,7 @@ pub mod bench;
 pub mod bench_gpu;
 mod bench_gpu_cases;
 pub mod eval;
+mod eval_functions;
 pub mod functions;
 pub mod play;
 pub mod rollout;

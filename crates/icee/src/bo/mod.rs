@@ -6,7 +6,9 @@
 //! gets. A trained [`ValueModel`] is a [`icee_bo::surrogate::Surrogate`], any trained [`Model`] becomes a
 //! [`icee_bo::sampler::Sampler`], and [`evaluate`] puts it through the paper's protocol.
 
+mod calibration;
 mod config;
+mod evaluate;
 mod features;
 mod functions;
 mod methods;
@@ -21,7 +23,9 @@ mod value;
 mod value_model;
 mod value_sampler;
 
+pub use calibration::{Calibration, Reliability};
 pub use config::{Acting, Config, DataConfig, ModelConfig, Spread};
+pub use evaluate::{Comparison, evaluate, regret_at};
 pub use features::Features;
 pub use functions::Functions;
 pub use methods::{METHODS, Method, Objective};

@@ -1,8 +1,9 @@
-//! A race for the lowest value on fresh functions of a prior: the measure of progress during training. The benchmark
-//! functions of the evaluation are never looked at.
+//! A race for the lowest value. On fresh functions of a prior it is the measure of progress during training, which never
+//! looks at the benchmark functions of the evaluation.
 
 use crate::Result;
 use icee_bo::prior::Prior;
+use icee_bo::protocol::{self, Protocol};
 use icee_bo::sampler::{Context, Pool, Sampler, Told};
 use icee_worlds::{Purpose, stream};
 use rand::Rng;
@@ -54,11 +55,20 @@ impl Race {
         Ok(Race { evaluations: EVALUATIONS.min(smallest), tasks: drawn })
     }
 
+    /// The tasks of the evaluation protocol.
+    pub fn of_protocol(protocol: &Protocol) -> Result<Race> {
+        let task = |task: protocol::Task| {
+            let protocol::Task { pool, values, initial, seed, .. } = task;
+            Task { pool, values, initial, seed }
+        };
+        Ok(Race { evaluations: protocol.evaluations, tasks: protocol.tasks()?.into_iter().map(task).collect() })
+    }
+
     /// Lets a sampler search all pools.
     pub fn run(&self, sampler: &mut dyn Sampler) -> Result<Regret> {
         let mut regrets = Vec::with_capacity(self.tasks.len());
         for task in &self.tasks {
-            let told = self.search(task, sampler)?;
+            let told = task.search(self.evaluations, sampler)?;
             let best = told.iter().map(|told| told.value).fold(f64::INFINITY, f64::min);
             let lowest = task.values.iter().copied().fold(f64::INFINITY, f64::min);
             regrets.push(best - lowest);
@@ -67,20 +77,23 @@ impl Race {
         let solved = regrets.iter().filter(|&&regret| regret == 0.0).count() as f64 / count;
         Ok(Regret { mean: regrets.iter().sum::<f64>() / count, solved })
     }
+}
 
-    fn search(&self, task: &Task, sampler: &mut dyn Sampler) -> Result<Vec<Told>> {
-        let mut available: Vec<usize> = (0..task.pool.size()).collect();
-        let mut told: Vec<Told> = Vec::with_capacity(self.evaluations);
-        for step in 0..self.evaluations {
-            let candidate = match task.initial.get(step) {
+impl Task {
+    /// What a sampler was told after so many evaluations, the initial ones first.
+    pub fn search(&self, evaluations: usize, sampler: &mut dyn Sampler) -> Result<Vec<Told>> {
+        let mut available: Vec<usize> = (0..self.pool.size()).collect();
+        let mut told: Vec<Told> = Vec::with_capacity(evaluations);
+        for step in 0..evaluations {
+            let candidate = match self.initial.get(step) {
                 Some(&candidate) => candidate,
                 None => {
-                    let context = Context { pool: &task.pool, told: &told, available: &available };
-                    sampler.ask(context, &mut stream(task.seed, Purpose::Agent, step as u64))?
+                    let context = Context { pool: &self.pool, told: &told, available: &available };
+                    sampler.ask(context, &mut stream(self.seed, Purpose::Agent, step as u64))?
                 }
             };
             available.retain(|&left| left != candidate);
-            told.push(Told { candidate, value: task.values[candidate] });
+            told.push(Told { candidate, value: self.values[candidate] });
         }
         Ok(told)
     }
