@@ -3,6 +3,7 @@
 //! `late`: one trunk that sees (o, a, r); returns enter in its heads. `paper`: a return model that also sees c̃ and an
 //! action model that also sees c and c̃.
 
+use crate::Result;
 use crate::config::{ActionRule, Architecture, Config};
 use crate::label::{Labels, ReturnBins};
 use crate::methods::{Condition, Method, Span};
@@ -10,7 +11,6 @@ use crate::networks::{self, NetworkSpec};
 use crate::sequences::Sequences;
 use crate::task::Task;
 use crate::tokens::{ReturnInputs, TokenFormat};
-use crate::Result;
 use icee_nn::batch::{Batch, ClassTargets, FieldValues};
 use icee_nn::{ConditionSpec, FieldKind, HeadSpec, History, Model, ModelSpec};
 

@@ -1,7 +1,8 @@
 //! Runs end to end: stopped and resumed bit for bit, and learning that shows.
 
 use icee::train::{
-    Limits, Observer, Problem, RunFolder, RunInfo, StepReport, Stopped, Summary, Trainer, problem_of, problem_of_run, train,
+    Limits, Observer, Problem, RunFolder, RunInfo, StepReport, Stopped, Summary, Trainer, problem_of, problem_of_run,
+    train,
 };
 use icee::{Device, Error, TrainedModel, bo};
 use std::path::PathBuf;

@@ -3,8 +3,8 @@
 //! Many functions that people minimise have one broad basin, or values of which a few are far larger than the rest;
 //! no stationary Gaussian process has either.
 
-use super::{Blemishes, Family};
 use super::covariance::log_uniform;
+use super::{Blemishes, Family};
 use crate::kernel::squared_distance;
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};

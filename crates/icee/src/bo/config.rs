@@ -190,9 +190,7 @@ impl Config {
                 return fail(format!("{key} is {value}; with these settings it must lie between {least} and {most}"));
             }
         }
-        for (key, value) in
-            [("data.noisy", data.noisy), ("data.stepped", data.stepped), ("data.ranked", data.ranked)]
-        {
+        for (key, value) in [("data.noisy", data.noisy), ("data.stepped", data.stepped), ("data.ranked", data.ranked)] {
             if !(0.0..=1.0).contains(&value) {
                 return fail(format!("{key} is {value}; it must lie between 0 and 1"));
             }

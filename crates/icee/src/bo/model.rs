@@ -91,8 +91,8 @@ impl Model {
     pub fn is_in(folder: &Path) -> Result<bool> {
         let file = checkpoint_in(folder).join(checkpoint::CONFIG);
         let bytes = std::fs::read(&file).map_err(Error::io(&file))?;
-        let value: Value = serde_json::from_slice(&bytes)
-            .map_err(|e| Error::File { path: file.clone(), problem: e.to_string() })?;
+        let value: Value =
+            serde_json::from_slice(&bytes).map_err(|e| Error::File { path: file.clone(), problem: e.to_string() })?;
         Ok(value.get("meta").is_some_and(Meta::describes))
     }
 

@@ -9,13 +9,12 @@ use icee_worlds::{Purpose, stream};
 use rand::Rng;
 use rand::seq::index;
 
-/// Random candidates that are evaluated first, and evaluations in all.
+/// Random candidates that are evaluated first, and the most evaluations in all.
 const INITIAL: usize = 5;
 const EVALUATIONS: usize = 30;
 
 /// Pools to search.
 pub(crate) struct Race {
-    pub evaluations: usize,
     pub tasks: Vec<Task>,
 }
 
@@ -24,6 +23,7 @@ pub(crate) struct Task {
     pub pool: Pool,
     pub values: Vec<f64>,
     pub initial: Vec<usize>,
+    pub evaluations: usize,
     seed: u64,
 }
 
@@ -42,33 +42,35 @@ impl Race {
         let mut drawn = Vec::with_capacity(tasks);
         for group in &groups {
             let points: Vec<f64> = group.locations().iter().map(|&x| f64::from(x)).collect();
+            // In a small pool even random search would find the lowest value sooner or later.
+            let evaluations = EVALUATIONS.min(group.pool() / 4).max(INITIAL + 1).min(group.pool());
             for values in group.functions() {
                 drawn.push(Task {
                     pool: Pool::new(points.clone(), group.dimension())?,
                     values: values.iter().map(|&v| f64::from(v)).collect(),
                     initial: index::sample(&mut rng, group.pool(), INITIAL.min(group.pool())).into_vec(),
+                    evaluations,
                     seed: rng.next_u64(),
                 });
             }
         }
-        let smallest = drawn.iter().map(|task| task.pool.size()).min().unwrap_or(0);
-        Ok(Race { evaluations: EVALUATIONS.min(smallest), tasks: drawn })
+        Ok(Race { tasks: drawn })
     }
 
     /// The tasks of the evaluation protocol.
     pub fn of_protocol(protocol: &Protocol) -> Result<Race> {
         let task = |task: protocol::Task| {
             let protocol::Task { pool, values, initial, seed, .. } = task;
-            Task { pool, values, initial, seed }
+            Task { pool, values, initial, evaluations: protocol.evaluations, seed }
         };
-        Ok(Race { evaluations: protocol.evaluations, tasks: protocol.tasks()?.into_iter().map(task).collect() })
+        Ok(Race { tasks: protocol.tasks()?.into_iter().map(task).collect() })
     }
 
     /// Lets a sampler search all pools.
     pub fn run(&self, sampler: &mut dyn Sampler) -> Result<Regret> {
         let mut regrets = Vec::with_capacity(self.tasks.len());
         for task in &self.tasks {
-            let told = task.search(self.evaluations, sampler)?;
+            let told = task.search(task.evaluations, sampler)?;
             let best = told.iter().map(|told| told.value).fold(f64::INFINITY, f64::min);
             let lowest = task.values.iter().copied().fold(f64::INFINITY, f64::min);
             regrets.push(best - lowest);

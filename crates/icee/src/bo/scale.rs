@@ -98,7 +98,9 @@ mod tests {
     fn bins_by_hand() {
         let bins = ValueBins { count: 128 };
         assert_eq!(bins.width(), 9.0 / 128.0);
-        for (value, bin) in [(-9.0, 0), (-5.0, 0), (-4.93, 0), (-4.92, 1), (0.0, 71), (3.99, 127), (4.0, 127), (1e9, 127)] {
+        for (value, bin) in
+            [(-9.0, 0), (-5.0, 0), (-4.93, 0), (-4.92, 1), (0.0, 71), (3.99, 127), (4.0, 127), (1e9, 127)]
+        {
             assert_eq!(bins.class(value), bin, "{value}");
         }
     }

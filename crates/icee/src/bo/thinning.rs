@@ -44,7 +44,8 @@ mod tests {
         assert_eq!(kept.len(), 16);
         assert!((97..=103).all(|at| kept.contains(&at)), "{kept:?}");
         assert!((196..=199).all(|at| kept.contains(&at)), "{kept:?}");
-        let rest: Vec<f64> = kept.iter().filter(|at| !(96..=104).contains(*at) && **at < 196).map(|&at| values[at]).collect();
+        let rest: Vec<f64> =
+            kept.iter().filter(|at| !(96..=104).contains(*at) && **at < 196).map(|&at| values[at]).collect();
         assert!(rest.iter().any(|&v| v < 40.0) && rest.iter().any(|&v| v > 60.0), "{rest:?}");
     }
 

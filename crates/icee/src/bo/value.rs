@@ -46,11 +46,8 @@ impl ValuePlan {
     pub fn new(config: &Config) -> Result<ValuePlan> {
         let (model, prior) = (&config.model, config.prior()?);
         let features = Features { columns: prior.most_columns, padded: prior.mixed };
-        let both = |name: &str, size| FieldSpec {
-            name: name.into(),
-            kind: FieldKind::vector(size),
-            on: TokenRole::Both,
-        };
+        let both =
+            |name: &str, size| FieldSpec { name: name.into(), kind: FieldKind::vector(size), on: TokenRole::Both };
         let values = FieldKind::Vector { size: 2, hidden: Some(model.width) };
         let spec = ModelSpec {
             layers: model.layers,
