@@ -75,6 +75,12 @@ pub enum BoError {
         /// Why not.
         reason: &'static str,
     },
+    /// A learned model that cannot answer.
+    #[error("{message}")]
+    Model {
+        /// What the model says.
+        message: String,
+    },
     /// Every candidate has been evaluated.
     #[error("all {pool} candidates have been evaluated: nothing is left to suggest")]
     Exhausted {

@@ -116,6 +116,47 @@ fn ctrl_c_saves_and_says_how_to_go_on() {
 }
 
 #[test]
+fn functions_are_learned_from_and_evaluated() {
+    let scratch = Scratch::new("functions");
+    let small = ["data.pool=64", "data.longest=8", "data.queries=8", "train.steps=3"];
+    let mut command = icee(&["train", "bo-tiny", "--out", &scratch.file("runs"), "--json"]);
+    SMALL.iter().chain(&small).for_each(|setting| {
+        command.args(["--set", setting]);
+    });
+    let report = ok(command.output().unwrap());
+    assert!(report["evaluation"]["regret"].is_number());
+    let run = report["run"].as_str().unwrap();
+    let name = Path::new(run).file_name().unwrap().to_string_lossy().into_owned();
+    assert!(name.starts_with("GpWide-v0__value__0__"), "{name}");
+    let metrics = std::fs::read_to_string(Path::new(run).join("metrics.csv")).unwrap();
+    assert!(metrics.starts_with("step,learning_rate,loss,loss/trunk/value,gradient_norm,tokens_per_second,held_out/"));
+
+    let csv = scratch.file("regret.csv");
+    let eval = ok(icee(&["eval", run, "--trials", "1", "--json", "--csv", &csv]).output().unwrap());
+    let samplers = eval["samplers"].as_array().unwrap();
+    assert_eq!(
+        samplers.iter().map(|s| s["sampler"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["icee", "gp-ei", "random"]
+    );
+    assert_eq!(samplers[0]["by_function"].as_array().unwrap().len(), 16);
+    assert_eq!(eval["difference_to_gp_ei"].as_array().unwrap().len(), 55);
+    assert_eq!(eval["calibration"].as_array().unwrap().len(), 2);
+    assert_eq!(std::fs::read_to_string(&csv).unwrap().lines().count(), 1 + 3 * 16 * 55);
+
+    for (arguments, answer) in [
+        (&["eval", run, "--games", "2"][..], "trained on functions"),
+        (&["tune", run], "trained on functions"),
+        (&["train", "bo-tiny", "--method", "icee"], "--method is for games"),
+        (&["train", "bo-tiny", "--set", "data.novices=0.1"], "unknown key \"data.novices\""),
+        (&["train", "bo-tny"], "did you mean \"bo-tiny\"?"),
+    ] {
+        let said = icee(arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&said.stderr);
+        assert!(said.contains(answer), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
 fn a_killed_run_goes_on_bit_for_bit() {
     let scratch = Scratch::new("kill");
     let settings = ["train.steps=400", "train.save_every=5", "train.eval_every=0"];

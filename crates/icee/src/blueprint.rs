@@ -3,13 +3,14 @@
 //! `late`: one trunk that sees (o, a, r); returns enter in its heads. `paper`: a return model that also sees c̃ and an
 //! action model that also sees c and c̃.
 
+use crate::Result;
 use crate::config::{ActionRule, Architecture, Config};
 use crate::label::{Labels, ReturnBins};
 use crate::methods::{Condition, Method, Span};
+use crate::networks::{self, NetworkSpec};
 use crate::sequences::Sequences;
 use crate::task::Task;
 use crate::tokens::{ReturnInputs, TokenFormat};
-use crate::{Error, Result};
 use icee_nn::batch::{Batch, ClassTargets, FieldValues};
 use icee_nn::{ConditionSpec, FieldKind, HeadSpec, History, Model, ModelSpec};
 
@@ -21,9 +22,6 @@ pub(crate) const OUTCOME: &str = "outcome";
 pub(crate) const ACTION: &str = "action";
 /// p(r | a, h), auxiliary.
 pub(crate) const REWARD: &str = "reward";
-
-/// The standard deviation with which the engine initialises matrices.
-const ENGINE_STD: f64 = 0.02;
 
 /// One network: what its tokens hold and what it is.
 #[derive(Clone, Debug)]
@@ -58,7 +56,7 @@ impl Blueprint {
     /// The networks that a config describes.
     ///
     /// # Errors
-    /// [`Error::Config`] where config and task do not fit, or the engine's where a size cannot be.
+    /// [`crate::Error::Config`] where config and task do not fit, or the engine's where a size cannot be.
     pub fn new(config: &Config, task: &Task) -> Result<Blueprint> {
         config.check()?;
         task.check()?;
@@ -141,38 +139,18 @@ impl Blueprint {
         })
     }
 
+    /// The networks' names and descriptions.
+    #[must_use]
+    pub fn specs(&self) -> Vec<NetworkSpec> {
+        self.networks.iter().map(|plan| NetworkSpec { name: plan.name, spec: plan.spec.clone() }).collect()
+    }
+
     /// Fresh models, their weights fixed by the seed.
     ///
     /// # Errors
     /// The engine's.
     pub fn fresh_models(&self, seed: u64) -> Result<Vec<Model>> {
-        let fresh = |(index, network): (usize, &NetworkPlan)| {
-            let mut model = Model::new(network.spec.clone(), seed.wrapping_add(index as u64))?;
-            let matrices: Vec<_> =
-                model.layout().tensors.iter().filter(|t| t.decays).map(|t| t.range.clone()).collect();
-            let scale = (self.init_std / ENGINE_STD) as f32;
-            for range in matrices {
-                model.weights_mut()[range].iter_mut().for_each(|w| *w *= scale);
-            }
-            Ok(model)
-        };
-        self.networks.iter().enumerate().map(fresh).collect()
-    }
-
-    /// Checks that models from a file are the ones of this blueprint, and puts them in its order.
-    ///
-    /// # Errors
-    /// [`Error::Config`] with the network that differs.
-    pub fn adopt(&self, mut models: Vec<(String, Model)>) -> Result<Vec<Model>> {
-        let take = |network: &NetworkPlan| {
-            let at = models.iter().position(|(name, _)| name == network.name);
-            let model = at.map(|at| models.swap_remove(at).1);
-            model.filter(|model| *model.spec() == network.spec).ok_or_else(|| {
-                let name = network.name;
-                Error::Config(format!("the checkpoint's network \"{name}\" is missing or not what its config says"))
-            })
-        };
-        self.networks.iter().map(take).collect()
+        networks::fresh(&self.specs(), seed, self.init_std)
     }
 
     /// c̃ and c as one class of the joint heads.

@@ -2,6 +2,7 @@
 
 use crate::methods::{Condition, Method};
 use crate::{Error, Result};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -88,7 +89,7 @@ pub struct DataConfig {
 pub struct TrainConfig {
     /// Updates.
     pub steps: u64,
-    /// Games a batch.
+    /// Games (or functions) a batch.
     pub batch: usize,
     /// The highest learning rate.
     pub lr: f64,
@@ -106,7 +107,7 @@ pub struct TrainConfig {
     pub weight_clip: f64,
     /// Steps between evaluations; 0 for none but the last.
     pub eval_every: u64,
-    /// Held-out games of an evaluation.
+    /// Held-out games (or functions) of an evaluation.
     pub eval_games: usize,
     /// Steps between checkpoints.
     pub save_every: u64,
@@ -197,19 +198,7 @@ impl Config {
     /// # Errors
     /// [`Error::Config`] that names the key, and the nearest one that exists.
     pub fn layered(texts: &[&str], settings: &[String]) -> Result<Config> {
-        let Value::Table(mut table) = Value::try_from(Config::default()).map_err(|e| Error::Config(e.to_string()))?
-        else {
-            return Err(Error::Config("the defaults are not a table".into()));
-        };
-        for text in texts {
-            let layer: Table = text.parse().map_err(|e: toml::de::Error| Error::Config(e.to_string()))?;
-            overlay(&mut table, layer, "")?;
-        }
-        for setting in settings {
-            overlay(&mut table, parse_setting(setting)?, "")?;
-        }
-        let config: Config =
-            Value::Table(table).try_into().map_err(|e: toml::de::Error| Error::Config(e.to_string()))?;
+        let config = layer(&Config::default(), texts, settings)?;
         config.check()?;
         Ok(config)
     }
@@ -263,29 +252,40 @@ impl Config {
         if self.data.searchers > 0.0 && (paper || !asks_to_improve) {
             return fail("data.searchers needs a method whose returns are not inputs: icee with the late architecture");
         }
-        if train.steps == 0 || train.batch == 0 || train.save_every == 0 {
+        for (key, value) in [("novices", self.data.novices), ("searchers", self.data.searchers)] {
+            if !(0.0..=1.0).contains(&value) {
+                return fail(&format!("data.{key} is {value}; it must lie between 0 and 1"));
+            }
+        }
+        train.check()?;
+        self.acting.check()
+    }
+}
+
+impl TrainConfig {
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the key and what would do.
+    pub fn check(&self) -> Result<()> {
+        let fail = |message: &str| Err(Error::Config(message.into()));
+        if self.steps == 0 || self.batch == 0 || self.save_every == 0 {
             return fail("train.steps, train.batch and train.save_every must be at least 1");
         }
-        if train.eval_games == 0 {
+        if self.eval_games == 0 {
             return fail("train.eval_games must be at least 1; train.eval_every=0 evaluates at the end only");
         }
-        for (key, value) in [("lr", train.lr), ("clip_norm", train.clip_norm), ("weight_clip", train.weight_clip)] {
+        for (key, value) in [("lr", self.lr), ("clip_norm", self.clip_norm), ("weight_clip", self.weight_clip)] {
             if !(value > 0.0 && value.is_finite()) {
                 return fail(&format!("train.{key} is {value}; it must be above 0"));
             }
         }
-        for (key, value) in [
-            ("data.novices", self.data.novices),
-            ("data.searchers", self.data.searchers),
-            ("train.floor", train.floor),
-            ("train.weight_decay", train.weight_decay),
-            ("train.beta2", train.beta2),
-        ] {
+        for (key, value) in [("floor", self.floor), ("weight_decay", self.weight_decay), ("beta2", self.beta2)] {
             if !(0.0..=1.0).contains(&value) {
-                return fail(&format!("{key} is {value}; it must lie between 0 and 1"));
+                return fail(&format!("train.{key} is {value}; it must lie between 0 and 1"));
             }
         }
-        self.acting.check()
+        Ok(())
     }
 }
 
@@ -306,6 +306,36 @@ impl Acting {
         }
         Ok(())
     }
+}
+
+/// Defaults, then each text of TOML in turn, then `key=value` settings; keys that the defaults lack are refused.
+pub(crate) fn layer<T: Serialize + DeserializeOwned>(defaults: &T, texts: &[&str], settings: &[String]) -> Result<T> {
+    let Value::Table(mut table) = Value::try_from(defaults).map_err(|e| Error::Config(e.to_string()))? else {
+        return Err(Error::Config("the defaults are not a table".into()));
+    };
+    for text in texts {
+        overlay(&mut table, parse_text(text)?, "")?;
+    }
+    for setting in settings {
+        overlay(&mut table, parse_setting(setting)?, "")?;
+    }
+    Value::Table(table).try_into().map_err(|e: toml::de::Error| Error::Config(e.to_string()))
+}
+
+/// The world that texts and settings name in the end; none where the defaults' is meant.
+pub(crate) fn world_of(texts: &[&str], settings: &[String]) -> Result<Option<String>> {
+    let layers = texts.iter().map(|text| parse_text(text)).chain(settings.iter().map(|setting| parse_setting(setting)));
+    let mut world = None;
+    for layer in layers {
+        if let Some(Value::String(name)) = layer?.remove("world") {
+            world = Some(name);
+        }
+    }
+    Ok(world)
+}
+
+fn parse_text(text: &str) -> Result<Table> {
+    text.parse().map_err(|e: toml::de::Error| Error::Config(e.to_string()))
 }
 
 /// Puts the values of one table over those of another, whose keys are the only ones allowed.

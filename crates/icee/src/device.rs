@@ -100,6 +100,16 @@ impl Device {
         }
     }
 
+    /// The losses of a batch, class heads first; nothing is learned.
+    ///
+    /// # Errors
+    /// The engine's, where the batch does not fit.
+    pub fn losses(&self, model: &Model, batch: &Batch) -> Result<Vec<f64>> {
+        let mut learner = cpu::Learner::new(&self.cpu);
+        let losses = learner.evaluate(model, batch)?;
+        Ok(losses.class.iter().chain(&losses.pool).copied().collect())
+    }
+
     /// A model made ready for acting.
     #[must_use]
     pub fn network(&self, model: &Model) -> Network {
@@ -182,7 +192,8 @@ fn update_on_cpu(
     let mut squares = 0.0;
     for (((learner, gradients), (model, _)), batch) in parts.iter_mut().zip(models.iter()).zip(batches) {
         gradients.clear();
-        losses.push(learner.accumulate(model, batch, gradients)?.class.clone());
+        let found = learner.accumulate(model, batch, gradients)?;
+        losses.push(found.class.iter().chain(&found.pool).copied().collect());
         squares += gradients.square_sum(cpu);
     }
     let update = Update { losses, norm: squares.sqrt() };
@@ -266,6 +277,23 @@ impl Network {
     /// The engine's.
     pub fn logits_for_each(&mut self, head: usize, trunk: &[f32]) -> Result<&[f32]> {
         Ok(self.inner.logits_for_each(head, trunk, 0, &[])?)
+    }
+
+    /// Puts query tokens to histories and gives the trunk's output for them, [tokens, width].
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn query(&mut self, caches: &[&Cache], tokens: &Tokens) -> Result<Vec<f32>> {
+        Ok(self.inner.query(caches, tokens)?.to_vec())
+    }
+
+    /// Scores that a pool head gives candidates for one row of the trunk's output.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn scores(&mut self, head: usize, trunk: &[f32], candidates: &[f32]) -> Result<&[f32]> {
+        let candidates = self.inner.candidates(head, candidates)?;
+        Ok(self.inner.scores(trunk, &candidates)?)
     }
 }
 

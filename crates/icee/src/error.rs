@@ -21,6 +21,9 @@ pub enum Error {
     /// The worlds'.
     #[error(transparent)]
     World(#[from] icee_worlds::WorldError),
+    /// Bayesian optimisation's.
+    #[error(transparent)]
+    Functions(#[from] icee_bo::BoError),
     /// A setting that does not exist or cannot work.
     #[error("config: {0}")]
     Config(String),
@@ -106,5 +109,14 @@ impl Error {
             None => format!("known are {}", known.join(", ")),
         };
         Error::Unknown { kind, name: name.into(), suggestion }
+    }
+}
+
+impl From<Error> for icee_bo::BoError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Functions(error) => error,
+            other => Self::Model { message: other.to_string() },
+        }
     }
 }

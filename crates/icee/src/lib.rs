@@ -4,19 +4,23 @@
 //! Data flows one way. A world (or a user's log) gives episodes; [`label`] gives every step the returns it led to;
 //! [`Blueprint`] turns both into batches of the networks of a [`methods::Method`]; [`train`] learns and writes a
 //! checkpoint. A [`TrainedModel`] becomes an [`Agent`] (many games) or a [`LiveAgent`] (one environment), [`evaluate`]
-//! measures it, [`tune`] picks its acting rules.
+//! measures it, [`tune`] picks its acting rules. [`bo`] does the same for functions instead of games: discrete Bayesian
+//! optimisation.
 
 pub mod agent;
 mod blueprint;
+pub mod bo;
 pub mod config;
 mod device;
 mod error;
 mod eval;
+mod games;
 pub mod label;
 pub mod logs;
 mod math;
 pub mod methods;
 mod model;
+mod networks;
 pub mod presets;
 mod sequences;
 mod source;
@@ -31,8 +35,10 @@ pub use config::{Acting, Config};
 pub use device::{Device, DeviceChoice};
 pub use error::{Error, Result};
 pub use eval::{EpisodeResult, Evaluation, evaluate, evaluate_agent};
+pub use games::Games;
 pub use label::{Labels, ReturnBins};
 pub use model::TrainedModel;
+pub use networks::NetworkSpec;
 pub use sequences::Sequences;
 pub use source::Source;
 pub use task::{ObservationKind, Task};

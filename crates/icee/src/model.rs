@@ -1,7 +1,9 @@
 //! A trained model as it lies on disk: the networks, the config, the task. Never more than a folder of plain files.
 
 use crate::blueprint::Blueprint;
+use crate::bo;
 use crate::config::Config;
+use crate::networks;
 use crate::task::Task;
 use crate::{Error, Result};
 use icee_nn::Model;
@@ -9,7 +11,7 @@ use icee_nn::Precision;
 use icee_nn::checkpoint;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The networks of a method, and all that is needed to act with them.
 #[derive(Clone, Debug)]
@@ -43,11 +45,21 @@ impl Meta {
     }
 
     pub fn read(path: &Path, value: Value) -> Result<Meta> {
+        if bo::Meta::describes(&value) {
+            let problem = "this model was trained on functions, not on games; `icee eval` measures it".into();
+            return Err(Error::File { path: path.to_owned(), problem });
+        }
         serde_json::from_value(value).map_err(|e| Error::File {
             path: path.to_owned(),
             problem: format!("the description is not that of a model trained by icee: {e}"),
         })
     }
+}
+
+/// The checkpoint folder that is meant: the newest one of a run, or the folder itself.
+pub(crate) fn checkpoint_in(folder: &Path) -> PathBuf {
+    let inside = folder.join("checkpoint");
+    if inside.join(checkpoint::CONFIG).is_file() { inside } else { folder.to_owned() }
 }
 
 impl TrainedModel {
@@ -56,12 +68,12 @@ impl TrainedModel {
     /// # Errors
     /// Where files are missing or damaged, or do not fit each other.
     pub fn load(folder: &Path) -> Result<TrainedModel> {
-        let inside = folder.join("checkpoint");
-        let folder = if inside.join("config.json").is_file() { &inside } else { folder };
+        let folder = &checkpoint_in(folder);
         let loaded = checkpoint::load(folder)?;
         let Meta { step, task, config, .. } = Meta::read(folder, loaded.meta)?;
-        let models = Blueprint::new(&config, &task)?.adopt(loaded.models)?;
-        Ok(TrainedModel { config, task, step, models })
+        let models = loaded.models.into_iter().map(|(name, model)| (name, model, ())).collect();
+        let models = networks::adopt(&Blueprint::new(&config, &task)?.specs(), models)?;
+        Ok(TrainedModel { config, task, step, models: models.into_iter().map(|(model, ())| model).collect() })
     }
 
     /// Writes a checkpoint folder; a reader never sees half of it.

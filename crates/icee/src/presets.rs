@@ -1,4 +1,5 @@
-//! The presets, short commented TOML files that travel in the binary: one a world, and one a method to lay over it.
+//! The presets, short commented TOML files that travel in the binary: one a world, and one a method to lay over it; for
+//! functions, one a method.
 //! A new one is a new file and a line here.
 
 use crate::{Error, Result};
@@ -26,16 +27,27 @@ pub const WORLDS: &[Preset] = presets!("worlds":
     "dark-room-hard-tiny",
 );
 
+/// One a prior over functions and method of Bayesian optimisation.
+pub const FUNCTIONS: &[Preset] = presets!("functions":
+    "bo-value",
+    "bo-value-columns",
+    "bo-value-columns-small",
+    "bo-paper",
+    "bo-biased",
+    "bo-exact",
+    "bo-tiny",
+);
+
 /// One a method and variant.
 pub const METHODS: &[Preset] =
     presets!("methods": "icee", "icee-weighted", "icee-paper", "icee-biased", "ad", "ad-sorted", "mgdt");
 
-/// The text of a world's preset.
+/// The text of a world's preset, or of one of functions.
 ///
 /// # Errors
 /// [`Error::Unknown`] with the nearest name.
 pub fn world(name: &str) -> Result<&'static str> {
-    find("preset", WORLDS, name)
+    find("preset", &[WORLDS, FUNCTIONS].concat(), name)
 }
 
 /// The text of a method's preset.
@@ -56,7 +68,7 @@ fn find(kind: &'static str, presets: &[Preset], name: &str) -> Result<&'static s
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Blueprint, Config, Source, methods};
+    use crate::{Blueprint, Config, Source, bo, methods};
     use icee_worlds::Registry;
 
     #[test]
@@ -68,6 +80,17 @@ mod tests {
                 Blueprint::new(&config, &task).unwrap_or_else(|e| panic!("{world} {method}: {e}"));
             }
         }
+    }
+
+    #[test]
+    fn presets_of_functions_cover_all_methods_and_priors() {
+        let configs: Vec<bo::Config> =
+            FUNCTIONS.iter().map(|(name, text)| bo::Config::layered(&[text], &[]).expect(name)).collect();
+        for config in &configs {
+            bo::Functions::new(config.clone()).unwrap();
+        }
+        assert!(bo::METHODS.iter().all(|method| configs.iter().any(|config| config.method == method.name)));
+        assert!(bo::PRIORS.iter().all(|prior| configs.iter().any(|config| config.world == prior.id)));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The whole effect in a room small enough for every test run: ICEE improves over its episodes far beyond the data it
 //! learned from, AD stays near it, MGDT does not improve.
 
-use icee::train::{Limits, RunFolder, RunInfo, Silent, start, train};
-use icee::{Agent, Config, Device, Source, TrainedModel, evaluate_agent};
+use icee::train::{Limits, RunFolder, RunInfo, Silent, Trainer, train};
+use icee::{Agent, Config, Device, Games as Problem, Source, TrainedModel, evaluate_agent};
 use icee_worlds::grid::{GridRules, GridWorld, Start, presets};
 use icee_worlds::{Games, Reference, ReferenceAgent, Split, World};
 
@@ -31,12 +31,12 @@ fn learned(method: &str) -> (f64, f64) {
     let steps = if method == "icee" { 4000 } else { 800 };
     let settings = [format!("train.steps={steps}")];
     let config = Config::layered(&[small, icee::presets::method(method).unwrap()], &settings).unwrap();
-    let source = Source::World(room());
+    let problem = Problem::new(config, Source::World(room())).unwrap();
     let device = Device::cpu(1).unwrap();
-    let mut trainer = start(&config, &source, &device).unwrap();
+    let mut trainer = Trainer::fresh(&problem, &device).unwrap();
     let root = std::env::temp_dir().join(format!("icee-effect-{}", std::process::id()));
-    let folder = RunFolder::create(&root, &config, "Small-v0", &RunInfo::new(&device, None)).unwrap();
-    train(&mut trainer, &source, &folder, Limits::default(), &mut Silent).unwrap();
+    let folder = RunFolder::create(&root, &problem, &RunInfo::new(&device, None)).unwrap();
+    train(&mut trainer, &folder, Limits::default(), &mut Silent).unwrap();
     let model = TrainedModel::load(folder.path()).unwrap();
     std::fs::remove_dir_all(folder.path()).unwrap();
     let mut agent = Agent::new(&device, &model).unwrap();

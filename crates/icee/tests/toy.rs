@@ -2,8 +2,8 @@
 
 use icee::config::Acting;
 use icee::logs::Logs;
-use icee::train::{Limits, RunFolder, RunInfo, Silent, Trainer, start, train};
-use icee::{Config, Device, LiveAgent, Source, TrainedModel};
+use icee::train::{Limits, RunFolder, RunInfo, Silent, Trainer, train};
+use icee::{Config, Device, Games, LiveAgent, Source, TrainedModel};
 use icee_worlds::Observation;
 use std::fmt::Write;
 use std::path::Path;
@@ -15,11 +15,12 @@ fn learn(log: &str, method: &str, settings: &[&str]) -> TrainedModel {
     let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
     let config = Config::layered(&[icee::presets::method(method).unwrap(), toy], &settings).unwrap();
     let source = Source::Logs(Logs::parse(log, Path::new("toy.csv")).unwrap());
+    let games = Games::new(config, source).unwrap();
     let device = Device::cpu(1).unwrap();
-    let mut trainer: Trainer = start(&config, &source, &device).unwrap();
+    let mut trainer = Trainer::fresh(&games, &device).unwrap();
     let root = std::env::temp_dir().join(format!("icee-toy-{}", std::process::id()));
-    let folder = RunFolder::create(&root, &config, "logs", &RunInfo::new(&device, None)).unwrap();
-    train(&mut trainer, &source, &folder, Limits::default(), &mut Silent).unwrap();
+    let folder = RunFolder::create(&root, &games, &RunInfo::new(&device, None)).unwrap();
+    train(&mut trainer, &folder, Limits::default(), &mut Silent).unwrap();
     let model = TrainedModel::load(folder.path()).unwrap();
     std::fs::remove_dir_all(folder.path()).unwrap();
     model

@@ -1,7 +1,10 @@
 //! Runs end to end: stopped and resumed bit for bit, and learning that shows.
 
-use icee::train::{Limits, Observer, RunFolder, RunInfo, StepReport, Stopped, Summary, Trainer, start, train};
-use icee::{Config, Device, Error, Source, TrainedModel};
+use icee::train::{
+    Limits, Observer, Problem, RunFolder, RunInfo, StepReport, Stopped, Summary, Trainer, problem_of, problem_of_run,
+    train,
+};
+use icee::{Device, Error, TrainedModel, bo};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,24 +33,29 @@ impl Observer for StopAt<'_> {
     }
 }
 
-fn config(method: &str, settings: &[&str]) -> Config {
+fn problem(method: &str, settings: &[&str]) -> Box<dyn Problem> {
     let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
     let texts = [icee::presets::world("dark-room-tiny").unwrap(), icee::presets::method(method).unwrap(), SMALL];
-    Config::layered(&texts, &settings).unwrap()
+    problem_of(&texts, &settings, None).unwrap()
 }
 
-fn begin(config: &Config, scratch: &Scratch) -> (Trainer, Source, RunFolder) {
+fn functions(preset: &str) -> Box<dyn Problem> {
+    let small = "[model]\nlayers = 1\nwidth = 16\nattention_heads = 1\n\
+                 [data]\npool = 64\nlongest = 8\nqueries = 16\nfunctions_per_factor = 2\n\
+                 [train]\nsteps = 12\nbatch = 4\nwarmup = 4\neval_every = 6\neval_games = 2\nsave_every = 4";
+    problem_of(&[icee::presets::world(preset).unwrap(), small], &[], None).unwrap()
+}
+
+fn begin<'p>(problem: &'p dyn Problem, scratch: &Scratch) -> (Trainer<'p>, RunFolder) {
     let device = Device::cpu(1).unwrap();
-    let source = Source::of_config(config).unwrap();
-    let trainer = start(config, &source, &device).unwrap();
-    let folder = RunFolder::create(&scratch.0, config, &config.world, &RunInfo::new(&device, None)).unwrap();
-    (trainer, source, folder)
+    let trainer = Trainer::fresh(problem, &device).unwrap();
+    (trainer, RunFolder::create(&scratch.0, problem, &RunInfo::new(&device, None)).unwrap())
 }
 
-fn go(trainer: &mut Trainer, source: &Source, folder: &RunFolder, stop_at: u64) -> Summary {
+fn go(trainer: &mut Trainer<'_>, folder: &RunFolder, stop_at: u64) -> Summary {
     let stop = AtomicBool::new(false);
     let limits = Limits { max_minutes: None, stop: Some(&stop) };
-    train(trainer, source, folder, limits, &mut StopAt(stop_at, &stop)).unwrap()
+    train(trainer, folder, limits, &mut StopAt(stop_at, &stop)).unwrap()
 }
 
 /// The figures without the speed, which is never the same.
@@ -61,33 +69,53 @@ fn figures(folder: &RunFolder) -> Vec<Vec<String>> {
 
 #[test]
 fn a_run_that_was_stopped_goes_on_as_if_it_had_not_been() {
-    for method in ["icee", "icee-paper"] {
-        let scratch = Scratch::new(&format!("resume-{method}"));
-        let config = config(method, &[]);
-        let (mut whole, source, whole_folder) = begin(&config, &scratch);
-        assert_eq!(go(&mut whole, &source, &whole_folder, 0).stopped, Stopped::Finished);
+    for name in ["icee", "icee-paper", "bo-value", "bo-value-columns", "bo-paper", "bo-exact"] {
+        let scratch = Scratch::new(&format!("resume-{name}"));
+        let problem = if name.starts_with("bo") { functions(name) } else { problem(name, &[]) };
+        let (mut whole, whole_folder) = begin(&*problem, &scratch);
+        assert_eq!(go(&mut whole, &whole_folder, 0).stopped, Stopped::Finished);
 
-        let (mut first, _, folder) = begin(&config, &scratch);
-        let summary = go(&mut first, &source, &folder, 7);
+        let (mut first, folder) = begin(&*problem, &scratch);
+        let summary = go(&mut first, &folder, 7);
         assert_eq!((summary.step, summary.stopped), (7, Stopped::Interrupted));
         let reopened = RunFolder::open(folder.path()).unwrap();
-        let mut second = Trainer::resume(&reopened, &Device::cpu(2).unwrap()).unwrap();
-        assert_eq!(go(&mut second, &source, &reopened, 0).step, 12);
+        let again = problem_of_run(&reopened).unwrap();
+        assert_eq!(again.to_toml().unwrap(), problem.to_toml().unwrap());
+        let mut second = Trainer::resume(&*again, &reopened, &Device::cpu(2).unwrap()).unwrap();
+        assert_eq!(go(&mut second, &reopened, 0).step, 12);
 
-        let weights = |trainer: &Trainer| trainer.models().map(|m| m.weights().to_vec()).collect::<Vec<_>>();
-        assert_eq!(weights(&whole), weights(&second), "{method}");
+        let weights = |trainer: &Trainer<'_>| trainer.models().map(|m| m.weights().to_vec()).collect::<Vec<_>>();
+        assert_eq!(weights(&whole), weights(&second), "{name}");
         assert_eq!(figures(&whole_folder), figures(&folder));
-        let loaded = TrainedModel::load(folder.path()).unwrap();
-        assert_eq!((loaded.step, &loaded.config), (12, &config));
+        let step = match bo::Model::is_in(folder.path()).unwrap() {
+            true => bo::Model::load(folder.path()).unwrap().step,
+            false => TrainedModel::load(folder.path()).unwrap().step,
+        };
+        assert_eq!(step, 12);
     }
+}
+
+#[test]
+fn models_of_games_and_of_functions_are_not_mistaken_for_each_other() {
+    let scratch = Scratch::new("kinds");
+    let (games, functions) = (problem("ad", &["train.steps=1"]), functions("bo-value"));
+    let (mut trainer, of_games) = begin(&*games, &scratch);
+    go(&mut trainer, &of_games, 0);
+    let (mut trainer, of_functions) = begin(&*functions, &scratch);
+    go(&mut trainer, &of_functions, 1);
+    let said = TrainedModel::load(of_functions.path()).unwrap_err().to_string();
+    assert!(said.contains("trained on functions"), "{said}");
+    let said = bo::Model::load(of_games.path()).unwrap_err().to_string();
+    assert!(said.contains("trained on games"), "{said}");
+    assert!(Trainer::resume(&*games, &of_functions, &Device::cpu(1).unwrap()).is_err());
 }
 
 #[test]
 fn a_loss_that_is_no_number_stops_with_the_way_back() {
     let scratch = Scratch::new("diverged");
-    let (mut trainer, source, folder) =
-        begin(&config("icee", &["train.lr=1e30", "train.warmup=0", "train.save_every=1"]), &scratch);
-    let error = train(&mut trainer, &source, &folder, Limits::default(), &mut icee::train::Silent).unwrap_err();
+    let problem = problem("icee", &["train.lr=1e30", "train.warmup=0", "train.save_every=1"]);
+    let (mut trainer, folder) = begin(&*problem, &scratch);
+    let error = train(&mut trainer, &folder, Limits::default(), &mut icee::train::Silent).unwrap_err();
     assert!(matches!(error, Error::Diverged { .. }), "{error}");
     let said = error.to_string();
     assert!(said.contains("training.safetensors") && said.contains("train.lr"), "{said}");
@@ -96,8 +124,9 @@ fn a_loss_that_is_no_number_stops_with_the_way_back() {
 #[test]
 fn damaged_checkpoints_are_errors() {
     let scratch = Scratch::new("damaged");
-    let (mut trainer, source, folder) = begin(&config("ad", &["train.steps=1"]), &scratch);
-    go(&mut trainer, &source, &folder, 0);
+    let problem = problem("ad", &["train.steps=1"]);
+    let (mut trainer, folder) = begin(&*problem, &scratch);
+    go(&mut trainer, &folder, 0);
     let file = folder.checkpoint().join("config.json");
     let good = std::fs::read_to_string(&file).unwrap();
     for (from, to) in
@@ -107,6 +136,7 @@ fn damaged_checkpoints_are_errors() {
         assert!(TrainedModel::load(folder.path()).is_err(), "{from}");
     }
     std::fs::write(folder.state(), b"nothing").unwrap();
-    assert!(Trainer::resume(&folder, &Device::cpu(1).unwrap()).is_err());
+    assert!(problem_of_run(&folder).is_err());
+    assert!(Trainer::resume(&*problem, &folder, &Device::cpu(1).unwrap()).is_err());
     assert!(RunFolder::open(&scratch.0).is_err());
 }

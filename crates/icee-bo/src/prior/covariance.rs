@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 
 /// The paper's length scales, uniform.
 const PAPER_SCALES: RangeInclusive<f64> = 0.05..=0.3;
-/// The wide prior's length scales, log-uniform.
+/// The wide prior's length scales in up to two dimensions, log-uniform; in d they are longer by √(d/2), as distances are.
 const WIDE_SCALES: RangeInclusive<f64> = 0.04..=1.0;
 /// Share of wide covariances with a second component, and share of those where it is periodic.
 const SECOND_SHARE: f64 = 0.5;
@@ -76,7 +76,9 @@ impl Component {
             let (length_scales, periods) = (each(CIRCLE_SCALES), Some(each(PERIODS)));
             return Self { profile: Profile::Rbf, variance: 1.0, length_scales, periods };
         }
-        let length_scales = each(WIDE_SCALES);
+        let mut length_scales = each(WIDE_SCALES);
+        let longer = (dimension as f64 / 2.0).sqrt().max(1.0);
+        length_scales.iter_mut().for_each(|scale| *scale *= longer);
         let profile = [Profile::Matern52, Profile::Matern32, Profile::Rbf][rng.random_range(0..3)];
         Self { profile, variance: 1.0, length_scales, periods: None }
     }

@@ -7,15 +7,16 @@
 
 mod covariance;
 mod shape;
+mod table;
 
 use crate::error::{BoError, BoResult};
 use crate::linalg::Cholesky;
 use crate::random::stream;
 use covariance::Covariance;
-use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 use shape::Shape;
+use table::Table;
 
 pub(crate) use shape::standardise;
 
@@ -36,13 +37,32 @@ pub enum Family {
     Wide,
 }
 
-/// A prior over functions on [0, 1]^d, seen at a pool of uniformly drawn locations.
+/// Shares of functions whose values are not what a smooth function gives.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Blemishes {
+    /// Values that carry noise.
+    pub noisy: f64,
+    /// Values rounded to a few levels, so that many are equal.
+    pub stepped: f64,
+}
+
+/// Which columns a pool has.
+#[derive(Debug, Clone, Copy)]
+enum Columns {
+    /// So many, uniform, all of which matter.
+    Even(usize),
+    /// One to so many, as in people's tables.
+    Mixed(usize),
+}
+
+/// A prior over functions on [0, 1]^d, seen at a pool of randomly drawn locations.
 #[derive(Debug, Clone)]
 pub struct Prior {
     family: Family,
-    dimension: usize,
+    columns: Columns,
     pool: usize,
     functions_per_factor: usize,
+    blemishes: Blemishes,
 }
 
 /// Functions that were drawn at the same locations.
@@ -54,6 +74,11 @@ pub struct FunctionGroup {
 }
 
 impl FunctionGroup {
+    /// The number of coordinates.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
     /// The locations in [0, 1]^d, [pool, dimension], row-major.
     pub fn locations(&self) -> &[f32] {
         &self.locations
@@ -73,6 +98,27 @@ impl FunctionGroup {
 impl Prior {
     /// A prior with `pool` locations in `dimension` coordinates, `functions_per_factor` functions for each factor.
     pub fn new(family: Family, dimension: usize, pool: usize, functions_per_factor: usize) -> BoResult<Self> {
+        Self::with_columns(family, Columns::Even(dimension), pool, functions_per_factor)
+    }
+
+    /// A prior over people's tables: one to `most` columns, of which some may be grids, categories or of no relevance,
+    /// and up to `pool` different rows.
+    pub fn mixed(family: Family, most: usize, pool: usize, functions_per_factor: usize) -> BoResult<Self> {
+        Self::with_columns(family, Columns::Mixed(most), pool, functions_per_factor)
+    }
+
+    /// The same prior with blemished values.
+    pub fn with_blemishes(self, blemishes: Blemishes) -> BoResult<Self> {
+        for (setting, share) in [("share of noisy functions", blemishes.noisy), ("share of steps", blemishes.stepped)] {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(BoError::setting(setting, share, "between 0 and 1"));
+            }
+        }
+        Ok(Self { blemishes, ..self })
+    }
+
+    fn with_columns(family: Family, columns: Columns, pool: usize, functions_per_factor: usize) -> BoResult<Self> {
+        let (Columns::Even(dimension) | Columns::Mixed(dimension)) = columns;
         if dimension == 0 {
             return Err(BoError::setting("dimension", dimension, "at least 1"));
         }
@@ -82,7 +128,7 @@ impl Prior {
         if functions_per_factor == 0 {
             return Err(BoError::setting("functions_per_factor", functions_per_factor, "at least 1"));
         }
-        Ok(Self { family, dimension, pool, functions_per_factor })
+        Ok(Self { family, columns, pool, functions_per_factor, blemishes: Blemishes::default() })
     }
 
     /// Draws `functions` functions in groups; the last group may be smaller.
@@ -99,26 +145,37 @@ impl Prior {
 
     fn sample_group(&self, seed: u64, group: u64, functions: usize) -> BoResult<FunctionGroup> {
         let mut rng = stream(seed, &[group]);
-        let covariance = Covariance::draw(self.family, self.dimension, &mut rng);
-        let locations: Vec<f64> = (0..self.pool * self.dimension).map(|_| rng.random()).collect();
-        let factor = factorise(&covariance, &locations)?;
-        let mut values = vec![0.0f32; functions * self.pool];
-        values.par_chunks_mut(FUNCTIONS_PER_TASK * self.pool).enumerate().for_each(|(task, chunk)| {
-            let count = chunk.len() / self.pool;
+        let (covariance, table) = match self.columns {
+            Columns::Even(dimension) => {
+                let covariance = Covariance::draw(self.family, dimension, &mut rng);
+                (covariance, Table::even(dimension, self.pool, &mut rng))
+            }
+            Columns::Mixed(most) => {
+                let table = Table::mixed(most, self.pool, &mut rng)?;
+                (Covariance::draw(self.family, table.relevant.len(), &mut rng), table)
+            }
+        };
+        let (columns, relevant) = (table.relevant.len(), table.relevant_locations());
+        let pool = relevant.len() / columns;
+        let factor = factorise(&covariance, &relevant)?;
+        let mut values = vec![0.0f32; functions * pool];
+        values.par_chunks_mut(FUNCTIONS_PER_TASK * pool).enumerate().for_each(|(task, chunk)| {
+            let count = chunk.len() / pool;
             let mut rngs: Vec<_> =
                 (0..count).map(|k| stream(seed, &[group, (task * FUNCTIONS_PER_TASK + k) as u64])).collect();
             let normals: Vec<f64> =
-                (0..self.pool * count).map(|entry| StandardNormal.sample(&mut rngs[entry % count])).collect();
+                (0..pool * count).map(|entry| StandardNormal.sample(&mut rngs[entry % count])).collect();
             let samples = factor.multiply_lower(&normals, count); // [pool, count]
-            let mut function = vec![0.0; self.pool];
-            for (k, (target, rng)) in chunk.chunks_exact_mut(self.pool).zip(&mut rngs).enumerate() {
+            let mut function = vec![0.0; pool];
+            for (k, (target, rng)) in chunk.chunks_exact_mut(pool).zip(&mut rngs).enumerate() {
                 function.iter_mut().enumerate().for_each(|(i, value)| *value = samples[i * count + k]);
-                Shape::draw(self.family, self.dimension, rng).apply(&mut function, &locations);
+                Shape::draw(self.family, columns, rng).apply(&mut function, &relevant);
+                shape::blemish(self.blemishes, &mut function, rng);
                 target.iter_mut().zip(&function).for_each(|(to, &from)| *to = from as f32);
             }
         });
-        let locations = locations.into_iter().map(|x| x as f32).collect();
-        Ok(FunctionGroup { dimension: self.dimension, locations, values })
+        let locations = table.locations.into_iter().map(|x| x as f32).collect();
+        Ok(FunctionGroup { dimension: table.dimension, locations, values })
     }
 }
 
@@ -197,6 +254,29 @@ mod tests {
     }
 
     #[test]
+    fn tables_and_blemishes() {
+        let prior = Prior::mixed(Family::Wide, 8, 90, 4).unwrap();
+        let clean = prior.sample(3, 240).unwrap();
+        assert!(clean.iter().any(|g| g.dimension() == 1) && clean.iter().any(|g| g.dimension() == 8));
+        let blemished = prior.with_blemishes(Blemishes { noisy: 0.5, stepped: 0.25 }).unwrap().sample(3, 240).unwrap();
+        let (mut same, mut stepped) = (0, 0);
+        for (clean, group) in clean.iter().zip(&blemished) {
+            assert_eq!(clean.locations(), group.locations());
+            for (a, b) in clean.functions().zip(group.functions()) {
+                assert!(b.iter().all(|value| value.is_finite()));
+                same += usize::from(a == b);
+                let mut levels = b.to_vec();
+                levels.sort_by(f32::total_cmp);
+                levels.dedup();
+                stepped += usize::from(levels.len() <= 13);
+            }
+        }
+        // Of 240: 3/8 untouched, 1/8 in steps without noise.
+        assert!((60..=120).contains(&same), "{same}");
+        assert!((15..=50).contains(&stepped), "{stepped}");
+    }
+
+    #[test]
     fn smooth_kernels_and_crowded_pools_have_factors() {
         let prior = Prior::new(Family::Wide, 1, 300, 1).unwrap();
         let groups = prior.sample(2, 40).unwrap();
@@ -208,6 +288,9 @@ mod tests {
         assert!(Prior::new(Family::Paper, 0, 10, 1).is_err());
         assert!(Prior::new(Family::Paper, 2, 1, 1).is_err());
         assert!(Prior::new(Family::Paper, 2, 10, 0).is_err());
+        assert!(Prior::mixed(Family::Wide, 0, 10, 1).is_err());
+        let wrong = Blemishes { noisy: 1.5, stepped: 0.0 };
+        assert!(Prior::new(Family::Wide, 2, 10, 1).unwrap().with_blemishes(wrong).is_err());
         assert!(Prior::new(Family::Paper, 2, 10, 1).unwrap().sample(0, 0).unwrap().is_empty());
     }
 }

@@ -3,10 +3,11 @@
 //! Many functions that people minimise have one broad basin, or values of which a few are far larger than the rest;
 //! no stationary Gaussian process has either.
 
-use super::Family;
 use super::covariance::log_uniform;
+use super::{Blemishes, Family};
 use crate::kernel::squared_distance;
 use rand::{Rng, RngExt};
+use rand_distr::{Distribution, StandardNormal};
 use std::ops::RangeInclusive;
 
 /// Share of wide functions with a bowl, and its standard deviation over the pool where the sample has one.
@@ -17,6 +18,10 @@ const BOWL_STEEPNESS: RangeInclusive<f64> = 0.3..=1.0;
 /// Share of wide functions with a warp, and how many of its units a standard deviation is.
 const WARP_SHARE: f64 = 0.45;
 const WARP_STRENGTH: RangeInclusive<f64> = 0.3..=1.5;
+/// The noise's standard deviation, where the function has one; log-uniform.
+const NOISE: RangeInclusive<f64> = 0.01..=0.5;
+/// Levels of a function whose values are rounded.
+const LEVELS: RangeInclusive<usize> = 2..=12;
 
 /// How one sample becomes one function.
 #[derive(Debug, Clone, Default)]
@@ -80,6 +85,27 @@ impl Shape {
             values.iter_mut().for_each(|value| *value = warp.at(*value));
             standardise(values);
         }
+    }
+}
+
+/// Rounds values to levels, or adds noise, or both, and leaves them standardised.
+pub(super) fn blemish<R: Rng>(blemishes: Blemishes, values: &mut [f64], rng: &mut R) {
+    let (stepped, noisy) = (rng.random_bool(blemishes.stepped), rng.random_bool(blemishes.noisy));
+    if stepped {
+        let (low, high) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &v| (l.min(v), h.max(v)));
+        let step = (high - low) / (rng.random_range(LEVELS) - 1) as f64;
+        if step > 0.0 {
+            values.iter_mut().for_each(|value| *value = low + ((*value - low) / step).round() * step);
+            standardise(values);
+        }
+    }
+    if noisy {
+        let deviation = log_uniform(NOISE, rng);
+        values.iter_mut().for_each(|value| {
+            let normal: f64 = StandardNormal.sample(rng);
+            *value += deviation * normal;
+        });
+        standardise(values);
     }
 }
 

@@ -26,6 +26,13 @@ pub struct ActingArgs {
 }
 
 impl ActingArgs {
+    /// Whether anything was given.
+    pub fn given(&self) -> bool {
+        self.episode_rule.is_some()
+            || self.outcome.is_some()
+            || [self.kappa, self.guard, self.temperature].iter().any(Option::is_some)
+    }
+
     /// Puts what was given over `acting`.
     pub fn apply(&self, acting: &mut Acting) -> anyhow::Result<()> {
         if let Some(rule) = &self.episode_rule {

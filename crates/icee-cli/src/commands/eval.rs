@@ -1,39 +1,44 @@
-//! `icee eval`: what a trained model earns on games it has never met, beside the agents that bound it.
+//! `icee eval`: what a trained model earns on games it has never met, beside the agents that bound it; or, for a model
+//! of functions, how soon it finds the lowest value.
 
 use super::acting::ActingArgs;
 use super::device::DeviceName;
-use anyhow::Context;
-use icee::{Evaluation, TrainedModel, evaluate};
+use super::eval_functions;
+use anyhow::{Context, bail};
+use icee::{Evaluation, TrainedModel, bo, evaluate};
 use icee_worlds::{Games, Reference, ReferenceAgent, Registry, Returns, Split};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Measure a trained model on evaluation games.
+/// Measure a trained model on evaluation games, or on the benchmark functions.
 #[derive(clap::Args)]
 pub struct Args {
     /// A checkpoint folder or a run folder.
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// Games to play.
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    games: usize,
+    /// Games to play [default: 100].
+    #[arg(long, value_name = "N")]
+    games: Option<usize>,
     /// Episodes of each game [default: the world's K].
     #[arg(long, value_name = "K")]
     episodes: Option<usize>,
-    /// Fixes the games and the agent's choices.
+    /// Trials of each benchmark function, for a model of functions [default: 5].
+    #[arg(long, value_name = "N")]
+    trials: Option<usize>,
+    /// Fixes the games or pools, and all choices.
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     /// Where to play: cpu, cuda (a GPU), or auto (a GPU where there is one).
     #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
     device: DeviceName,
-    /// Threads; 0 takes all cores.
-    #[arg(long, default_value_t = 0)]
-    threads: usize,
+    /// Threads [default: 0, all cores; for a model of functions 1, the only number for which seconds mean anything].
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
     /// Print JSON for machines.
     #[arg(long)]
     json: bool,
-    /// Also write the returns of every game and episode.
+    /// Also write the returns of every game and episode, or the regret of every evaluation.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     #[command(flatten)]
@@ -70,17 +75,27 @@ struct Report {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    if bo::Model::is_in(&args.model)? {
+        if args.games.is_some() || args.episodes.is_some() || args.acting.given() {
+            bail!("this model was trained on functions: --games, --episodes and acting rules are for models of games");
+        }
+        let (trials, threads) = (args.trials.unwrap_or(5), args.threads.unwrap_or(1));
+        return eval_functions::run(&args.model, trials, args.seed, threads, args.json, args.csv.as_deref());
+    }
+    if args.trials.is_some() {
+        bail!("this model was trained on games: --trials is for models of functions; give --games");
+    }
     let mut model = TrainedModel::load(&args.model)?;
     args.acting.apply(&mut model.config.acting)?;
-    let (evaluation, returns) =
-        evaluate(&args.device.open(args.threads)?, &model, args.games, args.episodes, args.seed)?;
+    let (device, count) = (args.device.open(args.threads.unwrap_or(0))?, args.games.unwrap_or(100));
+    let (evaluation, returns) = evaluate(&device, &model, count, args.episodes, args.seed)?;
     if let Some(path) = &args.csv {
         write_csv(path, &returns).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let world = Registry::builtin().make(&evaluation.world)?;
     let mut references = Vec::new();
     for kind in BESIDE {
-        let mut games = Games::deal(&*world, args.games, args.seed, Split::Evaluation)?;
+        let mut games = Games::deal(&*world, count, args.seed, Split::Evaluation)?;
         let Ok(mut agent) = ReferenceAgent::new(kind, &games) else { continue };
         let returns = games.play(&mut agent, evaluation.episodes.len())?;
         let means = (0..returns.episodes()).map(|episode| returns.summary(episode).mean).collect();

@@ -9,6 +9,7 @@ mod bench_gpu_check;
 mod bench_gpu_play;
 mod device;
 pub mod eval;
+mod eval_functions;
 pub mod functions;
 pub mod play;
 pub mod rollout;

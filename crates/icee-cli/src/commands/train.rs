@@ -1,9 +1,12 @@
-//! `icee train`: learn from a world's fresh games, or from one's own logs, into a run folder.
+//! `icee train`: learn from a world's fresh games, from one's own logs, or from functions, into a run folder.
 
 use super::device::DeviceName;
 use anyhow::{Context, bail};
-use icee::train::{self, Limits, Observer, RunFolder, RunInfo, StepReport, Stopped, Trainer};
-use icee::{Config, Evaluation, Source, logs::Logs, presets};
+use icee::presets;
+use icee::train::{
+    self, HeldOut, Limits, Observer, Problem, RunFolder, RunInfo, StepReport, Stopped, Trainer, problem_of,
+    problem_of_run,
+};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -16,13 +19,13 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 /// Set by Ctrl-C; training stops after the step it is in.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Train a model on a world or on logged episodes.
+/// Train a model on a world, on logged episodes, or on functions.
 #[derive(clap::Args)]
 pub struct Args {
     /// A preset's name, or a TOML file of one's own.
     #[arg(value_name = "PRESET", required_unless_present = "resume")]
     preset: Option<String>,
-    /// The method: icee, icee-weighted, icee-paper, icee-biased, ad, ad-sorted or mgdt.
+    /// The method on games: icee, icee-weighted, icee-paper, icee-biased, ad, ad-sorted or mgdt.
     #[arg(long, value_name = "M")]
     method: Option<String>,
     /// Change a setting: `--set train.lr=3e-4`. May be given many times.
@@ -56,31 +59,28 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let device = args.device.open(args.threads)?;
-    let (mut trainer, source, folder) = match &args.resume {
-        Some(path) => {
-            let folder = RunFolder::open(path)?;
-            let trainer = Trainer::resume(&folder, &device)?;
-            let source = source_of(trainer.config(), folder.info()?.logs.as_deref())?;
-            (trainer, source, folder)
-        }
+    let resumed = args.resume.as_deref().map(RunFolder::open).transpose()?;
+    let problem = match &resumed {
+        Some(folder) => problem_of_run(folder)?,
+        None => new_problem(args)?,
+    };
+    problem.remarks().iter().for_each(|remark| eprintln!("{remark}"));
+    let (mut trainer, folder) = match resumed {
+        Some(folder) => (Trainer::resume(&*problem, &folder, &device)?, folder),
         None => {
-            let config = config_of(args)?;
-            let source = source_of(&config, args.logs.as_deref())?;
-            let trainer = train::start(&config, &source, &device)?;
+            let trainer = Trainer::fresh(&*problem, &device)?;
             let info = RunInfo::new(&device, args.logs.as_deref());
-            let folder = RunFolder::create(&args.out, &config, &source.task().name, &info)?;
-            (trainer, source, folder)
+            (trainer, RunFolder::create(&args.out, &*problem, &info)?)
         }
     };
-    say_what_logs_lack(&trainer, &source);
     // A second Ctrl-C before the step is over does nothing more; the first is honoured within a step.
     if let Err(error) = ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed)) {
         eprintln!("Ctrl-C will not save: {error}");
     }
-    let mut progress = Progress::new(trainer.step(), trainer.config().train.steps);
+    let mut progress = Progress::new(trainer.step(), problem.settings().steps);
     eprintln!("run folder {}, {}", folder.path().display(), device.describe());
     let limits = Limits { max_minutes: args.max_minutes, stop: Some(&STOP) };
-    let summary = train::train(&mut trainer, &source, &folder, limits, &mut progress);
+    let summary = train::train(&mut trainer, &folder, limits, &mut progress);
     progress.finish();
     let summary = summary?;
 
@@ -94,19 +94,20 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.json {
         let report = serde_json::json!({
             "run": folder.path(), "checkpoint": folder.checkpoint(), "step": summary.step,
-            "finished": summary.stopped == Stopped::Finished, "seconds": summary.seconds, "evaluation": evaluation,
+            "finished": summary.stopped == Stopped::Finished, "seconds": summary.seconds,
+            "evaluation": evaluation.map(|evaluation| &evaluation.details),
         });
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         return Ok(());
     }
     writeln!(out, "{}", folder.checkpoint().display())?;
     if let Some(evaluation) = evaluation {
-        writeln!(out, "{}", returns_line(evaluation))?;
+        writeln!(out, "{}", evaluation.line)?;
     }
     Ok(())
 }
 
-fn config_of(args: &Args) -> anyhow::Result<Config> {
+fn new_problem(args: &Args) -> anyhow::Result<Box<dyn Problem>> {
     let Some(name) = &args.preset else { bail!("give a preset, or --resume a run") };
     let own;
     let world = if Path::new(name).extension().is_some_and(|e| e == "toml") {
@@ -117,33 +118,14 @@ fn config_of(args: &Args) -> anyhow::Result<Config> {
     };
     let mut layers = vec![world];
     if let Some(method) = &args.method {
+        if presets::FUNCTIONS.iter().any(|(known, _)| known == name) {
+            bail!("--method is for games; a preset of functions has its own, or --set method=... another");
+        }
         layers.push(presets::method(method)?);
     }
     let mut settings = args.settings.clone();
     settings.extend(args.seed.map(|seed| format!("seed={seed}")));
-    Ok(Config::layered(&layers, &settings)?)
-}
-
-fn source_of(config: &Config, logs: Option<&Path>) -> anyhow::Result<Source> {
-    Ok(match logs {
-        Some(path) => Source::Logs(Logs::read(path)?),
-        None => Source::of_config(config)?,
-    })
-}
-
-fn say_what_logs_lack(trainer: &Trainer, source: &Source) {
-    if let Source::Logs(logs) = source
-        && !logs.has_probabilities
-        && trainer.blueprint().uses_weights()
-    {
-        eprintln!("the log has no probability of every action: all weights are 1, which trains the biased form");
-    }
-}
-
-fn returns_line(evaluation: &Evaluation) -> String {
-    let [first, middle, last] = evaluation.first_middle_last();
-    let count = evaluation.episodes.len();
-    format!("return at episode 1 / {} / {count}: {first:.2} / {middle:.2} / {last:.2}", count / 2 + 1)
+    Ok(problem_of(&layers, &settings, args.logs.as_deref())?)
 }
 
 /// A bar on a terminal, plain lines elsewhere; both on stderr.
@@ -151,7 +133,8 @@ struct Progress {
     bar: Option<ProgressBar>,
     said: Instant,
     start: (u64, Instant),
-    returns: String,
+    /// The last evaluation's figure.
+    figure: String,
 }
 
 impl Progress {
@@ -164,7 +147,7 @@ impl Progress {
                 Err(_) => bar,
             }
         });
-        Self { bar, said: Instant::now(), start: (step, Instant::now()), returns: String::new() }
+        Self { bar, said: Instant::now(), start: (step, Instant::now()), figure: String::new() }
     }
 
     fn finish(&self) {
@@ -180,21 +163,20 @@ impl Observer for Progress {
         let speed = format!("{:.1}k tokens/s", tokens_per_second / 1e3);
         if let Some(bar) = &self.bar {
             bar.set_position(step);
-            bar.set_message(format!("loss {loss:.3} {}{speed}", self.returns));
+            bar.set_message(format!("loss {loss:.3} {}{speed}", self.figure));
         } else if self.said.elapsed() > PLAIN_EVERY || step == steps {
             self.said = Instant::now();
             let (from, since) = self.start;
             let left = since.elapsed().as_secs_f64() * (steps - step) as f64 / (step - from).max(1) as f64;
-            eprintln!("step {step}/{steps} loss {loss:.3} {}{speed} {left:.0} s left", self.returns);
+            eprintln!("step {step}/{steps} loss {loss:.3} {}{speed} {left:.0} s left", self.figure);
         }
     }
 
-    fn evaluated(&mut self, step: u64, evaluation: &Evaluation) {
-        let [first, middle, last] = evaluation.first_middle_last();
-        self.returns = format!("return {last:.2} ");
-        let line = format!("step {step}: {}", returns_line(evaluation));
+    fn evaluated(&mut self, step: u64, evaluation: &HeldOut) {
+        self.figure = format!("{} ", evaluation.brief);
+        let line = format!("step {step}: {}", evaluation.line);
         match &self.bar {
-            Some(bar) => bar.set_message(format!("return {first:.2} {middle:.2} {last:.2}")),
+            Some(bar) => bar.println(line),
             None => eprintln!("{line}"),
         }
     }

@@ -1,61 +1,69 @@
-//! Batches made ahead of time on a thread of their own. Batch number i depends on the seed and i alone, so it does not
-//! matter where a run was stopped.
+//! Batches made ahead of time on threads of their own. Batch number i depends on the seed and i alone, so neither the
+//! number of threads matters nor where a run was stopped.
 
-use crate::blueprint::Blueprint;
-use crate::config::Config;
-use crate::source::Source;
+use super::{Prepared, Problem};
 use crate::{Error, Result};
-use icee_nn::batch::Batch;
 use std::ops::Range;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, sync_channel};
 
-/// Batches that wait at most.
-const AHEAD: usize = 2;
+/// Batches that wait at most, for each thread.
+const AHEAD: usize = 1;
+/// More threads than this were never needed beside one GPU.
+const MOST_THREADS: usize = 12;
 
-/// How batches are made.
-#[derive(Clone, Copy)]
-pub(super) struct Recipe<'a> {
-    pub source: &'a Source,
-    pub config: &'a Config,
-    pub blueprint: &'a Blueprint,
+/// Threads that make batches: one a core, since a GPU waits for nothing else.
+pub(super) fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS)
 }
 
-/// A batch of every network, and what is worth knowing of it.
-pub(super) struct Prepared {
-    pub batches: Vec<Batch>,
-    pub tokens: usize,
-    pub effective_share: f64,
-    pub clipped_share: f64,
-}
-
-impl Recipe<'_> {
-    pub fn prepare(&self, index: u64) -> Result<Prepared> {
-        let sequences = self.source.sequences(self.config, self.blueprint.episodes, index)?;
-        let labels = self.blueprint.labels(&sequences);
-        let batches = self.blueprint.batches(&sequences, &labels);
-        let (effective_share, clipped_share) = (labels.effective_share, labels.clipped_share);
-        Ok(Prepared { batches, tokens: sequences.steps(), effective_share, clipped_share })
-    }
-}
-
-/// Calls `work` with something that gives the batches of `steps` one after another.
+/// Calls `work` with something that gives the batches of `steps` one after another. Of `threads` threads, each makes
+/// every so-many-th batch.
 pub(super) fn with_batches<R>(
-    recipe: Recipe<'_>,
+    problem: &dyn Problem,
     steps: Range<u64>,
+    threads: usize,
     work: impl FnOnce(&mut dyn FnMut() -> Result<Prepared>) -> Result<R>,
 ) -> Result<R> {
     std::thread::scope(|scope| {
-        let (send, receive) = sync_channel(AHEAD);
-        scope.spawn(move || {
-            for index in steps {
-                // Nobody waits for more: training has stopped.
-                if send.send(recipe.prepare(index)).is_err() {
-                    break;
+        let start = |thread: usize| -> Receiver<Result<Prepared>> {
+            let (send, receive) = sync_channel(AHEAD);
+            let mine = steps.clone().skip(thread).step_by(threads);
+            scope.spawn(move || {
+                for index in mine {
+                    // Nobody waits for more: training has stopped.
+                    if send.send(problem.batch(index)).is_err() {
+                        break;
+                    }
                 }
-            }
-        });
+            });
+            receive
+        };
+        let feeds: Vec<_> = (0..threads).map(start).collect();
+        let mut turn = feeds.iter().cycle();
         work(&mut || {
-            receive.recv().unwrap_or_else(|_| Err(Error::Config("the thread that makes batches ended".into())))
+            let batch = turn.next().and_then(|feed| feed.recv().ok());
+            batch.unwrap_or_else(|| Err(Error::Config("the threads that make batches ended".into())))
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, Source, games::Games, presets};
+
+    #[test]
+    fn the_number_of_threads_does_not_matter() {
+        let small = "[model]\nlayers = 1\nwidth = 16\nattention_heads = 1\n[train]\nbatch = 3";
+        let config = Config::layered(&[presets::world("dark-room-tiny").unwrap(), small], &[]).unwrap();
+        let source = Source::of_config(&config).unwrap();
+        let games = Games::new(config, source).unwrap();
+        let batches = |threads| {
+            with_batches(&games, 4..11, threads, |next| (4..11).map(|_| next()).collect::<Result<Vec<_>>>()).unwrap()
+        };
+        let one = batches(1);
+        assert_eq!(one, batches(3));
+        assert_eq!(one[2], games.batch(6).unwrap());
+        assert_ne!(one[0], one[1]);
+    }
 }

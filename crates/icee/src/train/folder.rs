@@ -1,6 +1,6 @@
 //! One folder a run: `runs/<world>__<method>__<seed>__<time>/` with the config, the figures and the checkpoint.
 
-use crate::config::Config;
+use super::Problem;
 use crate::device::Device;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -45,9 +45,10 @@ impl RunFolder {
     ///
     /// # Errors
     /// Where it exists already, or cannot be written.
-    pub fn create(root: &Path, config: &Config, task: &str, info: &RunInfo) -> Result<RunFolder> {
+    pub fn create(root: &Path, problem: &dyn Problem, info: &RunInfo) -> Result<RunFolder> {
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let name = format!("{task}__{}__{}__{}", config.method, config.seed, stamp(seconds));
+        let (name, method, seed) = (problem.name(), problem.method(), problem.seed());
+        let name = format!("{name}__{method}__{seed}__{}", stamp(seconds));
         fs::create_dir_all(root).map_err(Error::io(root))?;
         // A second run in the same second gets a number.
         let mut path = root.join(&name);
@@ -63,7 +64,7 @@ impl RunFolder {
             let file = path.join(file);
             fs::write(&file, text).map_err(Error::io(&file))
         };
-        write("config.toml", config.to_toml()?)?;
+        write("config.toml", problem.to_toml()?)?;
         write("run.json", serde_json::to_string_pretty(info).map_err(|e| Error::Config(e.to_string()))?)?;
         Ok(RunFolder { path })
     }

@@ -1,11 +1,9 @@
 //! The figures of every step: one line of `metrics.csv`, and the same as TensorBoard scalars.
 
 use super::events::EventWriter;
-use super::feed::Prepared;
 use super::folder::RunFolder;
-use crate::blueprint::Blueprint;
+use super::{HeldOut, Prepared, Problem};
 use crate::device::Update;
-use crate::eval::Evaluation;
 use crate::{Error, Result};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -17,19 +15,24 @@ pub(super) struct Metrics {
     csv: BufWriter<File>,
     events: EventWriter<BufWriter<File>>,
     columns: Vec<String>,
-    weights: bool,
+    /// How many of the last columns an evaluation fills.
+    held_out: usize,
 }
 
 impl Metrics {
     /// Opens the files of a run that stands at `step`; lines of later steps, which a killed run may have left, go.
-    pub fn open(folder: &RunFolder, blueprint: &Blueprint, step: u64) -> Result<Metrics> {
+    pub fn open(folder: &RunFolder, problem: &dyn Problem, step: u64) -> Result<Metrics> {
         let mut columns: Vec<String> = ["step", "learning_rate", "loss"].map(String::from).to_vec();
-        for network in &blueprint.networks {
-            columns.extend(network.spec.heads.iter().map(|head| format!("loss/{}/{}", network.name, head.name)));
+        for network in problem.networks() {
+            let heads = network.spec.heads.iter().map(|head| &head.name);
+            let all = heads.chain(network.spec.pool_heads.iter().map(|head| &head.name));
+            columns.extend(all.map(|head| format!("loss/{}/{head}", network.name)));
         }
-        let rest = ["gradient_norm", "effective_share", "clipped_share", "tokens_per_second"];
-        let returns = ["return/first", "return/middle", "return/last", "return/mean"];
-        columns.extend(rest.into_iter().chain(returns).map(String::from));
+        columns.push("gradient_norm".into());
+        columns.extend(problem.batch_figures().iter().map(ToString::to_string));
+        columns.push("tokens_per_second".into());
+        columns.extend(problem.held_out_figures().iter().map(ToString::to_string));
+        let held_out = problem.held_out_figures().len();
 
         let path = folder.metrics();
         let mut text = columns.join(",") + "\n";
@@ -48,7 +51,7 @@ impl Metrics {
         let mut csv = BufWriter::new(file);
         csv.write_all(text.as_bytes()).map_err(Error::io(&path))?;
         let events = EventWriter::create(folder.path(), step)?;
-        Ok(Metrics { path, csv, events, columns, weights: blueprint.uses_weights() })
+        Ok(Metrics { path, csv, events, columns, held_out })
     }
 
     pub fn write(
@@ -58,19 +61,16 @@ impl Metrics {
         update: &Update,
         prepared: &Prepared,
         tokens_per_second: f64,
-        evaluation: Option<&Evaluation>,
+        evaluation: Option<&HeldOut>,
     ) -> Result<()> {
         let mut values = vec![Some(f64::from(rate)), Some(update.total())];
         values.extend(update.losses.iter().flatten().map(|&loss| Some(loss)));
-        let of_weights = |value| self.weights.then_some(value);
-        values.extend([Some(update.norm), of_weights(prepared.effective_share), of_weights(prepared.clipped_share)]);
+        values.push(Some(update.norm));
+        values.extend(&prepared.figures);
         values.push(Some(tokens_per_second));
         match evaluation {
-            Some(evaluation) => {
-                values.extend(evaluation.first_middle_last().map(Some));
-                values.push(Some(evaluation.mean()));
-            }
-            None => values.extend([None; 4]),
+            Some(evaluation) => values.extend(evaluation.figures.iter().map(|&figure| Some(figure))),
+            None => values.resize(values.len() + self.held_out, None),
         }
         let cell = |value: &Option<f64>| value.map_or(String::new(), |v| format!("{v:.6e}"));
         let line: Vec<String> = values.iter().map(cell).collect();

@@ -1,32 +1,23 @@
-//! Training: fresh games for every batch, made on another thread while the engine computes; evaluations on held-out
-//! games; checkpoints; and a stop at any step that can be resumed as if it had never been.
+//! Training: fresh data for every batch, made on other threads while the engine computes; evaluations on held-out data;
+//! checkpoints; and a stop at any step that can be resumed as if it had never been. What is learned is a [`Problem`].
 
 mod events;
 mod feed;
 mod folder;
 mod metrics;
+mod problem;
 mod trainer;
 
 pub use events::{EventWriter, crc32c};
 pub use folder::{RunFolder, RunInfo};
+pub use problem::{HeldOut, Prepared, Problem, problem_of, problem_of_run};
 pub use trainer::Trainer;
 
-use crate::agent::Agent;
-use crate::blueprint::Blueprint;
-use crate::config::Config;
-use crate::device::Device;
-use crate::eval::{Evaluation, evaluate_agent};
-use crate::source::Source;
 use crate::{Error, Result};
-use feed::{Prepared, Recipe};
-use icee_worlds::Split;
 use metrics::Metrics;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-
-/// Keeps the seeds of the games that are watched during training apart from all others ("held-out" in ASCII).
-const HELD_OUT: u64 = 0x6865_6c64_2d6f_7574;
 
 /// What is told while it runs. All methods do nothing unless written.
 pub trait Observer {
@@ -36,7 +27,7 @@ pub trait Observer {
     }
 
     /// An evaluation is done.
-    fn evaluated(&mut self, step: u64, evaluation: &Evaluation) {
+    fn evaluated(&mut self, step: u64, evaluation: &HeldOut) {
         let _ = (step, evaluation);
     }
 
@@ -94,7 +85,7 @@ pub struct Summary {
     /// Why it stopped.
     pub stopped: Stopped,
     /// The last evaluation.
-    pub evaluation: Option<Evaluation>,
+    pub evaluation: Option<HeldOut>,
     /// Seconds of wall-clock time.
     pub seconds: f64,
 }
@@ -104,31 +95,29 @@ pub struct Summary {
 /// # Errors
 /// [`Error::Diverged`] where the loss is no longer a number; else whatever fails.
 pub fn train(
-    trainer: &mut Trainer,
-    source: &Source,
+    trainer: &mut Trainer<'_>,
     folder: &RunFolder,
     limits: Limits<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
-    let config = trainer.config().clone();
-    let mut metrics = Metrics::open(folder, trainer.blueprint(), trainer.step())?;
-    let recipe = Recipe { source, config: &config, blueprint: &trainer.blueprint().clone() };
-    feed::with_batches(recipe, trainer.step()..config.train.steps, |batches| {
-        run(trainer, source, folder, limits, observer, &mut metrics, batches)
+    let problem = trainer.problem();
+    let mut metrics = Metrics::open(folder, problem, trainer.step())?;
+    let steps = trainer.step()..problem.settings().steps;
+    feed::with_batches(problem, steps, feed::threads(), |batches| {
+        run(trainer, folder, limits, observer, &mut metrics, batches)
     })
 }
 
 fn run(
-    trainer: &mut Trainer,
-    source: &Source,
+    trainer: &mut Trainer<'_>,
     folder: &RunFolder,
     limits: Limits<'_>,
     observer: &mut dyn Observer,
     metrics: &mut Metrics,
     batches: &mut dyn FnMut() -> Result<Prepared>,
 ) -> Result<Summary> {
-    let config = trainer.config().clone();
-    let steps = config.train.steps;
+    let settings = trainer.problem().settings();
+    let steps = settings.steps;
     let start = Instant::now();
     let (mut tokens, mut busy) = (0usize, 0.0f64);
     let mut last_good = folder.state().is_file().then(|| folder.state());
@@ -153,16 +142,16 @@ fn run(
             Limits { max_minutes: Some(most), .. } if start.elapsed().as_secs_f64() > most * 60.0 => Stopped::OutOfTime,
             _ => Stopped::Finished,
         };
-        let every = config.train.eval_every;
+        let every = settings.eval_every;
         let due = step == steps || (every > 0 && step.is_multiple_of(every));
-        let fresh = if due { evaluate_held_out(trainer, source)? } else { None };
+        let fresh = if due { trainer.evaluate()? } else { None };
         metrics.write(step, rate, &update, &prepared, tokens_per_second, fresh.as_ref())?;
         if let Some(fresh) = fresh {
             observer.evaluated(step, &fresh);
             evaluation = Some(fresh);
         }
         let stopping = step < steps && stopped != Stopped::Finished;
-        if stopping || step == steps || step.is_multiple_of(config.train.save_every) {
+        if stopping || step == steps || step.is_multiple_of(settings.save_every) {
             metrics.flush()?;
             trainer.save(folder)?;
             last_good = Some(folder.state());
@@ -176,25 +165,4 @@ fn run(
         stopped = Stopped::Finished;
     }
     Ok(Summary { step: trainer.step(), stopped, evaluation, seconds: start.elapsed().as_secs_f64() })
-}
-
-/// Plays the same held-out games at every call; nothing to play where the data came from a log.
-fn evaluate_held_out(trainer: &mut Trainer, source: &Source) -> Result<Option<Evaluation>> {
-    let Source::World(world) = source else { return Ok(None) };
-    trainer.synchronise()?;
-    let config = trainer.config();
-    let blueprint: Blueprint = trainer.blueprint().clone();
-    let mut agent = Agent::of_models(trainer.device(), blueprint, config, trainer.models())?;
-    let (episodes, seed) = (world.spec().episodes, config.seed ^ HELD_OUT);
-    let games = config.train.eval_games;
-    let (evaluation, _) = evaluate_agent(&mut agent, &**world, games, episodes, seed, Split::Evaluation)?;
-    Ok(Some(evaluation))
-}
-
-/// Starts a run in a folder that was made for it.
-///
-/// # Errors
-/// Where the config does not fit the data.
-pub fn start(config: &Config, source: &Source, device: &Device) -> Result<Trainer> {
-    Trainer::fresh(config, &source.task(), device)
 }

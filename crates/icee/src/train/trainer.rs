@@ -1,79 +1,62 @@
 //! The state of a training run: networks and their optimisers, and how many updates they have had.
 
-use super::RunFolder;
-use crate::blueprint::Blueprint;
-use crate::config::Config;
+use super::{HeldOut, Problem, RunFolder};
 use crate::device::{Device, Learner, Update};
-use crate::model::{Meta, TrainedModel};
-use crate::task::Task;
+use crate::networks;
 use crate::{Error, Result};
-use icee_nn::Model;
 use icee_nn::batch::Batch;
 use icee_nn::checkpoint;
 use icee_nn::optim::{AdamConfig, AdamW, Schedule};
-use std::path::Path;
+use icee_nn::{Model, Precision};
 
 /// Networks under training. Several networks are trained together: one gradient norm, one learning rate.
-pub struct Trainer {
-    config: Config,
-    blueprint: Blueprint,
+pub struct Trainer<'p> {
+    problem: &'p dyn Problem,
+    names: Vec<&'static str>,
     device: Device,
     learner: Learner,
     models: Vec<(Model, AdamW)>,
     step: u64,
 }
 
-impl Trainer {
-    /// Fresh networks, fixed by the config's seed.
+impl<'p> Trainer<'p> {
+    /// Fresh networks, fixed by the problem's seed.
     ///
     /// # Errors
-    /// Where config and task do not fit.
-    pub fn fresh(config: &Config, task: &Task, device: &Device) -> Result<Trainer> {
-        let blueprint = Blueprint::new(config, task)?;
+    /// The engine's.
+    pub fn fresh(problem: &'p dyn Problem, device: &Device) -> Result<Trainer<'p>> {
+        let settings = problem.settings();
         let adam = AdamConfig {
-            beta2: config.train.beta2 as f32,
-            weight_decay: config.train.weight_decay as f32,
+            beta2: settings.beta2 as f32,
+            weight_decay: settings.weight_decay as f32,
             ..AdamConfig::default()
         };
         let with_adam = |model: Model| {
             let state = AdamW::new(model.layout(), adam);
             (model, state)
         };
-        let models: Vec<_> = blueprint.fresh_models(config.seed)?.into_iter().map(with_adam).collect();
-        let learner = device.learner(models.len());
-        Ok(Trainer { config: config.clone(), blueprint, device: device.clone(), learner, models, step: 0 })
+        let models = networks::fresh(&problem.networks(), problem.seed(), problem.init_std())?;
+        Ok(Trainer::of_models(problem, device, models.into_iter().map(with_adam).collect(), 0))
     }
 
-    /// Continues from a run folder's training state.
+    /// Continues from a run folder's training state, which must be one of this problem.
     ///
     /// # Errors
     /// Where the state is missing or damaged.
-    pub fn resume(folder: &RunFolder, device: &Device) -> Result<Trainer> {
+    pub fn resume(problem: &'p dyn Problem, folder: &RunFolder, device: &Device) -> Result<Trainer<'p>> {
         let path = folder.state();
-        Trainer::from_state(&path, device)
+        let state = checkpoint::load_training(&path)?;
+        let Some(step) = state.meta.get("step").and_then(serde_json::Value::as_u64) else {
+            return Err(Error::File { path, problem: "the description does not say at which step it stands".into() });
+        };
+        let models = networks::adopt(&problem.networks(), state.models)?;
+        Ok(Trainer::of_models(problem, device, models, step))
     }
 
-    fn from_state(path: &Path, device: &Device) -> Result<Trainer> {
-        let state = checkpoint::load_training(path)?;
-        let Meta { step, task, config, .. } = Meta::read(path, state.meta)?;
-        let blueprint = Blueprint::new(&config, &task)?;
-        let (mut named, mut optimisers) = (Vec::new(), Vec::new());
-        for (name, model, adam) in state.models {
-            optimisers.push((name.clone(), adam));
-            named.push((name, model));
-        }
-        let models = blueprint.adopt(named)?;
-        let mut pairs = Vec::new();
-        for (network, model) in blueprint.networks.iter().zip(models) {
-            let at = optimisers.iter().position(|(name, _)| name == network.name);
-            let Some(at) = at else {
-                let problem = format!("no optimiser state of network \"{}\"", network.name);
-                return Err(Error::File { path: path.to_owned(), problem });
-            };
-            pairs.push((model, optimisers.swap_remove(at).1));
-        }
-        let learner = device.learner(pairs.len());
-        Ok(Trainer { config, blueprint, device: device.clone(), learner, models: pairs, step })
+    fn of_models(problem: &'p dyn Problem, device: &Device, models: Vec<(Model, AdamW)>, step: u64) -> Trainer<'p> {
+        let names = problem.networks().iter().map(|network| network.name).collect();
+        let learner = device.learner(models.len());
+        Trainer { problem, names, device: device.clone(), learner, models, step }
     }
 
     /// One update from the batches of all networks; they stay as they are where the loss is not a number.
@@ -82,7 +65,8 @@ impl Trainer {
     /// The engine's.
     pub fn update(&mut self, batches: &[Batch]) -> Result<Update> {
         let rate = self.rate();
-        let update = self.learner.update(&mut self.models, batches, rate, self.config.train.clip_norm)?;
+        let clip = self.problem.settings().clip_norm;
+        let update = self.learner.update(&mut self.models, batches, rate, clip)?;
         self.step += 1;
         Ok(update)
     }
@@ -90,9 +74,18 @@ impl Trainer {
     /// The learning rate of the next step.
     #[must_use]
     pub fn rate(&self) -> f32 {
-        let train = &self.config.train;
+        let train = self.problem.settings();
         let schedule = Schedule { peak: train.lr, warmup: train.warmup, total: train.steps, floor: train.floor };
         schedule.rate(self.step)
+    }
+
+    /// How the networks do on what they never learn from.
+    ///
+    /// # Errors
+    /// Whatever fails.
+    pub fn evaluate(&mut self) -> Result<Option<HeldOut>> {
+        self.synchronise()?;
+        self.problem.evaluate(&self.device, &self.models().collect::<Vec<_>>())
     }
 
     /// Brings the networks here up to date with those on the device.
@@ -109,22 +102,11 @@ impl Trainer {
     /// Where they cannot be written.
     pub fn save(&mut self, folder: &RunFolder) -> Result<()> {
         self.synchronise()?;
-        let names = self.blueprint.networks.iter().map(|network| network.name);
-        let models: Vec<_> = names.zip(&self.models).map(|(name, (model, adam))| (name, model, adam)).collect();
-        let meta = Meta::new(&self.config, &self.blueprint.task, self.step).to_value()?;
-        self.trained().save(&folder.checkpoint())?;
-        Ok(checkpoint::save_training(&folder.state(), &models, &meta)?)
-    }
-
-    /// The networks as they were when last brought up to date.
-    #[must_use]
-    pub fn trained(&self) -> TrainedModel {
-        TrainedModel {
-            config: self.config.clone(),
-            task: self.blueprint.task.clone(),
-            step: self.step,
-            models: self.models().cloned().collect(),
-        }
+        let meta = self.problem.meta(self.step)?;
+        let named: Vec<_> = self.names.iter().copied().zip(self.models()).collect();
+        checkpoint::save(&folder.checkpoint(), &named, &meta, Precision::Single)?;
+        let whole: Vec<_> = self.names.iter().zip(&self.models).map(|(name, (m, adam))| (*name, m, adam)).collect();
+        Ok(checkpoint::save_training(&folder.state(), &whole, &meta)?)
     }
 
     /// The networks.
@@ -138,21 +120,9 @@ impl Trainer {
         self.step
     }
 
-    /// The config.
+    /// What is learned.
     #[must_use]
-    pub fn config(&self) -> &Config {
-        &self.config
-    }
-
-    /// How the networks are built.
-    #[must_use]
-    pub fn blueprint(&self) -> &Blueprint {
-        &self.blueprint
-    }
-
-    /// Where it runs.
-    #[must_use]
-    pub fn device(&self) -> &Device {
-        &self.device
+    pub fn problem(&self) -> &'p dyn Problem {
+        self.problem
     }
 }

@@ -1,0 +1,108 @@
+//! A model trained on functions as it lies on disk: one network and its config, in a folder of plain files.
+
+use super::config::Config;
+use super::functions::Plan;
+use crate::model::checkpoint_in;
+use crate::{Error, Result, networks};
+use icee_nn::{Precision, checkpoint};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::Path;
+
+/// A network trained on functions, and all that is needed to use it.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// The run's config; its `acting` part is how candidates are picked.
+    pub config: Config,
+    /// Updates so far.
+    pub step: u64,
+    /// The network.
+    pub network: icee_nn::Model,
+}
+
+/// What a checkpoint says of itself besides its tensors.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Meta {
+    pub icee: String,
+    pub step: u64,
+    pub config: Config,
+}
+
+impl Meta {
+    pub fn new(config: &Config, step: u64) -> Meta {
+        Meta { icee: env!("CARGO_PKG_VERSION").into(), step, config: config.clone() }
+    }
+
+    /// Whether a description is that of a model of functions; one of games has a task.
+    pub fn describes(value: &Value) -> bool {
+        value.get("config").is_some() && value.get("task").is_none()
+    }
+
+    pub fn to_value(&self) -> Result<Value> {
+        serde_json::to_value(self).map_err(|e| Error::Config(e.to_string()))
+    }
+
+    pub fn read(path: &Path, value: Value) -> Result<Meta> {
+        let file = |problem: String| Error::File { path: path.to_owned(), problem };
+        if !Meta::describes(&value) {
+            return Err(file("this model was trained on games, not on functions".into()));
+        }
+        let meta: Meta = serde_json::from_value(value)
+            .map_err(|e| file(format!("the description is not that of a model trained by icee: {e}")))?;
+        meta.config.check()?;
+        Ok(meta)
+    }
+}
+
+impl Model {
+    /// Reads a checkpoint folder, or the newest checkpoint of a run folder. Nothing in it is trusted.
+    ///
+    /// # Errors
+    /// Where files are missing or damaged, do not fit each other, or hold a model of games.
+    pub fn load(folder: &Path) -> Result<Model> {
+        let folder = &checkpoint_in(folder);
+        let loaded = checkpoint::load(folder)?;
+        Model::of_checkpoint(folder, loaded)
+    }
+
+    /// A model from the bytes of a checkpoint's two files, such as those built into a program.
+    ///
+    /// # Errors
+    /// As [`Model::load`].
+    pub fn parse(config: &[u8], tensors: &[u8]) -> Result<Model> {
+        Model::of_checkpoint(Path::new("(built in)"), checkpoint::parse(config, tensors)?)
+    }
+
+    fn of_checkpoint(path: &Path, loaded: checkpoint::Checkpoint) -> Result<Model> {
+        let Meta { step, config, .. } = Meta::read(path, loaded.meta)?;
+        let models = loaded.models.into_iter().map(|(name, model)| (name, model, ())).collect();
+        let mut models = networks::adopt(&Plan::new(&config)?.networks(), models)?;
+        let Some((network, ())) = models.pop() else {
+            return Err(Error::Config("a model of functions has one network".into()));
+        };
+        Ok(Model { config, step, network })
+    }
+
+    /// Whether a folder holds a model of functions, rather than of games.
+    ///
+    /// # Errors
+    /// Where its description cannot be read.
+    pub fn is_in(folder: &Path) -> Result<bool> {
+        let file = checkpoint_in(folder).join(checkpoint::CONFIG);
+        let bytes = std::fs::read(&file).map_err(Error::io(&file))?;
+        let value: Value =
+            serde_json::from_slice(&bytes).map_err(|e| Error::File { path: file.clone(), problem: e.to_string() })?;
+        Ok(value.get("meta").is_some_and(Meta::describes))
+    }
+
+    /// Writes a checkpoint folder; a reader never sees half of it.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn save(&self, folder: &Path, precision: Precision) -> Result<()> {
+        let meta = Meta::new(&self.config, self.step).to_value()?;
+        let name = Plan::new(&self.config)?.networks()[0].name;
+        Ok(checkpoint::save(folder, &[(name, &self.network)], &meta, precision)?)
+    }
+}
