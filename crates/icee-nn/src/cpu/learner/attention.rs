@@ -27,7 +27,7 @@ pub(super) fn attention_forward(cpu: &Cpu, view: &View<'_>, map: RowMap<'_>, wor
     let total_rows = map.rows();
     let (attended, stats) = (Shared::new(&mut saved.attended), Shared::new(&mut saved.attention_stats));
     let attention = Shared::new(&mut workers.attention);
-    let (query, key_value) = (&saved.query, &saved.key_value);
+    let (query, key_value) = (&saved.entrance.query, &saved.entrance.key_value);
     cpu.each(map.history.sequences() * heads, |task, worker| {
         let (s, head) = (task / heads, task % heads);
         let (history, queries) = map.sequence(s);
@@ -89,7 +89,7 @@ pub(super) fn attention_backward(
         let space = unsafe { &mut attention.get(worker..worker + 1)[0] };
         space.reserve_backward(count, history.len().max(queries.len()), head_width);
         if count > 0 {
-            let key_rows = &saved.key_value[history.start * 2 * width + at..];
+            let key_rows = &saved.entrance.key_value[history.start * 2 * width + at..];
             transpose_keys(count, key_rows, 2 * width, head_width, &mut space.keys_transposed);
             transpose_keys(count, &key_rows[width..], 2 * width, head_width, &mut space.values_transposed);
             gather_rows(count, key_rows, 2 * width, head_width, &mut space.keys);
@@ -109,7 +109,7 @@ pub(super) fn attention_backward(
             let query = Strided { ptr: space.query[..n * head_width].as_mut_ptr(), stride: head_width };
             // SAFETY: all ranges were checked; the instruction set was detected.
             unsafe {
-                scale_rows(view.isa, n, head_width, strided(&saved.query), query_scale(head_width), query);
+                scale_rows(view.isa, n, head_width, strided(&saved.entrance.query), query_scale(head_width), query);
                 row_products(view.isa, head_width, strided(&saved.attended), &space.dout, &mut space.delta[..n]);
             }
             space.dquery[..n * head_width].fill(0.0);

@@ -11,17 +11,14 @@ use crate::cpu::kernels::elementwise::{add, gelu_backward, layer_norm_backward};
 use crate::cpu::memory::{Buffer, reserve};
 use crate::cpu::packed::{Packed, product};
 use crate::cpu::threads::{Cpu, Shared, scaled};
-use crate::cpu::view::{AfterAttention, CHUNK, View};
+use crate::cpu::view::{AfterAttention, CHUNK, Scratch, View};
 use crate::layout::{Layout, LinearId, Norm};
 use std::ops::Range;
 
 /// What one block saves for the way back.
 #[derive(Default)]
 pub(super) struct Saved {
-    stats1: Buffer<[f32; 2]>,
-    pub(super) query: Buffer<f32>,
-    /// [history rows, 2 · width].
-    pub(super) key_value: Buffer<f32>,
+    pub(super) entrance: Entrance,
     pub(super) attended: Buffer<f32>,
     /// (highest score, 1 / sum), [attention heads, rows].
     pub(super) attention_stats: Buffer<[f32; 2]>,
@@ -29,6 +26,56 @@ pub(super) struct Saved {
     stats2: Buffer<[f32; 2]>,
     /// The MLP's hidden layer before GELU, [rows, mlp width].
     hidden: Buffer<f32>,
+}
+
+/// What a block makes of its stream before attention.
+#[derive(Default)]
+pub(super) struct Entrance {
+    stats: Buffer<[f32; 2]>,
+    pub(super) query: Buffer<f32>,
+    /// [history rows, 2 · width].
+    pub(super) key_value: Buffer<f32>,
+}
+
+/// An entrance that chunks write side by side.
+struct SharedEntrance<'a> {
+    stats: Shared<'a, [f32; 2]>,
+    query: Shared<'a, f32>,
+    key_value: Shared<'a, f32>,
+}
+
+impl Entrance {
+    fn shared(&mut self) -> SharedEntrance<'_> {
+        SharedEntrance {
+            stats: Shared::new(&mut self.stats),
+            query: Shared::new(&mut self.query),
+            key_value: Shared::new(&mut self.key_value),
+        }
+    }
+}
+
+impl SharedEntrance<'_> {
+    /// Norm, queries and, for history rows, keys and values of some rows of block `layer`.
+    ///
+    /// # Safety
+    /// Rows must not overlap between tasks that run at the same time.
+    unsafe fn enter(
+        &self,
+        view: &View<'_>,
+        layer: usize,
+        rows: Range<usize>,
+        is_history: bool,
+        x: &[f32],
+        scratch: &mut Scratch,
+    ) {
+        let width = view.spec.width;
+        // SAFETY: the caller's contract.
+        let (key_value, query, stats) = unsafe {
+            let key_value = is_history.then(|| self.key_value.get(scaled(&rows, 2 * width)));
+            (key_value, self.query.get(scaled(&rows, width)), self.stats.get(rows))
+        };
+        view.before_attention(&view.layout.blocks[layer], x, stats, query, key_value, scratch);
+    }
 }
 
 /// The trunk's buffers, kept from step to step.
@@ -116,12 +163,12 @@ impl Trunk {
             stream.reserve(rows * width);
         }
         for b in &mut self.blocks[..blocks] {
-            for buffer in [&mut b.query, &mut b.attended, &mut b.middle] {
+            for buffer in [&mut b.entrance.query, &mut b.attended, &mut b.middle] {
                 buffer.reserve(rows * width);
             }
-            b.key_value.reserve(map.history.len() * 2 * width);
+            b.entrance.key_value.reserve(map.history.len() * 2 * width);
             b.hidden.reserve(rows * view.spec.mlp_width);
-            b.stats1.reserve(rows);
+            b.entrance.stats.reserve(rows);
             b.stats2.reserve(rows);
             b.attention_stats.reserve(rows * view.spec.attention_heads);
         }
@@ -151,92 +198,94 @@ impl Trunk {
     }
 
     /// From tokens to the trunk's output, saving what the way back needs.
+    ///
+    /// A chunk goes from behind one attention to the next one's queries, keys and values in one piece: its rows stay in
+    /// the cache, and threads meet only around attention.
     pub fn forward(&mut self, cpu: &Cpu, view: &View<'_>, map: RowMap<'_>, workers: &mut Workers, backward: bool) {
         self.reserve(view, map, backward);
         let width = view.spec.width;
         let Layout { history_fields, query_fields, .. } = view.layout;
-        let x = Shared::new(&mut self.streams[0]);
-        let scratch = Shared::new(&mut workers.scratch);
-        cpu.each(map.chunks(), |c, worker| {
-            let (rows, is_history) = map.chunk(c);
-            // SAFETY: chunks are disjoint, and a worker runs one task at a time.
-            let (x, scratch) = unsafe { (x.get(scaled(&rows, width)), &mut scratch.get(worker..worker + 1)[0]) };
-            match map.queries {
-                Some(queries) if !is_history => {
-                    let start = rows.start - map.history.len();
-                    view.embed(query_fields, &queries.fields, start, rows.len(), x, scratch);
+        {
+            let x = Shared::new(&mut self.streams[0]);
+            let into = self.blocks[0].entrance.shared();
+            let scratch = Shared::new(&mut workers.scratch);
+            cpu.each(map.chunks(), |c, worker| {
+                let (rows, is_history) = map.chunk(c);
+                // SAFETY: chunks are disjoint, and a worker runs one task at a time.
+                let (x, scratch) = unsafe { (x.get(scaled(&rows, width)), &mut scratch.get(worker..worker + 1)[0]) };
+                match map.queries {
+                    Some(queries) if !is_history => {
+                        let start = rows.start - map.history.len();
+                        view.embed(query_fields, &queries.fields, start, rows.len(), x, scratch);
+                    }
+                    _ => view.embed(history_fields, &map.history.fields, rows.start, rows.len(), x, scratch),
                 }
-                _ => view.embed(history_fields, &map.history.fields, rows.start, rows.len(), x, scratch),
-            }
-        });
+                // SAFETY: as above.
+                unsafe { into.enter(view, 0, rows, is_history, x, scratch) }
+            });
+        }
         for layer in 0..view.spec.layers {
             let (from, to) = if backward { (layer, layer + 1) } else { (layer % 2, (layer + 1) % 2) };
-            self.forward_block(cpu, view, map, workers, layer, from, to);
+            let at = if backward { layer } else { 0 };
+            attention_forward(cpu, view, map, workers, &mut self.blocks[at]);
+            self.behind_attention(cpu, view, map, workers, layer, (from, to), backward);
         }
-        let last = &self.streams[if backward { view.spec.layers } else { view.spec.layers % 2 }];
-        let (out, stats) = (Shared::new(&mut self.out), Shared::new(&mut self.last_stats));
-        cpu.each(map.chunks(), |c, _| {
-            let (rows, _) = map.chunk(c);
-            let wide = scaled(&rows, width);
-            // SAFETY: chunks are disjoint.
-            unsafe { view.norm(&view.layout.norm, &last[wide.clone()], out.get(wide), stats.get(rows)) }
-        });
     }
 
-    /// One block, from stream `from` to stream `to`.
+    /// One block from its attention on, from stream `from` to stream `to`, and into the next block or out of the trunk.
     #[allow(clippy::too_many_arguments)]
-    fn forward_block(
+    fn behind_attention(
         &mut self,
         cpu: &Cpu,
         view: &View<'_>,
         map: RowMap<'_>,
         workers: &mut Workers,
         layer: usize,
-        from: usize,
-        to: usize,
+        (from, to): (usize, usize),
+        backward: bool,
     ) {
         let (width, mlp) = (view.spec.width, view.spec.mlp_width);
         let block = &view.layout.blocks[layer];
-        let saved = &mut self.blocks[if to == from + 1 { from } else { 0 }];
-        let [x, next] = self.streams.get_disjoint_mut([from, to]).expect("two streams");
-        let x = &*x;
+        let last = layer + 1 == view.spec.layers;
+        let at = if backward { layer } else { 0 };
+        let next_at = if backward && !last { layer + 1 } else { at };
+        // Taken out for the time being: without a way back it is this block's own, which attention is done with.
+        let mut entrance = std::mem::take(&mut self.blocks[next_at].entrance);
         {
-            let (query, key_value) = (Shared::new(&mut saved.query), Shared::new(&mut saved.key_value));
-            let stats = Shared::new(&mut saved.stats1);
-            let scratch = Shared::new(&mut workers.scratch);
+            let saved = &mut self.blocks[at];
+            let [x, next] = self.streams.get_disjoint_mut([from, to]).expect("two streams");
+            let x = &*x;
+            let (attended, stats) = (&saved.attended, Shared::new(&mut saved.stats2));
+            let (middle, hidden, next) =
+                (Shared::new(&mut saved.middle), Shared::new(&mut saved.hidden), Shared::new(next));
+            let (out, last_stats) = (Shared::new(&mut self.out), Shared::new(&mut self.last_stats));
+            let (into, scratch) = (entrance.shared(), Shared::new(&mut workers.scratch));
             cpu.each(map.chunks(), |c, worker| {
                 let (rows, is_history) = map.chunk(c);
                 let wide = scaled(&rows, width);
                 // SAFETY: chunks are disjoint, and a worker runs one task at a time.
                 unsafe {
-                    let key_value = is_history.then(|| key_value.get(scaled(&rows, 2 * width)));
                     let scratch = &mut scratch.get(worker..worker + 1)[0];
-                    let (stats, query) = (stats.get(rows), query.get(wide.clone()));
-                    view.before_attention(block, &x[wide], stats, query, key_value, scratch);
+                    let next = next.get(wide.clone());
+                    let io = AfterAttention {
+                        x: &x[wide.clone()],
+                        attended: &attended[wide.clone()],
+                        middle: middle.get(wide.clone()),
+                        stats: stats.get(rows.clone()),
+                        hidden: hidden.get(scaled(&rows, mlp)),
+                        next,
+                    };
+                    view.after_attention(block, io, scratch);
+                    let next = &*next;
+                    if last {
+                        view.norm(&view.layout.norm, next, out.get(wide), last_stats.get(rows));
+                    } else {
+                        into.enter(view, layer + 1, rows, is_history, next, scratch);
+                    }
                 }
             });
         }
-        attention_forward(cpu, view, map, workers, saved);
-        let (attended, stats) = (&saved.attended, Shared::new(&mut saved.stats2));
-        let (middle, hidden, next) =
-            (Shared::new(&mut saved.middle), Shared::new(&mut saved.hidden), Shared::new(next));
-        let scratch = Shared::new(&mut workers.scratch);
-        cpu.each(map.chunks(), |c, worker| {
-            let (rows, _) = map.chunk(c);
-            let wide = scaled(&rows, width);
-            // SAFETY: chunks are disjoint, and a worker runs one task at a time.
-            unsafe {
-                let io = AfterAttention {
-                    x: &x[wide.clone()],
-                    attended: &attended[wide.clone()],
-                    middle: middle.get(wide.clone()),
-                    stats: stats.get(rows.clone()),
-                    hidden: hidden.get(scaled(&rows, mlp)),
-                    next: next.get(wide),
-                };
-                view.after_attention(block, io, &mut scratch.get(worker..worker + 1)[0]);
-            }
-        });
+        self.blocks[next_at].entrance = entrance;
     }
 
     /// From dL/d(out) to dL/d(tokens), which stays in the returned buffer [rows, width]; weight gradients are added.
@@ -343,7 +392,7 @@ impl Trunk {
                     }
                     let dprevious = dprevious.get(wide.clone());
                     dprevious.copy_from_slice(&dmiddle[wide.clone()]);
-                    let (x, stats) = (&stream[wide.clone()], &saved.stats1[rows]);
+                    let (x, stats) = (&stream[wide.clone()], &saved.entrance.stats[rows]);
                     let parts = parts.get(scaled(&(c..c + 1), 2 * width));
                     norm_backward(view, &block.norm1, x, stats, dnormed, (dprevious, normed.get(wide), parts));
                 }
