@@ -198,19 +198,25 @@ impl Network {
         };
         let work = || {
             // SAFETY: in all calls, chunks and (sequence, head) pairs are disjoint; regions follow one another.
-            each_chunk(&|rows, worker| unsafe { append.embed(rows, worker) });
+            each_chunk(&|rows, worker| unsafe {
+                append.embed(rows.clone(), worker);
+                append.before_attention(0, rows, worker);
+            });
             for layer in 0..view.spec.layers {
-                // SAFETY: as above.
-                each_chunk(&|rows, worker| unsafe { append.before_attention(layer, rows, worker) });
                 each(&cpu, parallel, starts.len() * heads, |task, worker| {
                     // SAFETY: as above.
                     unsafe { append.attend(layer, task / heads, task % heads, worker) }
                 });
                 // SAFETY: as above.
-                each_chunk(&|rows, worker| unsafe { append.after_attention(layer, rows, worker) });
+                each_chunk(&|rows, worker| unsafe {
+                    append.after_attention(layer, rows.clone(), worker);
+                    if layer + 1 < view.spec.layers {
+                        append.before_attention(layer + 1, rows, worker);
+                    } else {
+                        append.finish(rows, worker);
+                    }
+                });
             }
-            // SAFETY: as above.
-            each_chunk(&|rows, worker| unsafe { append.finish(rows, worker) });
         };
         if parallel { cpu.run(work) } else { work() }
     }
