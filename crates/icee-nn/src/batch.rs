@@ -97,7 +97,7 @@ impl FieldValues {
                 if values.len() != tokens {
                     return fail(format!("{} values for {tokens} tokens", values.len()));
                 }
-                match values.iter().position(|&v| v as usize >= size) {
+                match first_beyond(values, size) {
                     Some(at) => fail(format!("value {} at token {at} is not below {size}", values[at])),
                     None => Ok(()),
                 }
@@ -106,7 +106,7 @@ impl FieldValues {
                 if tokens.checked_mul(size) != Some(values.len()) {
                     return fail(format!("{} numbers for {tokens} tokens of {size}", values.len()));
                 }
-                match values.iter().position(|v| !v.is_finite()) {
+                match first_infinite(values) {
                     Some(at) => fail(format!("{} at token {}", values[at], at / size)),
                     None => Ok(()),
                 }
@@ -274,6 +274,20 @@ impl Display for Of<'_> {
     }
 }
 
+/// The first value that is not below a bound. Looks for the largest first: that has no branch, and most batches are
+/// sound.
+fn first_beyond(values: &[u32], bound: usize) -> Option<usize> {
+    let largest = values.iter().copied().max()?;
+    (largest as usize >= bound).then(|| values.iter().position(|&v| v as usize >= bound)).flatten()
+}
+
+/// The first value that is not a finite number, found likewise.
+fn first_infinite(values: &[f32]) -> Option<usize> {
+    let magnitude = |v: &f32| v.to_bits() & (u32::MAX >> 1);
+    let largest = values.iter().map(magnitude).max()?;
+    (largest >= f32::INFINITY.to_bits()).then(|| values.iter().position(|v| !v.is_finite())).flatten()
+}
+
 fn check_offsets(what: impl Display, offsets: &[usize]) -> Result<()> {
     if offsets.first() != Some(&0) || !offsets.is_sorted() {
         return Err(Error::Batch(format!("{what}: offsets must start at 0 and never decrease")));
@@ -292,7 +306,7 @@ fn check_context(what: impl Display, offsets: &[usize], context: usize) -> Resul
 }
 
 fn check_rows(what: impl Display, rows: &[u32], batch_rows: usize) -> Result<()> {
-    let increasing = rows.windows(2).all(|w| w[0] < w[1]);
+    let increasing = rows.iter().zip(rows.iter().skip(1)).fold(true, |so_far, (a, b)| so_far & (a < b));
     if !increasing || rows.last().is_some_and(|&last| last as usize >= batch_rows) {
         return Err(Error::Batch(format!("{what}: rows must increase strictly and stay below {batch_rows}")));
     }
@@ -300,7 +314,7 @@ fn check_rows(what: impl Display, rows: &[u32], batch_rows: usize) -> Result<()>
 }
 
 fn check_weights(what: impl Display, weights: &[f32], count: usize, scale: f32) -> Result<()> {
-    if weights.len() != count || weights.iter().any(|w| !w.is_finite()) || !scale.is_finite() {
+    if weights.len() != count || first_infinite(weights).is_some() || !scale.is_finite() {
         return Err(Error::Batch(format!("{what}: needs {count} finite weights and a finite scale")));
     }
     Ok(())
@@ -310,7 +324,7 @@ fn check_below(what: impl Display, values: &[u32], count: usize, bound: usize) -
     if values.len() != count {
         return Err(Error::Batch(format!("{what}: {} values for {count} rows", values.len())));
     }
-    match values.iter().position(|&v| v as usize >= bound) {
+    match first_beyond(values, bound) {
         Some(at) => Err(Error::Batch(format!("{what} {} of row {at} is not below {bound}", values[at]))),
         None => Ok(()),
     }

@@ -11,10 +11,10 @@ pub enum Error {
     #[error(transparent)]
     Engine(#[from] icee_nn::Error),
     /// The GPU's memory is too small.
-    #[error("{source}; {advice}")]
+    #[error("{problem}; {advice}")]
     GpuMemory {
         /// What was asked for, and how much is missing.
-        source: icee_nn::Error,
+        problem: String,
         /// Which setting to lower.
         advice: &'static str,
     },
@@ -95,7 +95,7 @@ impl Error {
     /// An engine's error; where the GPU's memory is too small, with advice.
     pub(crate) fn with_advice(advice: &'static str) -> impl Fn(icee_nn::Error) -> Error {
         move |source| match source {
-            icee_nn::Error::CudaMemory { .. } => Error::GpuMemory { source, advice },
+            icee_nn::Error::CudaMemory { .. } => Error::GpuMemory { problem: source.to_string(), advice },
             source => Error::Engine(source),
         }
     }
@@ -118,5 +118,27 @@ impl From<Error> for icee_bo::BoError {
             Error::Functions(error) => error,
             other => Self::Model { message: other.to_string() },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_little_memory_says_how_much_and_what_to_lower() {
+        let source = icee_nn::Error::CudaMemory {
+            what: "a batch of this size".into(),
+            needed: 5 << 30,
+            free: (3 << 30) + 1,
+            reason: "out of memory".into(),
+        };
+        let said = Error::with_advice("lower train.batch")(source).to_string();
+        for part in ["a batch of this size needs 5120 MiB", "3072 MiB are free", "2048 MiB are missing", "train.batch"]
+        {
+            assert!(said.contains(part), "{said}");
+        }
+        let other = Error::with_advice("lower train.batch")(icee_nn::Error::Cuda("no".into()));
+        assert!(matches!(other, Error::Engine(_)) && !other.to_string().contains("train.batch"));
     }
 }

@@ -33,7 +33,7 @@ pub fn tuning_grid(model: &TrainedModel) -> Vec<Acting> {
     let bayes = model.config.model.action_rule == ActionRule::Bayes;
     let (exactly, at_least) = (OutcomeReading::Exactly, OutcomeReading::AtLeast);
     let readings = match bayes {
-        true => vec![(0.0, exactly), (0.02, at_least), (0.05, at_least)],
+        true => vec![(0.0, exactly), (0.002, at_least), (0.02, at_least), (0.05, at_least)],
         false => vec![(0.0, exactly), (0.02, exactly), (0.05, exactly)],
     };
     let kappas = [8.0, 20.0, 80.0];
@@ -71,7 +71,7 @@ pub fn tune(
         run(acting, &mut trials)?;
     }
     let first = trials[best(&trials)].acting.clone();
-    for temperature in [1.0, 0.5, 0.25].into_iter().filter(|&t| t != first.temperature) {
+    for temperature in [1.0, 0.5, 0.25, 0.125].into_iter().filter(|&t| t != first.temperature) {
         run(Acting { temperature, ..first.clone() }, &mut trials)?;
     }
     let best = best(&trials);

@@ -14,6 +14,8 @@ use super::trunk::{elements, sizes};
 use crate::Result;
 
 const THREADS: (u32, u32) = (256, 1);
+/// Columns that a thread of the embedding kernels has.
+const COLUMNS: usize = 4;
 
 /// out [rows, width] f32 = the sum of the tokens' fields.
 pub(super) fn embed(s: &mut Pass<'_>, tokens: &TokenShape, buffers: &[MlpBuffers], out: u64) -> Result<()> {
@@ -39,7 +41,7 @@ pub(super) fn add_embeddings(
 ) -> Result<()> {
     let (list, count, add) = (s.word(fields.at), int(fields.count), u64::from(add));
     let mut arguments = [list, count, s.batch, s.single(0), out, int(rows), int(columns), add];
-    s.cuda.launch(&s.kernels.embed_rows, elements(rows * columns), THREADS, &mut arguments)
+    s.cuda.launch(&s.kernels.embed_rows, elements(rows * columns / COLUMNS), THREADS, &mut arguments)
 }
 
 /// A hidden layer [rows, columns] bf16, before and behind GELU, of embeddings alone or, with `add`, with what is there.
@@ -54,7 +56,7 @@ pub(super) fn embed_gelu(
 ) -> Result<()> {
     let (list, count, add) = (s.word(fields.at), int(fields.count), u64::from(add));
     let mut arguments = [list, count, s.batch, s.single(0), before, after, int(rows), int(columns), add];
-    s.cuda.launch(&s.kernels.embed_gelu, elements(rows * columns), THREADS, &mut arguments)
+    s.cuda.launch(&s.kernels.embed_gelu, elements(rows * columns / COLUMNS), THREADS, &mut arguments)
 }
 
 /// Adds the gradients of all fields of all tokens, given that of the stream they start.

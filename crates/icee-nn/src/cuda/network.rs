@@ -77,7 +77,7 @@ impl Network {
             return Err(Error::Cuda(format!("caches of {sequences} sequences are larger than any memory")));
         };
         Ok(Network {
-            caches: cuda.allocate(&format!("caches of {sequences} sequences"), bytes)?,
+            caches: cuda.allocate(&format!("a cache for each of {sequences} sequences"), bytes)?,
             products: Products::new(cuda)?,
             cuda: cuda.clone(),
             kernels,

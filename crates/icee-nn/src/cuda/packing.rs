@@ -495,6 +495,40 @@ mod tests {
     }
 
     #[test]
+    fn appended_rows_have_a_line_of_their_own_cache_and_see_what_is_in_it() {
+        let spec = ModelSpec { history: History::Causal, ..spec() };
+        let places = Places::new(&spec, &Layout::new(&spec)).unwrap();
+        let tokens = batch(&[1, 0, 200], &[0; 3]).history;
+        let (slots, starts) = ([0, 300, 900], [7, 0, 50]);
+        let mut words = Vec::new();
+        let shape = pack_append(&spec, &places, &tokens, &slots, &starts, &mut words);
+        let lines = &words[shape.lines.at..][..shape.lines.count];
+        for (row, &line) in lines.iter().enumerate() {
+            let wanted = match row {
+                0 => 7,
+                1..=200 => 900 + 50 + row as u32 - 1,
+                _ => NO_ROW,
+            };
+            assert_eq!(line, wanted, "row {row}");
+        }
+        let mut seen = vec![0; shape.tokens.rows];
+        for tile in words[shape.row_tiles.at..][..6 * shape.row_tiles.count].chunks_exact(6) {
+            let [row, rows, key, keys, first, step] = tile else { unreachable!() };
+            for r in 0..*rows {
+                let row = (row + r) as usize;
+                seen[row] += 1;
+                let (slot, sees) = match row {
+                    0 => (0, 8),
+                    1..=200 => (900, 50 + row as u32),
+                    _ => (0, 0),
+                };
+                assert_eq!((*key, (first + r * step).min(*keys)), (slot, sees), "row {row}");
+            }
+        }
+        assert!(seen.iter().all(|&n| n == 1), "{seen:?}");
+    }
+
+    #[test]
     fn batches_of_about_the_same_size_have_the_same_shape() {
         let shape = |lengths: &[usize]| packed(&batch(lengths, &vec![128; lengths.len()])).0;
         let lengths: Vec<usize> = (0..256).map(|i| 2 + i * 37 % 63).collect();

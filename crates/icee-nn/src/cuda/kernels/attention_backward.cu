@@ -4,8 +4,8 @@
 //   dq = ds k / sqrt(d);  dk = ds^T q / sqrt(d);  dv = p^T dout
 //   qkv, dqkv [rows, 3 * WIDTH] bf16; out, dout [rows, WIDTH] bf16; log_sum, delta [HEADS, rows] f32
 
-// Keys (or rows) that pass at once: half a tile, for the sake of registers.
-constexpr int PART = 32;
+// Keys (or rows) that pass at once: a quarter of a tile, for the sake of registers.
+constexpr int PART = 16;
 
 // Grid (row tiles, heads). Writes the queries' part of dqkv, and delta for the second pass.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) attention_backward_rows(

@@ -8,46 +8,63 @@
 // weights ([size, columns], the bias line behind it if has_bias), `feature` the field's first column of F.
 struct Field { int size, has_bias, values, weight, feature; };
 
-__device__ __forceinline__ float embedding(
+// Four neighbouring columns at once, so that a field's description is read a quarter as often; columns is a multiple of 8.
+__device__ __forceinline__ float4 embedding(
     const Field* fields, int count, const int* batch, const float* weights, int row, int col, int columns
 ) {
-    float sum = 0.0f;
+    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    auto add = [&](float value, const float* weight) {
+        float4 w = *(const float4*)weight;
+        sum.x += value * w.x, sum.y += value * w.y, sum.z += value * w.z, sum.w += value * w.w;
+    };
     for (int f = 0; f < count; f++) {
         Field field = fields[f];
         const float* weight = weights + field.weight + col;
         if (field.size < 0) {
-            sum += weight[(size_t)batch[field.values + row] * columns];
+            add(1.0f, weight + (size_t)batch[field.values + row] * columns);
         } else {
             const float* values = (const float*)batch + field.values + (size_t)row * field.size;
-            for (int i = 0; i < field.size; i++) sum += values[i] * weight[(size_t)i * columns];
-            if (field.has_bias) sum += weight[(size_t)field.size * columns];
+            for (int i = 0; i < field.size; i++) add(values[i], weight + (size_t)i * columns);
+            if (field.has_bias) add(1.0f, weight + (size_t)field.size * columns);
         }
     }
     return sum;
 }
 
-// out [rows, columns] f32 = sum of embeddings, or += where `add`.
+// out [rows, columns] f32 = sum of embeddings, or += where `add`; a thread has four columns.
 extern "C" __global__ void embed_rows(
-    const Field* fields, int count, const int* batch, const float* weights, float* out, int rows, int columns, int add
+    const Field* __restrict__ fields, int count, const int* __restrict__ batch, const float* __restrict__ weights,
+    float* __restrict__ out, int rows, int columns, int add
 ) {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    int row = at / columns, col = at % columns;
+    int quads = columns / 4, row = at / quads, col = at % quads * 4;
     if (row >= rows) return;
-    float sum = embedding(fields, count, batch, weights, row, col, columns);
-    out[at] = add ? out[at] + sum : sum;
+    float4 sum = embedding(fields, count, batch, weights, row, col, columns);
+    float4* to = (float4*)(out + (size_t)row * columns + col);
+    if (add) {
+        float4 old = *to;
+        sum.x += old.x, sum.y += old.y, sum.z += old.z, sum.w += old.w;
+    }
+    *to = sum;
 }
 
 // A hidden layer: before [rows, columns] bf16 = sum of embeddings, or += where `add`; after = GELU(before).
 extern "C" __global__ void embed_gelu(
-    const Field* fields, int count, const int* batch, const float* weights, bf16* before, bf16* after, int rows,
-    int columns, int add
+    const Field* __restrict__ fields, int count, const int* __restrict__ batch, const float* __restrict__ weights,
+    bf16* __restrict__ before, bf16* __restrict__ after, int rows, int columns, int add
 ) {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    int row = at / columns, col = at % columns;
+    int quads = columns / 4, row = at / quads, col = at % quads * 4;
     if (row >= rows) return;
-    float sum = (add ? widen(before[at]) : 0.0f) + embedding(fields, count, batch, weights, row, col, columns);
-    before[at] = narrow(sum);
-    after[at] = narrow(gelu(sum));
+    float4 sum = embedding(fields, count, batch, weights, row, col, columns);
+    uint2* to = (uint2*)(before + (size_t)row * columns + col);
+    if (add) {
+        uint2 old = *to;
+        sum.x += low(old.x), sum.y += high(old.x), sum.z += low(old.y), sum.w += high(old.y);
+    }
+    *to = make_uint2(pack(sum.x, sum.y), pack(sum.z, sum.w));
+    uint2 active = make_uint2(pack(gelu(sum.x), gelu(sum.y)), pack(gelu(sum.z), gelu(sum.w)));
+    *(uint2*)(after + (size_t)row * columns + col) = active;
 }
 
 // Writes each field's entries into the zeroed feature matrix [rows, columns]; one thread a row and field.
