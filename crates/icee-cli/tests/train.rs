@@ -157,6 +157,21 @@ fn functions_are_learned_from_and_evaluated() {
 }
 
 #[test]
+fn a_missing_gpu_is_named_and_auto_goes_on_without() {
+    let scratch = Scratch::new("device");
+    let wide = ["train.steps=2", "model.width=32"];
+    let report = ok(train(&scratch.file("runs"), &wide).args(["--device", "auto"]).output().unwrap());
+    let run = report["run"].as_str().unwrap();
+    let eval = ok(icee(&["eval", run, "--games", "3", "--json", "--device", "auto"]).output().unwrap());
+    assert_eq!(eval["episodes"].as_array().unwrap().len(), 16);
+    for command in ["eval", "tune"] {
+        let output = icee(&[command, run, "--games", "2", "--device", "cuda"]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() || (said.contains("CUDA: ") && said.contains("use the CPU")), "{said}");
+    }
+}
+
+#[test]
 fn a_killed_run_goes_on_bit_for_bit() {
     let scratch = Scratch::new("kill");
     let settings = ["train.steps=400", "train.save_every=5", "train.eval_every=0"];

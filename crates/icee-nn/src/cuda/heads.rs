@@ -1,10 +1,10 @@
 //! Reading class heads on the GPU for the tokens that were appended last.
 
+use super::append_packing::pack_conditions;
 use super::device::int;
 use super::fields::{add_embeddings, embed_gelu};
 use super::gemm::Epilogue;
 use super::network::Network;
-use super::packing::pack_conditions;
 use super::pass::Pass;
 use super::places::LinearPlace;
 use super::plan::Arena;

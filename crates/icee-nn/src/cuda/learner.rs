@@ -269,6 +269,11 @@ impl Learner {
             return Err(Error::Batch("the batch has no tokens".into()));
         }
         let shape = pack(&self.spec, &self.places, batch, backward, &mut self.words);
+        if let Some(pool) = shape.pools.iter().find(|pool| pool.pairs > i32::MAX as usize) {
+            let (name, pairs) = (&self.spec.pool_heads[pool.head].name, pool.pairs);
+            let message = format!("pool head `{name}`: {pairs} pairs of row and candidate; use a smaller batch");
+            return Err(Error::Batch(message));
+        }
         self.prepare(&shape)?;
         let prepared = self.shapes.get_mut(&shape).expect("just prepared");
         self.words.extend(prepared.plan.job_words());

@@ -5,6 +5,7 @@
 //! [`Cuda::new`] is called. Kernels are compiled for the card found and kept on disk.
 
 mod acting;
+mod append_packing;
 mod ceilings;
 mod class_head;
 mod compile;

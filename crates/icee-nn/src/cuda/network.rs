@@ -1,11 +1,11 @@
 //! In-context inference on the GPU, many sequences in lock step: keys and values stay on the card, one cache a
 //! sequence, and so does the trunk's output of the tokens appended last, which the heads then read.
 
+use super::append_packing::{AppendShape, pack_append};
 use super::compile::Kernels;
 use super::device::{Cuda, Memory, Staging, int, real};
 use super::fields::embed;
 use super::gemm::{Epilogue, Products};
-use super::packing::{AppendShape, pack_append};
 use super::pass::Pass;
 use super::places::{LinearPlace, NormPlace, Places};
 use super::plan::{Arena, MlpBuffers, WARPS};
@@ -96,16 +96,6 @@ impl Network {
             rows: 0,
             real_rows: 0,
         })
-    }
-
-    /// Tokens that a sequence's cache holds.
-    pub fn len(&self, sequence: usize) -> usize {
-        self.lengths[sequence]
-    }
-
-    /// Whether there are no sequences.
-    pub fn is_empty(&self) -> bool {
-        self.sequences == 0
     }
 
     /// Forgets all tokens of a sequence from `len` on. In a set every token has seen every other: it forgets all.

@@ -10,7 +10,7 @@ use crate::spec::{History, ModelSpec};
 use std::ops::Range;
 
 /// Rows that one block of the attention kernels treats.
-const ROW_TILE: usize = 128;
+pub(super) const ROW_TILE: usize = 128;
 
 /// Keys that one block of their way back treats.
 fn key_tile(head_width: usize) -> usize {
@@ -21,7 +21,7 @@ fn key_tile(head_width: usize) -> usize {
 const ALIGNMENT: usize = 4;
 
 /// What stands for no row.
-const NO_ROW: u32 = u32::MAX;
+pub(super) const NO_ROW: u32 = u32::MAX;
 
 /// A list of records or numbers: where it starts, in words, and how many there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -114,7 +114,7 @@ fn roomy(count: usize, steps: usize) -> usize {
 }
 
 /// Rows: at most 1.6 % more than needed.
-fn row_room(count: usize) -> usize {
+pub(super) fn row_room(count: usize) -> usize {
     roomy(count, 64)
 }
 
@@ -182,60 +182,6 @@ pub(super) fn pack(spec: &ModelSpec, places: &Places, batch: &Batch, backward: b
     let words = words.len();
     let (rows, tokens, history) = (room.total(), [history, queries], room.history_room);
     Shape { rows, history, row_tiles, key_tiles, tokens, targets, pools, words, backward }
-}
-
-/// Tokens that are appended to sequences with caches.
-pub(super) struct AppendShape {
-    pub tokens: TokenShape,
-    /// The cache line of each row's keys and values.
-    pub lines: Section,
-    pub row_tiles: Section,
-}
-
-/// Packs checked tokens into `words`. Sequence s has its cache from line `slots[s]` on and `starts[s]` tokens in it.
-pub(super) fn pack_append(
-    spec: &ModelSpec,
-    places: &Places,
-    tokens: &Tokens,
-    slots: &[usize],
-    starts: &[usize],
-    words: &mut Vec<u32>,
-) -> AppendShape {
-    words.clear();
-    let mut packer = Packer::new(words);
-    let room = row_room(tokens.len());
-    let (mut tiles, mut lines): (Vec<[usize; 6]>, Vec<u32>) = (Vec::new(), Vec::new());
-    for ((span, &slot), &before) in tokens.offsets.windows(2).zip(slots).zip(starts) {
-        let count = span[1] - span[0];
-        lines.extend((0..count).map(|i| (slot + before + i) as u32));
-        for first in (0..count).step_by(ROW_TILE) {
-            let (row, rows) = (span[0] + first, ROW_TILE.min(count - first));
-            tiles.push(match spec.history {
-                History::Causal => [row, rows, slot, before + first + rows, before + first + 1, 1],
-                History::Set => [row, rows, slot, count, count, 0],
-            });
-        }
-    }
-    tiles.extend((tokens.len()..room).step_by(ROW_TILE).map(|row| [row, ROW_TILE.min(room - row), 0, 0, 0, 0]));
-    tiles.sort_by_key(|tile| std::cmp::Reverse(tile[3]));
-    lines.resize(room, NO_ROW);
-    let row_tiles = packer.records(&tiles);
-    let lines = packer.numbers(&lines, &Spread::plain(room, room));
-    let tokens = packer.tokens(places, &spec.history_fields(), tokens, 0..room);
-    AppendShape { tokens, lines, row_tiles }
-}
-
-/// Packs a head's checked conditions for `count` rows, with room for `room`, into `words`.
-pub(super) fn pack_conditions(
-    group: &Group,
-    conditions: &[FieldValues],
-    count: usize,
-    room: usize,
-    words: &mut Vec<u32>,
-) -> Section {
-    words.clear();
-    let which: Vec<usize> = (0..conditions.len()).collect();
-    Packer::new(words).fields(group, &[], &which, conditions, &Spread::plain(count, room)).0
 }
 
 pub(super) struct Packer<'a> {
@@ -345,14 +291,20 @@ impl Packer<'_> {
         self.records(&tiles)
     }
 
-    fn tokens(&mut self, places: &Places, which: &[usize], tokens: &Tokens, rows: Range<usize>) -> TokenShape {
+    pub(super) fn tokens(
+        &mut self,
+        places: &Places,
+        which: &[usize],
+        tokens: &Tokens,
+        rows: Range<usize>,
+    ) -> TokenShape {
         let to = Spread::plain(tokens.len(), rows.len());
         let (fields, mlps) = self.fields(&places.fields, &places.mlps, which, &tokens.fields, &to);
         TokenShape { first: rows.start, rows: rows.len(), fields, mlps }
     }
 
     /// The kernels' `Field`s of a group's members `which`, behind their values; those of MLPs' hidden layers apart.
-    fn fields(
+    pub(super) fn fields(
         &mut self,
         group: &Group,
         mlps: &[MlpPlace],
@@ -492,40 +444,6 @@ mod tests {
             assert_eq!(row, if real { (shape.history + i) as u32 } else { NO_ROW });
             assert_eq!(f32::from_bits(weight), if real { 1.0 } else { 0.0 });
         }
-    }
-
-    #[test]
-    fn appended_rows_have_a_line_of_their_own_cache_and_see_what_is_in_it() {
-        let spec = ModelSpec { history: History::Causal, ..spec() };
-        let places = Places::new(&spec, &Layout::new(&spec)).unwrap();
-        let tokens = batch(&[1, 0, 200], &[0; 3]).history;
-        let (slots, starts) = ([0, 300, 900], [7, 0, 50]);
-        let mut words = Vec::new();
-        let shape = pack_append(&spec, &places, &tokens, &slots, &starts, &mut words);
-        let lines = &words[shape.lines.at..][..shape.lines.count];
-        for (row, &line) in lines.iter().enumerate() {
-            let wanted = match row {
-                0 => 7,
-                1..=200 => 900 + 50 + row as u32 - 1,
-                _ => NO_ROW,
-            };
-            assert_eq!(line, wanted, "row {row}");
-        }
-        let mut seen = vec![0; shape.tokens.rows];
-        for tile in words[shape.row_tiles.at..][..6 * shape.row_tiles.count].chunks_exact(6) {
-            let [row, rows, key, keys, first, step] = tile else { unreachable!() };
-            for r in 0..*rows {
-                let row = (row + r) as usize;
-                seen[row] += 1;
-                let (slot, sees) = match row {
-                    0 => (0, 8),
-                    1..=200 => (900, 50 + row as u32),
-                    _ => (0, 0),
-                };
-                assert_eq!((*key, (first + r * step).min(*keys)), (slot, sees), "row {row}");
-            }
-        }
-        assert!(seen.iter().all(|&n| n == 1), "{seen:?}");
     }
 
     #[test]
