@@ -5,6 +5,8 @@
 //! [`Blueprint`] turns both into batches of the networks of a [`methods::Method`]; [`train`] learns and writes a
 //! checkpoint. A [`TrainedModel`] becomes an [`Agent`] (many games) or a [`LiveAgent`] (one environment), [`evaluate`]
 //! measures it, [`tune`] picks its acting rules.
+//!
+//! A [`study::Study`] is Bayesian optimisation for users: which row of a CSV file to try next.
 
 pub mod agent;
 mod blueprint;
@@ -20,6 +22,7 @@ mod model;
 pub mod presets;
 mod sequences;
 mod source;
+pub mod study;
 mod task;
 mod tokens;
 pub mod train;

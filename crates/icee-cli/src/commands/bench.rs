@@ -17,6 +17,8 @@ pub enum BenchCommand {
     Engine(EngineArgs),
     /// Training on an NVIDIA GPU: its speed, or with --check whether it agrees with the CPU.
     Gpu(super::bench_gpu::GpuArgs),
+    /// Suggestions of `icee study`, for growing pools and histories.
+    Study(super::bench_study::StudyArgs),
 }
 
 #[derive(Args)]
@@ -52,6 +54,7 @@ pub fn run(command: &BenchCommand) -> Result<()> {
     match command {
         BenchCommand::Engine(args) => engine(args),
         BenchCommand::Gpu(args) => super::bench_gpu::run(args),
+        BenchCommand::Study(args) => super::bench_study::run(args),
     }
 }
 
