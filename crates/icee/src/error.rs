@@ -56,7 +56,7 @@ pub enum Error {
         lines: Vec<String>,
     },
     /// A CSV file that cannot be used, with what is wrong and where.
-    #[error("{}: {}{}", path.display(), if problems.len() > 1 { "\n  " } else { "" }, problems.join("\n  "))]
+    #[error("{}:{}{}", path.display(), if problems.len() > 1 { "\n  " } else { " " }, problems.join("\n  "))]
     Table {
         /// The file.
         path: PathBuf,

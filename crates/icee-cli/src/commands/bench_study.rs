@@ -14,7 +14,7 @@ pub struct StudyArgs {
     /// Sizes of the pools.
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [1024, 100_000], value_parser = clap::value_parser!(u32).range(8..=10_000_000))]
     rows: Vec<u32>,
-    /// Numbers of told values; those above half of a pool are left out.
+    /// Numbers of told values; those that leave too few rows of a pool are left out.
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [10, 100, 1000], value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     told: Vec<u32>,
     /// Measurements of each kind; the median is reported.
@@ -52,7 +52,7 @@ pub fn run(args: &StudyArgs) -> Result<()> {
     for &rows in &args.rows {
         let pool = scratch.0.join(format!("pool-{rows}.csv"));
         std::fs::write(&pool, pool_text(rows))?;
-        for &told in args.told.iter().filter(|&&told| told <= rows / 2) {
+        for &told in args.told.iter().filter(|&&told| told + 2 * args.repeat <= rows) {
             let measured = measure(&scratch.0, &pool, rows, told, args.repeat)?;
             let Measurement { ask_milliseconds: ask, command_milliseconds: command, .. } = measured;
             eprintln!("{rows} rows, {told} told: {ask:.1} ms, as a command {command:.1} ms");

@@ -13,7 +13,9 @@ pub enum StudyCommand {
     Create(CreateArgs),
     Ask(AskArgs),
     Tell(TellArgs),
+    /// Print the best row told so far.
     Best(LookArgs),
+    /// Print the study: its columns, all that was told, and what is still running.
     Show(LookArgs),
     Predict(PredictArgs),
 }
@@ -108,7 +110,6 @@ pub struct TellArgs {
     study: StudyArgs,
 }
 
-/// Look at a study: `best` prints its best row, `show` all that was told.
 #[derive(Args)]
 pub struct LookArgs {
     #[command(flatten)]
@@ -244,8 +245,11 @@ impl StudyArgs {
                 self.name
             );
         }
-        Study::open(&path, self.pool.as_deref(), Models::built_in())
-            .with_context(|| format!("study \"{}\" cannot be opened", self.name))
+        let mut study = Study::open(&path, self.pool.as_deref(), Models::built_in())
+            .with_context(|| format!("study \"{}\" cannot be opened", self.name))?;
+        // Said even if what follows fails.
+        print::notes(&study.take_notes());
+        Ok(study)
     }
 
     /// The names of the studies in the folder.

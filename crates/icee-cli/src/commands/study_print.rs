@@ -166,7 +166,7 @@ fn percent(share: f64) -> String {
     match 100.0 * share {
         low if low < 0.1 => "less than 0.1 %".into(),
         high if high > 99.9 => "more than 99.9 %".into(),
-        low if low < 10.0 => format!("{low:.1} %"),
+        edge if !(10.0..=90.0).contains(&edge) => format!("{edge:.1} %"),
         middle => format!("{middle:.0} %"),
     }
 }
@@ -185,6 +185,9 @@ mod tests {
     fn numbers_are_short_and_readable() {
         let shown = [0.0, 0.123_456, -1234.5, 12_345_678.0, 2.5e-7, 99_999.0].map(short);
         assert_eq!(shown, ["0", "0.1235", "-1235", "1.235e7", "2.5e-7", "100000"]);
-        assert_eq!([0.0, 0.034, 0.5, 0.9999].map(percent), ["less than 0.1 %", "3.4 %", "50 %", "more than 99.9 %"]);
+        assert_eq!(
+            [0.0, 0.034, 0.5, 0.996, 0.9999].map(percent),
+            ["less than 0.1 %", "3.4 %", "50 %", "99.6 %", "more than 99.9 %"]
+        );
     }
 }

@@ -130,7 +130,7 @@ impl Scene<'_> {
         let mut picked = Vec::new();
         while picked.len() < count && !left.is_empty() {
             open.clear();
-            let draws = if self.rule == Rule::Random { 1 } else { START_DRAWS };
+            let draws = if self.rule == Rule::Random || centres.is_empty() { 1 } else { START_DRAWS };
             open.extend((0..draws).map(|_| rng.random_range(0..left.len())));
             let distance = |place: usize| {
                 let to = |&centre: &usize| square_distance(self.pool.point(left[place]), self.pool.point(centre));
@@ -165,9 +165,13 @@ impl Scene<'_> {
                 near.select_nth_unstable_by(limit / 2 / CENTRES, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             chosen.extend(before.iter().map(|(_, row)| *row));
         }
-        let near = chosen.len();
-        let others = sample(rng, left.len(), limit);
-        chosen.extend(others.iter().map(|place| left[place]).take(limit - near));
+        // As many as are wanted in all: some of them are neighbours already.
+        for place in sample(rng, left.len(), limit) {
+            if chosen.len() == limit {
+                break;
+            }
+            chosen.insert(left[place]);
+        }
         chosen.into_iter().collect()
     }
 

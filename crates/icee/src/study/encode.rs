@@ -109,9 +109,9 @@ pub struct Survey {
 struct Seen {
     numbers: Vec<f64>,
     missing: usize,
-    /// Cells that are no numbers, and where the first of them begins.
+    /// Cells that are no numbers, and the line of the first of them.
     words: usize,
-    first_word: Option<(u64, String)>,
+    first_word: Option<(usize, String)>,
 }
 
 /// Looks at the columns at `places` and says how each is coded.
@@ -129,7 +129,7 @@ pub fn survey(table: &mut Table, places: &[usize]) -> Result<Survey> {
                 None if is_missing(cell) => seen.missing += 1,
                 None => {
                     seen.words += 1;
-                    seen.first_word.get_or_insert_with(|| (row.start, cell.to_owned()));
+                    seen.first_word.get_or_insert_with(|| (row.line, cell.to_owned()));
                 }
             }
         }
@@ -143,12 +143,11 @@ pub fn survey(table: &mut Table, places: &[usize]) -> Result<Survey> {
     let (mut columns, mut notes) = (Vec::new(), Vec::new());
     for (&place, seen) in places.iter().zip(&mut seen) {
         let name = table.header()[place].clone();
-        if let Some((start, word)) = seen.first_word.as_ref().filter(|_| !seen.numbers.is_empty()) {
+        if let Some((line, word)) = seen.first_word.as_ref().filter(|_| !seen.numbers.is_empty()) {
             notes.push(format!(
-                "column \"{name}\" mixes {} numbers with words (first \"{word}\", line {}) and is taken as categories; \
+                "column \"{name}\" mixes {} numbers with words (first \"{word}\", line {line}) and is taken as categories; \
                  mend the cells and create the study anew if it should be numbers",
-                seen.numbers.len(),
-                table.line_at(*start)
+                seen.numbers.len()
             ));
         }
         let code = if seen.words > 0 {

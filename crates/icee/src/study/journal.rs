@@ -22,10 +22,16 @@ const CHECK_LENGTH: usize = CHECK.len() + 16 + 2;
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// Bytes and lines read so far, all of them sound.
+    at: Position,
+}
+
+/// How far a journal has been taken in.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Position {
+    /// Bytes and lines, all of them sound.
     length: u64,
     lines: u64,
-    /// The checksum of the last line read.
+    /// The checksum of the last line.
     chain: u64,
 }
 
@@ -36,6 +42,8 @@ pub struct News {
     pub lines: Vec<String>,
     /// Where an incomplete last line was put.
     pub set_aside: Option<PathBuf>,
+    /// Where they end.
+    end: Position,
 }
 
 impl Journal {
@@ -50,11 +58,14 @@ impl Journal {
         // Under another name first: nobody ever sees half a header, and an existing study is not overwritten.
         let draft = path.with_extension(format!("draft-{}", std::process::id()));
         let (line, _) = seal(0, header);
-        let written = File::create(&draft).and_then(|mut file| {
-            file.write_all(line.as_bytes())?;
-            file.sync_all()
+        // Left by a process of the same number that was killed.
+        let _ = std::fs::remove_file(&draft);
+        let written = write_new(&draft, line.as_bytes());
+        let linked = written.and_then(|()| std::fs::hard_link(&draft, path)).or_else(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Err(error),
+            // A file system without links.
+            _ => write_new(path, line.as_bytes()),
         });
-        let linked = written.and_then(|()| std::fs::hard_link(&draft, path));
         let _ = std::fs::remove_file(&draft);
         match linked {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -70,7 +81,7 @@ impl Journal {
     /// Where it cannot be opened for reading and appending.
     pub fn open(path: &Path) -> Result<Journal> {
         let file = OpenOptions::new().read(true).append(true).open(path).map_err(Error::io(path))?;
-        Ok(Journal { path: path.to_owned(), file, length: 0, lines: 0, chain: 0 })
+        Ok(Journal { path: path.to_owned(), file, at: Position::default() })
     }
 
     /// The file.
@@ -78,9 +89,9 @@ impl Journal {
         &self.path
     }
 
-    /// Lines read so far.
+    /// Lines taken in so far.
     pub fn lines(&self) -> u64 {
-        self.lines
+        self.at.lines
     }
 
     /// Waits until no other process is at work on the file, and keeps them waiting until [`Journal::unlock`].
@@ -99,77 +110,80 @@ impl Journal {
         self.file.unlock().map_err(Error::io(&self.path))
     }
 
-    /// Reads what is new, and sets an incomplete last line aside. Only under the lock.
+    /// Reads what is new, and sets an incomplete last line aside. Only under the lock. It stays new until it is
+    /// [accepted](Journal::accept), so that a reader who cannot make sense of it does not go on without it.
     ///
     /// # Errors
     /// Where a line is damaged that is not the last one, or the file cannot be read.
     pub fn read(&mut self) -> Result<News> {
         let io = |source| Error::Io { path: self.path.clone(), source };
         let size = self.file.metadata().map_err(io)?.len();
-        if size < self.length {
-            return Err(self.damaged(self.lines, "the file has become shorter while it was open"));
+        if size < self.at.length {
+            return Err(self.damaged(self.at.lines, "the file has become shorter while it was open"));
         }
         let mut bytes = Vec::new();
-        self.file.seek(SeekFrom::Start(self.length)).map_err(io)?;
+        self.file.seek(SeekFrom::Start(self.at.length)).map_err(io)?;
         self.file.read_to_end(&mut bytes).map_err(io)?;
-        let mut news = News::default();
+        let mut news = News { end: self.at, ..News::default() };
         let mut rest = bytes.as_slice();
         while !rest.is_empty() {
             let end = rest.iter().position(|&byte| byte == b'\n');
-            let line = end.and_then(|end| unseal(self.chain, &rest[..end]));
+            let line = end.and_then(|end| unseal(news.end.chain, &rest[..end]));
             let (Some(end), Some((text, chain))) = (end, line) else {
                 let last = end.is_none_or(|end| end + 1 == rest.len());
-                if self.lines == 0 {
+                if news.end.lines == 0 {
                     return Err(self.damaged(1, "it is not the header of a study"));
                 }
                 if !last {
-                    return Err(self.damaged(self.lines + 1, "its checksum does not fit"));
+                    return Err(self.damaged(news.end.lines + 1, "its checksum does not fit"));
                 }
-                news.set_aside = Some(self.set_aside(rest)?);
+                news.set_aside = Some(self.set_aside(rest, news.end.length)?);
                 break;
             };
             news.lines.push(text);
-            self.chain = chain;
-            self.lines += 1;
-            self.length += end as u64 + 1;
+            let Position { length, lines, .. } = news.end;
+            news.end = Position { length: length + end as u64 + 1, lines: lines + 1, chain };
             rest = &rest[end + 1..];
         }
         Ok(news)
     }
 
-    /// Appends a line and forces it to disk. Only under the lock, with everything read.
+    /// Goes on behind what was read.
+    pub fn accept(&mut self, news: &News) {
+        self.at = news.end;
+    }
+
+    /// Appends a line and forces it to disk. Only under the lock, with everything read and accepted.
     ///
     /// # Errors
     /// Where it cannot be written; then the journal is as it was.
     pub fn append(&mut self, text: &str) -> Result<()> {
-        let (line, chain) = seal(self.chain, text);
+        let (line, chain) = seal(self.at.chain, text);
         let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
         if let Err(source) = written {
             // A full disk may have taken half of the line.
-            let _ = self.file.set_len(self.length);
+            let _ = self.file.set_len(self.at.length);
             return Err(Error::Io { path: self.path.clone(), source });
         }
-        self.chain = chain;
-        self.lines += 1;
-        self.length += line.len() as u64;
+        let Position { length, lines, .. } = self.at;
+        self.at = Position { length: length + line.len() as u64, lines: lines + 1, chain };
         Ok(())
     }
 
     /// Moves an incomplete end of the file to a file of its own: on disk there before it is cut off here.
-    fn set_aside(&self, rest: &[u8]) -> Result<PathBuf> {
+    fn set_aside(&self, rest: &[u8], sound: u64) -> Result<PathBuf> {
         let mut number = 1;
-        let (path, mut file) = loop {
+        let path = loop {
             let mut name = self.path.clone().into_os_string();
             name.push(format!(".damaged-{number}"));
             let path = PathBuf::from(name);
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => break (path, file),
+            match write_new(&path, rest) {
+                Ok(()) => break path,
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
                 Err(source) => return Err(Error::Io { path, source }),
             }
         };
-        file.write_all(rest).and_then(|()| file.sync_all()).map_err(Error::io(&path))?;
-        self.file.set_len(self.length).and_then(|()| self.file.sync_all()).map_err(Error::io(&self.path))?;
+        self.file.set_len(sound).and_then(|()| self.file.sync_all()).map_err(Error::io(&self.path))?;
         Ok(path)
     }
 
@@ -177,6 +191,18 @@ impl Journal {
         let problem = format!("line {line}: {problem}; nothing was changed, put back a sound copy of the file");
         Error::File { path: self.path.clone(), problem }
     }
+}
+
+/// Writes a file that does not exist yet, and forces it and its name to disk.
+fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    // Not every system can open a folder; there the name is as safe as that system makes it.
+    if let Ok(folder) = File::open(path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))) {
+        let _ = folder.sync_all();
+    }
+    Ok(())
 }
 
 /// A line with its checksum and line break, and the checksum.
@@ -203,11 +229,18 @@ mod tests {
 
     const LINES: [&str; 4] = ["{\"header\":\"ä\"}", "{\"ask\":[1,2]}", "{\"tell\":0.5}", "{\"ask\":[3]}"];
 
+    /// Reads and accepts.
+    fn take(journal: &mut Journal) -> Result<News> {
+        let news = journal.read()?;
+        journal.accept(&news);
+        Ok(news)
+    }
+
     fn written(scratch: &Scratch) -> PathBuf {
         let path = scratch.file("study.jsonl");
         Journal::create(&path, LINES[0]).unwrap();
         let mut journal = Journal::open(&path).unwrap();
-        journal.read().unwrap();
+        take(&mut journal).unwrap();
         LINES[1..].iter().for_each(|line| journal.append(line).unwrap());
         path
     }
@@ -221,7 +254,7 @@ mod tests {
             std::fs::write(&path, &whole[..length]).unwrap();
             let complete = whole[..length].iter().filter(|&&byte| byte == b'\n').count();
             let mut journal = Journal::open(&path).unwrap();
-            let news = journal.read();
+            let news = take(&mut journal);
             if complete == 0 {
                 assert!(length == 0 || news.unwrap_err().to_string().contains("line 1"), "{length}");
                 continue;
@@ -288,12 +321,14 @@ mod tests {
         let scratch = Scratch::new("journal-two");
         let path = written(&scratch);
         let (mut one, mut two) = (Journal::open(&path).unwrap(), Journal::open(&path).unwrap());
-        assert_eq!(one.read().unwrap().lines.len(), 4);
-        assert_eq!(two.read().unwrap().lines.len(), 4);
+        assert_eq!(take(&mut one).unwrap().lines.len(), 4);
+        assert_eq!(take(&mut two).unwrap().lines.len(), 4);
         one.append("{\"by\":\"one\"}").unwrap();
+        // What is not accepted stays new.
         assert_eq!(two.read().unwrap().lines, ["{\"by\":\"one\"}"]);
+        assert_eq!(take(&mut two).unwrap().lines, ["{\"by\":\"one\"}"]);
         two.append("{\"by\":\"two\"}").unwrap();
-        assert_eq!(one.read().unwrap().lines, ["{\"by\":\"two\"}"]);
+        assert_eq!(take(&mut one).unwrap().lines, ["{\"by\":\"two\"}"]);
         assert_eq!(one.lines(), 6);
     }
 }

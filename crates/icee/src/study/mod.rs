@@ -155,6 +155,7 @@ impl Study {
         let trials = Trials::default();
         let mut study = Study { journal, header, trials, models, pool, rows: None, notes: vec![] };
         study.follow(rest, 2)?;
+        study.journal.accept(&news);
         study.report(news.set_aside);
         Ok(study)
     }
@@ -333,21 +334,25 @@ impl Study {
 
     fn catch_up(&mut self) -> Result<()> {
         let first = self.journal.lines() + 1;
-        let news = self.journal.read()?;
-        self.report(news.set_aside);
-        self.follow(&news.lines, first)
+        let mut news = self.journal.read()?;
+        self.report(news.set_aside.take());
+        self.follow(&news.lines, first)?;
+        self.journal.accept(&news);
+        Ok(())
     }
 
     /// Takes in lines of the journal, the first of which has number `first`.
     fn follow(&mut self, lines: &[String], first: u64) -> Result<()> {
+        let mut trials = self.trials.clone();
         for (line, number) in lines.iter().zip(first..) {
             let entry = serde_json::from_str(line).map_err(|error| error.to_string());
-            let applied = entry.and_then(|entry| self.trials.apply(entry, self.header.pool.rows));
+            let applied = entry.and_then(|entry| trials.apply(entry, self.header.pool.rows));
             applied.map_err(|problem| Error::File {
                 path: self.journal.path().to_owned(),
                 problem: format!("line {number}: {problem}"),
             })?;
         }
+        self.trials = trials;
         Ok(())
     }
 

@@ -42,13 +42,13 @@ impl Rows {
     /// # Errors
     /// Where it cannot be read, or has changed.
     pub fn load(path: &Path, header: &Header) -> Result<Rows> {
-        let table = Table::read(path).map_err(|error| match error {
-            Error::Io { path, source } if source.kind() == std::io::ErrorKind::NotFound => Error::Study(format!(
+        if !path.exists() {
+            return Err(Error::Study(format!(
                 "the pool {} is gone; put it back, or say where it lies now with --pool FILE",
                 path.display()
-            )),
-            error => error,
-        })?;
+            )));
+        }
+        let table = Table::read(path)?;
         if fingerprint(&table) != header.pool.fingerprint || table.bytes() != header.pool.bytes {
             return Err(Error::Study(format!(
                 "{} has changed since the study was created, so its rows may be other ones now; put the old file back, or \
@@ -149,19 +149,19 @@ impl Rows {
 /// # Errors
 /// With every line that has none, or one that another has.
 pub fn check_ids(table: &mut Table, column: usize) -> Result<()> {
-    let mut seen: HashMap<String, u64> = HashMap::new();
+    let mut seen: HashMap<String, usize> = HashMap::new();
     let name = table.header()[column].clone();
-    table.scan(|table, row| {
+    table.scan(|_, row| {
         let id = row.cell(column);
         if id.is_empty() {
             return Err(format!("column {} ({name}): the id is missing", column + 1));
         }
-        match seen.insert(id.to_owned(), row.start) {
-            None => Ok(()),
-            Some(first) => {
-                let line = table.line_at(first);
-                Err(format!("column {} ({name}): the id \"{id}\" stands in line {line} already", column + 1))
+        match seen.get(id) {
+            None => {
+                seen.insert(id.to_owned(), row.line);
+                Ok(())
             }
+            Some(line) => Err(format!("column {} ({name}): the id \"{id}\" stands in line {line} already", column + 1)),
         }
     })
 }
@@ -169,13 +169,19 @@ pub fn check_ids(table: &mut Table, column: usize) -> Result<()> {
 /// A table as a journal remembers it.
 pub fn pool_file(table: &Table, journal: &Path) -> Result<PoolFile> {
     let absolute = table.path().canonicalize().map_err(Error::io(table.path()))?;
-    let folder = folder_of(journal);
-    let folder = folder.canonicalize().unwrap_or(folder);
     Ok(PoolFile {
-        path: relative(&folder, &absolute),
+        path: relative(&real(&folder_of(journal)), &absolute),
         bytes: table.bytes(),
         rows: table.rows(),
         fingerprint: fingerprint(table),
+    })
+}
+
+/// A folder's path without links and detours, also where the folder is still to be made.
+fn real(folder: &Path) -> PathBuf {
+    folder.canonicalize().unwrap_or_else(|_| match folder.file_name() {
+        Some(name) => real(&folder_of(folder)).join(name),
+        None => folder.to_owned(),
     })
 }
 

@@ -29,8 +29,8 @@ pub struct Table {
 pub struct Row<'a> {
     /// Its position, from zero.
     pub index: usize,
-    /// The byte at which it begins.
-    pub start: u64,
+    /// Its line in the file, from one.
+    pub line: usize,
     record: &'a ByteRecord,
 }
 
@@ -48,7 +48,11 @@ impl Table {
     /// # Errors
     /// Where it cannot be read, is not UTF-8, or has no header.
     pub fn read(path: &Path) -> Result<Table> {
-        Table::of_bytes(path, std::fs::read(path).map_err(Error::io(path))?)
+        let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Error::Study(format!("there is no file {}", path.display())),
+            _ => Error::io(path)(error),
+        })?;
+        Table::of_bytes(path, bytes)
     }
 
     /// The same for bytes in memory; `path` is for messages.
@@ -69,7 +73,7 @@ impl Table {
         if !found {
             return Err(table.broken(vec!["the file is empty: the first line must name the columns".into()]));
         }
-        let header = Row { index: 0, start: 0, record: &record };
+        let header = Row { index: 0, line: 1, record: &record };
         table.header = (0..record.len()).map(|column| header.cell(column).to_owned()).collect();
         Ok(table)
     }
@@ -138,6 +142,7 @@ impl Table {
         let mut reader = self.reader(0);
         let mut record = ByteRecord::new();
         let mut names = true;
+        let mut line = LineCount { number: 1, counted: 0 };
         let width = self.header.len();
         loop {
             match reader.read_byte_record(&mut record) {
@@ -146,7 +151,8 @@ impl Table {
                     let start = record.position().map_or(0, csv::Position::byte);
                     let index = starts.len();
                     starts.push(start);
-                    let row = Row { index, start, record: &record };
+                    line.advance(self.text.as_bytes(), start);
+                    let row = Row { index, line: line.number, record: &record };
                     let problem = if record.len() == width {
                         visit(self, &row)
                     } else {
@@ -155,7 +161,7 @@ impl Table {
                     if let Err(problem) = problem {
                         count += 1;
                         if problems.len() < SHOWN {
-                            problems.push(format!("line {}: {problem}", self.line_at(start)));
+                            problems.push(format!("line {}: {problem}", line.number));
                         }
                     }
                 }
@@ -166,7 +172,7 @@ impl Table {
         let last = starts.last().copied().unwrap_or_default();
         if ends_within_quotes(self.text.get(last as usize..).unwrap_or_default(), self.delimiter) {
             count += 1;
-            problems.push(format!("line {}: a quote is opened in this row and never closed", self.line_at(last)));
+            problems.push(format!("line {}: a quote is opened in this row and never closed", line.number));
         }
         if count > problems.len() {
             problems.push(format!("and {} more", count - problems.len()));
@@ -184,21 +190,13 @@ impl Table {
         let start = self.starts.get(index).copied().unwrap_or_default();
         // The row has been read before.
         let _ = self.reader(start).read_byte_record(&mut record);
-        let row = Row { index, start, record: &record };
+        let row = Row { index, line: 0, record: &record };
         (0..self.header.len()).map(|column| row.cell(column).to_owned()).collect()
     }
 
     /// An error about the file.
     pub fn broken(&self, problems: Vec<String>) -> Error {
         Error::Table { path: self.path.clone(), problems }
-    }
-
-    /// The line on which the record that starts at a byte stands; empty lines before it are part of it.
-    pub fn line_at(&self, start: u64) -> usize {
-        let bytes = self.text.as_bytes();
-        let start = usize::try_from(start).unwrap_or(usize::MAX).min(bytes.len());
-        let blank = bytes[start..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-        1 + bytes[..start + blank].iter().filter(|&&byte| byte == b'\n').count()
     }
 
     fn reader(&self, start: u64) -> csv::Reader<&[u8]> {
@@ -209,6 +207,23 @@ impl Table {
             .flexible(true)
             .buffer_capacity(1 << 16)
             .from_reader(rest)
+    }
+}
+
+/// The line of a place in a text, for places that come in order.
+struct LineCount {
+    number: usize,
+    counted: usize,
+}
+
+impl LineCount {
+    /// Goes on to the row that begins at a byte; the reader takes empty lines before a row for a part of it.
+    fn advance(&mut self, bytes: &[u8], start: u64) {
+        let start = usize::try_from(start).unwrap_or(usize::MAX).clamp(self.counted, bytes.len());
+        let blank = bytes[start..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        let passed = &bytes[self.counted..start + blank];
+        self.number += passed.iter().filter(|&&byte| byte == b'\n').count();
+        self.counted = start + blank;
     }
 }
 

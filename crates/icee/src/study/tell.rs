@@ -71,7 +71,7 @@ impl Study {
                     ));
                 }
             };
-            items.push(Item { id: row.cell(id).to_owned(), value, line: Some(table.line_at(row.start)) });
+            items.push(Item { id: row.cell(id).to_owned(), value, line: Some(row.line) });
             Ok(())
         })?;
         if items.is_empty() {
