@@ -257,7 +257,7 @@ fn a_large_pool_is_preselected_by_the_seed_and_said_so() {
         study.ask(3, None).unwrap()
     };
     let one = ask("one.jsonl");
-    assert!(one.notes[0].contains("19995 rows are left; 16384 of them were looked at"), "{:?}", one.notes);
+    assert!(one.notes[1].contains("19995 rows are left; 16384 of them were looked at"), "{:?}", one.notes);
     assert_eq!(one, ask("two.jsonl"));
 }
 
@@ -271,7 +271,7 @@ fn a_long_history_is_thinned_and_said_so() {
     let mut study = scratch.create("long.jsonl", &options(&pool));
     assert_eq!(study.tell_csv(&results, false).unwrap().new, 300);
     let notes = study.ask(1, None).unwrap().notes;
-    assert!(notes[0].contains("300 rows were told; gp-ei predicts from 256 of them"), "{notes:?}");
+    assert!(notes[1].contains("300 rows were told; gp-ei predicts from 256 of them"), "{notes:?}");
 }
 
 proptest! {

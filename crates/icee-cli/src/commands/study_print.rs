@@ -2,12 +2,18 @@
 
 use icee::study::{Answer, Cells, Forecast, Outcome, Remaining, RowForecast, Summary, Told};
 use serde::Serialize;
-use serde_json::json;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 /// The length at which a row's cells are cut off in text.
 const LINE: usize = 100;
+
+/// The answer to a tell.
+#[derive(Serialize)]
+struct Taken<'a> {
+    told: &'a Told,
+    best: Option<&'a Outcome>,
+}
 
 /// Prints notes for the person, apart from the results.
 pub fn notes(notes: &[String]) {
@@ -56,7 +62,7 @@ pub fn told(
 ) -> anyhow::Result<()> {
     notes(said);
     if json {
-        return write_json(out, &json!({ "told": told, "best": best }));
+        return write_json(out, &Taken { told, best });
     }
     let parts = [(told.new, "told"), (told.replaced, "replaced"), (told.unchanged, "unchanged")];
     let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
@@ -83,7 +89,7 @@ pub fn summary(out: &mut impl Write, name: &str, summary: &Summary, json: bool) 
         return write_json(out, summary);
     }
     let (told, running) = (summary.told.len(), summary.running.len());
-    writeln!(out, "{name}: {} rows of {}, {}", summary.rows, summary.pool, direction(summary))?;
+    writeln!(out, "{name}: {} rows of {}, {}", summary.rows, tidy(&summary.pool), direction(summary))?;
     write_columns(out, summary)?;
     writeln!(out, "{told} told, {running} running, {} left", summary.left)?;
     for outcome in &summary.told {
@@ -110,6 +116,20 @@ pub fn forecasts(out: &mut impl Write, forecasts: &[RowForecast], json: bool) ->
     }
     table.flush()?;
     Ok(())
+}
+
+/// A path without detours, to look at.
+fn tidy(path: &str) -> String {
+    let mut tidy = PathBuf::new();
+    for part in Path::new(path).components() {
+        match (part, tidy.components().next_back()) {
+            (Component::ParentDir, Some(Component::Normal(_))) => {
+                tidy.pop();
+            }
+            _ => tidy.push(part),
+        }
+    }
+    tidy.display().to_string()
 }
 
 fn direction(summary: &Summary) -> &'static str {
