@@ -7,7 +7,8 @@
 use crate::error::BoResult;
 use crate::gp::acquisition::log_expected_improvement;
 use crate::gp::fit::fit;
-use crate::sampler::{Context, RandomSampler, Sampler, Told};
+use crate::history::Standard;
+use crate::sampler::{Context, RandomSampler, Sampler};
 use rand::Rng;
 
 /// Fewer values than this say nothing about a scale: the pick is random.
@@ -28,7 +29,8 @@ impl Sampler for GpEiSampler {
             return RandomSampler.ask(context, rng);
         }
         let inputs = pool.gather(told.iter().map(|told| told.candidate));
-        let values = standardised(told);
+        let scale = Standard::of(told.iter().map(|told| told.value));
+        let values: Vec<f64> = told.iter().map(|told| scale.apply(told.value)).collect();
         let best = values.iter().copied().fold(f64::INFINITY, f64::min);
         let process = fit(&inputs, &values, pool.dimension())?;
         let predictions = process.predict(&pool.gather(available.iter().copied()))?;
@@ -41,24 +43,6 @@ impl Sampler for GpEiSampler {
         }
         Ok(greatest.1)
     }
-}
-
-/// The told values with mean 0 and (unbiased) variance 1; all zero where they do not differ.
-fn standardised(told: &[Told]) -> Vec<f64> {
-    // Dividing by the greatest magnitude first keeps squares from overflowing.
-    let magnitude = told.iter().fold(0.0, |largest, told| told.value.abs().max(largest));
-    if magnitude == 0.0 {
-        return vec![0.0; told.len()];
-    }
-    let mut values: Vec<f64> = told.iter().map(|told| told.value / magnitude).collect();
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    let deviation = variance.sqrt();
-    // Values that differ by rounding only do not differ.
-    let scale = if deviation > 1e-12 { deviation.recip() } else { 0.0 };
-    values.iter_mut().for_each(|value| *value = (*value - mean) * scale);
-    values
 }
 
 #[cfg(test)]
@@ -96,14 +80,5 @@ mod tests {
         };
         assert_eq!(path(1.0, 0.0), path(4096.0, 0.0));
         assert_eq!(path(1.0, 0.0), path(0.5, 8.0));
-    }
-
-    #[test]
-    fn standardised_values_are_botorchs() {
-        let told: Vec<Told> = [1.0, 2.0, 4.0].into_iter().map(|value| Told { candidate: 0, value }).collect();
-        let expected = [-0.872_871_560_943_969_6, -0.218_217_890_235_992_4, 1.091_089_451_179_962];
-        for (found, expected) in standardised(&told).into_iter().zip(expected) {
-            assert!((found - expected).abs() < 1e-12);
-        }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! - To train on: [`prior`] draws functions, [`behaviour`] picks candidates from them.
 //! - To compare with: [`sampler`] is the ask/tell interface with random search behind it, [`gp_ei`] the Gaussian process
-//!   with expected improvement, on the regression in [`gp`]; [`surrogate`] is what any model says of a candidate.
+//!   with expected improvement, on the regression in [`gp`]; [`surrogate`] is what any model says of a candidate,
+//!   [`gp_surrogate`] the Gaussian process behind it, [`history`] what models are given of a long one.
 //! - How: [`functions`] are searched by [`protocol`], which gives a [`report`].
 
 pub mod behaviour;
@@ -10,12 +11,14 @@ mod error;
 pub mod functions;
 pub mod gp;
 pub mod gp_ei;
+pub mod gp_surrogate;
+pub mod history;
 mod kernel;
 mod linalg;
 pub mod prior;
 pub mod protocol;
 mod quasi_newton;
-mod random;
+pub mod random;
 pub mod report;
 pub mod sampler;
 pub mod surrogate;

@@ -36,7 +36,7 @@ impl Cholesky {
     }
 
     /// Row `i` of the factor.
-    fn row(&self, i: usize) -> &[f64] {
+    pub fn row(&self, i: usize) -> &[f64] {
         &self.factor[i * self.size..(i + 1) * self.size]
     }
 

@@ -21,7 +21,43 @@ pub trait Surrogate: Send {
 
     /// One belief a candidate, in their order. Depends on nothing but the arguments.
     fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>>;
+
+    /// P(at least one of the candidates has a value below `bound`), for candidates in the order of their promise.
+    ///
+    /// Single probabilities cannot say it, because neighbours stand and fall together. So the first few candidates are
+    /// taken one after another, each given a sampled outcome that is *not* below the bound for those before it:
+    /// P(none) is the product of what is left at every step (Geweke, Hajivassiliou, Keane), averaged over paths.
+    fn any_below(
+        &mut self,
+        pool: &Pool,
+        told: &[Told],
+        candidates: &[usize],
+        bound: f64,
+        rng: &mut dyn Rng,
+    ) -> BoResult<f64> {
+        let mut none = 0.0;
+        for _ in 0..STEPWISE_PATHS {
+            let mut known = told.to_vec();
+            let mut none_on_path = 1.0;
+            for &candidate in candidates.iter().take(STEPWISE_CANDIDATES) {
+                let belief = self.predict(pool, &known, &[candidate])?.remove(0);
+                let below = belief.below(bound);
+                none_on_path *= 1.0 - below;
+                if none_on_path < 1e-6 {
+                    break;
+                }
+                let value = belief.quantile(below + (1.0 - below) * open_unit(rng));
+                known.push(Told { candidate, value });
+            }
+            none += none_on_path / STEPWISE_PATHS as f64;
+        }
+        Ok((1.0 - none).clamp(0.0, 1.0))
+    }
 }
+
+/// Candidates and paths of [`Surrogate::any_below`]: a prediction each, hence few.
+const STEPWISE_CANDIDATES: usize = 16;
+const STEPWISE_PATHS: usize = 8;
 
 /// A distribution of one value.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,10 +148,13 @@ impl Belief {
 
     /// A value drawn from it.
     pub fn sample(&self, rng: &mut dyn Rng) -> f64 {
-        // Open at both ends.
-        let level = (rng.random_range(0..1u64 << 52) as f64 + 0.5) / (1u64 << 52) as f64;
-        self.quantile(level)
+        self.quantile(open_unit(rng))
     }
+}
+
+/// Uniform between 0 and 1, open at both ends.
+pub(crate) fn open_unit(rng: &mut dyn Rng) -> f64 {
+    (rng.random_range(0..1u64 << 52) as f64 + 0.5) / (1u64 << 52) as f64
 }
 
 /// Φ(z), accurate in the lower tail.

@@ -24,6 +24,9 @@ enum Command {
     Eval(commands::eval::Args),
     Tune(commands::tune::Args),
     Play(commands::play::Args),
+    /// Which row next? Search a CSV of candidates for the best one, in few experiments.
+    #[command(subcommand)]
+    Study(commands::study::StudyCommand),
     /// List the benchmark functions of Bayesian optimisation, or evaluate them.
     Functions(commands::functions::Arguments),
 }
@@ -50,6 +53,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Eval(args) => commands::eval::run(&args),
         Command::Tune(args) => commands::tune::run(&args),
         Command::Play(args) => commands::play::run(&args),
+        Command::Study(command) => commands::study::run(&command),
         Command::Functions(arguments) => commands::functions::run(arguments),
     }
 }

@@ -63,6 +63,17 @@ pub enum Error {
         /// Each line with its number and what is wrong with it.
         lines: Vec<String>,
     },
+    /// A CSV file that cannot be used, with what is wrong and where.
+    #[error("{}:{}{}", path.display(), if problems.len() > 1 { "\n  " } else { " " }, problems.join("\n  "))]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        problems: Vec<String>,
+    },
+    /// A study that cannot do what was asked for.
+    #[error("{0}")]
+    Study(String),
     /// The loss is no longer a number.
     #[error(
         "the loss is {loss} at step {step} (learning rate {rate:.2e}); {}; try a lower train.lr",

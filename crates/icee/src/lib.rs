@@ -6,6 +6,8 @@
 //! checkpoint. A [`TrainedModel`] becomes an [`Agent`] (many games) or a [`LiveAgent`] (one environment), [`evaluate`]
 //! measures it, [`tune`] picks its acting rules. [`bo`] does the same for functions instead of games: discrete Bayesian
 //! optimisation.
+//!
+//! A [`study::Study`] is Bayesian optimisation for users: which row of a CSV file to try next.
 
 pub mod agent;
 mod blueprint;
@@ -24,6 +26,7 @@ mod networks;
 pub mod presets;
 mod sequences;
 mod source;
+pub mod study;
 mod task;
 mod tokens;
 pub mod train;

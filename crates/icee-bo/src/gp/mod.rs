@@ -6,6 +6,7 @@
 
 pub mod acquisition;
 pub mod fit;
+mod joint;
 pub mod objective;
 
 use crate::error::{BoError, BoResult, require_finite};

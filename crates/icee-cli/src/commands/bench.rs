@@ -19,6 +19,8 @@ pub enum BenchCommand {
     Agent(super::bench_agent::AgentArgs),
     /// Training on an NVIDIA GPU: its speed, or with --check whether it agrees with the CPU.
     Gpu(super::bench_gpu::GpuArgs),
+    /// Suggestions of `icee study`, for growing pools and histories.
+    Study(super::bench_study::StudyArgs),
 }
 
 #[derive(Args)]
@@ -55,6 +57,7 @@ pub fn run(command: &BenchCommand) -> Result<()> {
         BenchCommand::Engine(args) => engine(args),
         BenchCommand::Agent(args) => super::bench_agent::run(args),
         BenchCommand::Gpu(args) => super::bench_gpu::run(args),
+        BenchCommand::Study(args) => super::bench_study::run(args),
     }
 }
 

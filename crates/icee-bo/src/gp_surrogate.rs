@@ -1,0 +1,189 @@
+//! The Gaussian process as a [`Surrogate`], with a cost that does not grow without end.
+//!
+//! Hyperparameters are fitted to [`FITTED_HISTORY`] told values at most and the process is conditioned on
+//! [`KNOWN_HISTORY`] at most; longer histories are thinned by [`thinned`]. The belief is about the function, without the
+//! noise of a single measurement.
+
+use crate::error::BoResult;
+use crate::gp::fit::fit;
+use crate::gp::{GaussianProcess, Prediction};
+use crate::history::{Standard, thinned};
+use crate::sampler::{Pool, Told};
+use crate::surrogate::{Belief, Surrogate};
+use rand::Rng;
+
+/// Values that hyperparameters are fitted to, at most: a fit takes hundreds of factorisations.
+pub const FITTED_HISTORY: usize = 64;
+/// Values that predictions rest on, at most.
+pub const KNOWN_HISTORY: usize = 256;
+
+/// Candidates whose joint distribution is looked at, and paths through it.
+const JOINT_CANDIDATES: usize = 64;
+const JOINT_PATHS: usize = 64;
+
+/// A Gaussian process with MAP hyperparameters, fitted anew to every history.
+#[derive(Default)]
+pub struct GpSurrogate {
+    /// The latest fit, for when the same history comes again; it changes no answer.
+    latest: Option<Fitted>,
+}
+
+struct Fitted {
+    inputs: Vec<f64>,
+    values: Vec<f64>,
+    scale: Standard,
+    process: GaussianProcess,
+}
+
+impl GpSurrogate {
+    /// The process for `told`.
+    fn fitted(&mut self, pool: &Pool, told: &[Told]) -> BoResult<&Fitted> {
+        let told: Vec<Told> = thinned(told, KNOWN_HISTORY).into_iter().map(|place| told[place]).collect();
+        let inputs = pool.gather(told.iter().map(|told| told.candidate));
+        let values: Vec<f64> = told.iter().map(|told| told.value).collect();
+        let known = self.latest.take().filter(|latest| latest.inputs == inputs && latest.values == values);
+        let fitted = match known {
+            Some(latest) => latest,
+            None => {
+                let scale = Standard::of(values.iter().copied());
+                let standard: Vec<f64> = values.iter().map(|&value| scale.apply(value)).collect();
+                let mut process = fit_some(&told, &inputs, &standard, pool.dimension())?;
+                if told.len() > FITTED_HISTORY {
+                    process = GaussianProcess::new(&inputs, &standard, process.hyperparameters().clone())?;
+                }
+                Fitted { inputs, values, scale, process }
+            }
+        };
+        Ok(self.latest.insert(fitted))
+    }
+}
+
+/// The process fitted to as many of the values as a fit may take.
+fn fit_some(told: &[Told], inputs: &[f64], standard: &[f64], dimension: usize) -> BoResult<GaussianProcess> {
+    let kept = thinned(told, FITTED_HISTORY);
+    let point = |&place: &usize| &inputs[place * dimension..(place + 1) * dimension];
+    let some_inputs: Vec<f64> = kept.iter().flat_map(point).copied().collect();
+    let some_values: Vec<f64> = kept.iter().map(|&place| standard[place]).collect();
+    fit(&some_inputs, &some_values, dimension)
+}
+
+impl Surrogate for GpSurrogate {
+    fn name(&self) -> &'static str {
+        "gp-ei"
+    }
+
+    fn least_history(&self) -> usize {
+        2
+    }
+
+    fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>> {
+        let Fitted { scale, process, .. } = self.fitted(pool, told)?;
+        let predictions = process.predict(&pool.gather(candidates.iter().copied()))?;
+        let unit = scale.unit();
+        let belief = |Prediction { mean, variance }| {
+            Belief::Normal(Prediction { mean: scale.undo(mean), variance: variance * unit * unit })
+        };
+        Ok(predictions.into_iter().map(belief).collect())
+    }
+
+    /// By the joint distribution of the first 64 candidates.
+    fn any_below(
+        &mut self,
+        pool: &Pool,
+        told: &[Told],
+        candidates: &[usize],
+        bound: f64,
+        rng: &mut dyn Rng,
+    ) -> BoResult<f64> {
+        let Fitted { scale, process, .. } = self.fitted(pool, told)?;
+        let points = pool.gather(candidates.iter().copied().take(JOINT_CANDIDATES));
+        process.any_below(&points, scale.locate(bound), JOINT_PATHS, rng)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::stream;
+    use rand::RngExt;
+
+    fn pool(size: usize) -> Pool {
+        let mut rng = stream(21, &[]);
+        Pool::new((0..2 * size).map(|_| rng.random()).collect(), 2).unwrap()
+    }
+
+    fn told(pool: &Pool, count: usize, scale: f64, offset: f64) -> Vec<Told> {
+        let value = |candidate: usize| offset + scale * (5.0 * pool.point(candidate)[0]).sin();
+        (0..count).map(|candidate| Told { candidate, value: value(candidate) }).collect()
+    }
+
+    #[test]
+    fn a_smooth_function_is_learned_in_the_units_it_was_told_in() {
+        let pool = pool(400);
+        let mut surrogate = GpSurrogate::default();
+        let told = told(&pool, 300, 20.0, 1000.0);
+        for (belief, candidate) in
+            surrogate.predict(&pool, &told, &[300, 350, 399]).unwrap().iter().zip([300, 350, 399])
+        {
+            let truth = 1000.0 + 20.0 * (5.0 * pool.point(candidate)[0]).sin();
+            assert!((belief.mean() - truth).abs() < 1.0, "{} {truth}", belief.mean());
+            assert!(belief.quantile(0.001) < truth && truth < belief.quantile(0.999));
+        }
+    }
+
+    #[test]
+    fn an_answer_does_not_depend_on_what_was_asked_before() {
+        let pool = pool(60);
+        let (few, many) = (told(&pool, 5, 1.0, 0.0), told(&pool, 20, 1.0, 0.0));
+        let mut used = GpSurrogate::default();
+        used.predict(&pool, &many, &[30]).unwrap();
+        let again = used.predict(&pool, &few, &[30, 31]).unwrap();
+        assert_eq!(again, GpSurrogate::default().predict(&pool, &few, &[30, 31]).unwrap());
+        assert_eq!(again, used.predict(&pool, &few, &[30, 31]).unwrap());
+    }
+
+    #[test]
+    fn candidates_stand_and_fall_together() {
+        // Thirty copies of one point are one chance, not thirty.
+        let mut points = vec![0.1, 0.5, 0.9];
+        points.extend([0.7; 30]);
+        let pool = Pool::new(points, 1).unwrap();
+        let told: Vec<Told> =
+            [0.0, 1.0, 0.4].into_iter().enumerate().map(|(candidate, value)| Told { candidate, value }).collect();
+        let copies: Vec<usize> = (3..33).collect();
+        let mut surrogate = GpSurrogate::default();
+        let beliefs = surrogate.predict(&pool, &told, &copies).unwrap();
+        let single = beliefs[0].below(0.0);
+        let any = surrogate.any_below(&pool, &told, &copies, 0.0, &mut stream(1, &[])).unwrap();
+        let independent = 1.0 - (1.0 - single).powi(30);
+        assert!(
+            single > 0.01 && (any - single).abs() < 0.05 && any < 0.6 * independent,
+            "{single} {any} {independent}"
+        );
+    }
+
+    #[test]
+    fn joint_and_step_by_step_agree() {
+        let pool = pool(40);
+        let told = told(&pool, 12, 1.0, 0.0);
+        let best = told.iter().fold(f64::INFINITY, |best, told| told.value.min(best));
+        let candidates: Vec<usize> = (12..20).collect();
+        // The same process without its own joint distribution.
+        struct Stepwise(GpSurrogate);
+        impl Surrogate for Stepwise {
+            fn name(&self) -> &'static str {
+                "stepwise"
+            }
+            fn least_history(&self) -> usize {
+                2
+            }
+            fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>> {
+                self.0.predict(pool, told, candidates)
+            }
+        }
+        let joint = GpSurrogate::default().any_below(&pool, &told, &candidates, best, &mut stream(2, &[])).unwrap();
+        let steps =
+            Stepwise(GpSurrogate::default()).any_below(&pool, &told, &candidates, best, &mut stream(3, &[])).unwrap();
+        assert!((joint - steps).abs() < 0.12, "{joint} {steps}");
+    }
+}

@@ -1,0 +1,146 @@
+//! `icee study` as its users meet it: sessions, mistakes, several processes at once.
+
+use serde_json::Value;
+use std::collections::HashSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("icee-cli-study-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    fn study(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_icee"));
+        command.current_dir(&self.0).arg("study").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        ok(self.study(arguments).arg("--json").output().unwrap())
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn ok(output: Output) -> Value {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn pool(rows: usize) -> String {
+    let mut text = String::from("name,heat,time\n");
+    (1..=rows).for_each(|k| writeln!(text, "r{k},{},{}", k * 37 % 101, k * 53 % 89).unwrap());
+    text
+}
+
+#[test]
+fn sessions_and_mistakes() {
+    trycmd::TestCases::new().case("tests/cmd/study/*.trycmd");
+}
+
+#[test]
+fn the_readme_shows_what_really_happens() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(root.join("../../README.md")).unwrap();
+    let session = std::fs::read_to_string(root.join("tests/cmd/study/session.trycmd")).unwrap();
+    let start =
+        readme.find("```console\n$ icee study create").expect("no session in the README") + "```console\n".len();
+    let shown = &readme[start..start + readme[start..].find("```").unwrap()];
+    assert!(shown.len() > 500, "{shown}");
+    // Notes go to the other stream; in the session they follow the output like everything else.
+    assert!(session.contains(shown.trim_end()), "the README's session is not the tested one:\n{shown}");
+}
+
+#[test]
+fn many_processes_share_a_study() {
+    let scratch = Scratch::new("many");
+    std::fs::write(scratch.0.join("pool.csv"), pool(60)).unwrap();
+    scratch.json(&["create", "s", "--pool", "pool.csv", "--id", "name"]);
+    for round in 0..2 {
+        let tell = |k: usize| format!("r{}", 50 + 4 * round + k);
+        let asks: Vec<_> = (0..4).map(|_| scratch.study(&["ask", "s", "-n", "3", "--json"]).spawn().unwrap()).collect();
+        let tells: Vec<_> = (0..4)
+            .map(|k| scratch.study(&["tell", "s", "--row", &tell(k), "--value", "0.5", "--json"]).spawn().unwrap())
+            .collect();
+        for child in asks {
+            let answer = ok(child.wait_with_output().unwrap());
+            assert_eq!(answer["suggestions"].as_array().unwrap().len(), 3);
+        }
+        for child in tells {
+            assert_eq!(ok(child.wait_with_output().unwrap())["told"]["new"], 1);
+        }
+    }
+    let journal = std::fs::read_to_string(scratch.0.join("studies/s.jsonl")).unwrap();
+    let mut asked = HashSet::new();
+    for line in journal.lines().skip(1) {
+        let entry: Value = serde_json::from_str(line).unwrap();
+        for row in entry["ask"]["rows"].as_array().into_iter().flatten() {
+            assert!(asked.insert(row["id"].as_str().unwrap().to_owned()), "suggested twice: {row}");
+        }
+    }
+    assert_eq!(asked.len(), 24);
+    // A row may be told while it runs, and one that was told is not suggested.
+    let summary = scratch.json(&["show", "s"]);
+    assert_eq!(
+        summary["left"],
+        60 - summary["told"].as_array().unwrap().len() - summary["running"].as_array().unwrap().len()
+    );
+    assert_eq!(summary["told"].as_array().unwrap().len(), 8);
+}
+
+#[test]
+fn the_machine_readable_answers_hold_what_the_text_says() {
+    let scratch = Scratch::new("json");
+    std::fs::write(scratch.0.join("pool.csv"), pool(40)).unwrap();
+    let created = scratch.json(&["create", "s", "--pool", "pool.csv", "--id", "name", "--direction", "maximize"]);
+    assert_eq!((&created["rows"], &created["sampler"]), (&40.into(), &"gp-ei".into()));
+    for (row, value) in [("r1", "1"), ("r2", "2.5"), ("r3", "-4")] {
+        scratch.json(&["tell", "s", "--row", row, "--value", value]);
+    }
+    let answer = scratch.json(&["ask", "s", "-n", "2"]);
+    assert_eq!(answer["best"], 2.5);
+    let table = scratch.json(&["predict", "s"]);
+    assert_eq!(table.as_array().unwrap().len(), 40);
+    for suggestion in answer["suggestions"].as_array().unwrap() {
+        let row = suggestion["row"].as_u64().unwrap() as usize - 1;
+        assert_eq!(table[row]["id"], suggestion["id"]);
+        assert_eq!(table[row]["status"], "running");
+        assert_eq!(table[row]["mean"], suggestion["forecast"]["mean"]);
+        let [low, mean, high] = ["low", "mean", "high"].map(|key| table[row][key].as_f64().unwrap());
+        assert!(low < mean && mean < high);
+    }
+    let csv = scratch.study(&["predict", "s"]).output().unwrap().stdout;
+    let csv = String::from_utf8(csv).unwrap();
+    assert!(csv.starts_with("id,status,value,mean,low,high,beats_best\nr1,told,1.0,"), "{csv}");
+    assert_eq!(csv.lines().count(), 41);
+}
+
+#[test]
+fn a_damaged_end_is_reported_and_kept() {
+    let scratch = Scratch::new("damaged");
+    std::fs::write(scratch.0.join("pool.csv"), pool(20)).unwrap();
+    scratch.json(&["create", "s", "--pool", "pool.csv"]);
+    scratch.json(&["tell", "s", "--row", "4", "--value", "1"]);
+    let journal = scratch.0.join("studies/s.jsonl");
+    let mut text = std::fs::read_to_string(&journal).unwrap();
+    text.push_str("{\"tell\":{\"outcomes\":[{\"row\":{\"ro");
+    std::fs::write(&journal, text).unwrap();
+    let output = scratch.study(&["best", "s"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("studies/s.jsonl.damaged-1"), "{said}");
+    let aside = std::fs::read_to_string(scratch.0.join("studies/s.jsonl.damaged-1")).unwrap();
+    assert_eq!(aside, "{\"tell\":{\"outcomes\":[{\"row\":{\"ro");
+    let output = scratch.study(&["best", "s"]).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty());
+}
