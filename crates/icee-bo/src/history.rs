@@ -54,21 +54,23 @@ impl Standard {
 
 /// The positions in `told` that are kept where a model takes `limit` values at most, ascending.
 ///
-/// A quarter are the best (lowest), a quarter the latest, and the rest lie evenly spread over the others in the order in
-/// which they were told.
+/// Half are the best (lowest; the earlier of equals), a quarter the latest of the rest, and a quarter lie evenly over the
+/// ranks of what is left, so that mean and spread of the values stay about what they are.
 pub fn thinned(told: &[Told], limit: usize) -> Vec<usize> {
     if told.len() <= limit {
         return (0..told.len()).collect();
     }
     let mut kept = vec![false; told.len()];
     let mut by_value: Vec<usize> = (0..told.len()).collect();
-    by_value.sort_by(|&a, &b| told[a].value.total_cmp(&told[b].value).then(a.cmp(&b)));
-    by_value.iter().take(limit.div_ceil(4)).for_each(|&place| kept[place] = true);
-    let latest = (0..told.len()).rev().filter(|&place| !kept[place]).take(limit / 4).collect::<Vec<_>>();
-    latest.into_iter().for_each(|place| kept[place] = true);
-    let room = limit - kept.iter().filter(|&&kept| kept).count();
-    let others: Vec<usize> = (0..told.len()).filter(|&place| !kept[place]).collect();
-    (0..room).for_each(|k| kept[others[(2 * k + 1) * others.len() / (2 * room)]] = true);
+    by_value.sort_by(|&a, &b| told[a].value.total_cmp(&told[b].value));
+    let best = limit.div_ceil(2);
+    by_value[..best].iter().for_each(|&place| kept[place] = true);
+    let latest: Vec<usize> = (0..told.len()).rev().filter(|&at| !kept[at]).take((limit - best).div_ceil(2)).collect();
+    latest.iter().for_each(|&place| kept[place] = true);
+    let rest: Vec<usize> = by_value.into_iter().filter(|&place| !kept[place]).collect();
+    let room = limit - best - latest.len();
+    // The middles of as many equal stretches of the ranks.
+    (0..room).for_each(|k| kept[rest[(2 * k + 1) * rest.len() / (2 * room)]] = true);
     (0..told.len()).filter(|&place| kept[place]).collect()
 }
 
@@ -116,7 +118,8 @@ mod tests {
             prop_assert!(kept.windows(2).all(|pair| pair[0] < pair[1]));
             let best = (0..values.len()).min_by(|&a, &b| values[a].total_cmp(&values[b])).unwrap();
             prop_assert!(kept.contains(&best));
-            if limit >= 4 {
+            // The last is the latest of the rest, unless it is among the best.
+            if limit >= 2 {
                 prop_assert!(kept.contains(&(values.len() - 1)));
             }
         }
@@ -127,7 +130,7 @@ mod tests {
         // Falling values: the best are the latest, too.
         let values: Vec<f64> = (0..100).map(|k| -f64::from(k)).collect();
         let kept = thinned(&told(&values), 20);
-        assert_eq!(kept[10..], [90, 91, 92, 93, 94, 95, 96, 97, 98, 99]);
-        assert_eq!(kept[..10], [4, 13, 22, 31, 40, 49, 58, 67, 76, 85]);
+        assert_eq!(kept[5..], [85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95, 96, 97, 98, 99]);
+        assert_eq!(kept[..5], [8, 25, 42, 59, 76]);
     }
 }

@@ -1,10 +1,11 @@
 //! Models of Bayesian optimisation: what they learn from against a slow literal reading, what they promise of their
 //! answers, and learning that shows.
 
-use icee::bo::{self, PoolPlan, PoolSampler, ValueModel, ValuePlan, ValueSampler, thin};
+use icee::bo::{self, PoolPlan, PoolSampler, ValueModel, ValuePlan, ValueSampler};
 use icee::train::{Limits, Problem, RunFolder, RunInfo, Silent, Trainer, problem_of, train};
 use icee::{Device, presets};
 use icee_bo::functions;
+use icee_bo::history::thinned;
 use icee_bo::prior::FunctionGroup;
 use icee_bo::protocol::Protocol;
 use icee_bo::sampler::{Context, Pool, Sampler, Search, Told};
@@ -231,7 +232,7 @@ fn a_long_history_is_thinned_by_the_stated_rule() {
     let pool = pool_of(300, 2);
     let known = told(&pool, 150);
     let mut model = value_model("bo-value");
-    let kept: Vec<Told> = thin(&known, model.longest_history()).into_iter().map(|at| known[at]).collect();
+    let kept: Vec<Told> = thinned(&known, model.longest_history()).into_iter().map(|at| known[at]).collect();
     assert_eq!(kept.len(), 20);
     let left: Vec<usize> = (150..300).collect();
     assert_eq!(model.predict(&pool, &known, &left).unwrap(), model.predict(&pool, &kept, &left).unwrap());

@@ -3,11 +3,11 @@
 use super::methods::Objective;
 use super::model::Model;
 use super::pool::{CANDIDATE_HEAD, PoolPlan};
-use super::thinning::thin;
 use crate::device::{Device, Network};
 use crate::math::{sample, softmax64};
 use crate::{Error, Result};
 use icee_bo::BoResult;
+use icee_bo::history::thinned;
 use icee_bo::sampler::{Context, Sampler};
 use rand::Rng;
 
@@ -43,7 +43,7 @@ impl PoolSampler {
             out
         };
         // One token for every evaluation, and one that asks for the next.
-        let kept = thin(told, self.plan.spec.context - 1);
+        let kept = thinned(told, self.plan.spec.context - 1);
         let locations = features(&mut kept.iter().map(|&at| told[at].candidate));
         let size = self.plan.features.size();
         let mut tokens = self.plan.writer();

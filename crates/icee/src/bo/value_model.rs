@@ -3,12 +3,12 @@
 use super::methods::Objective;
 use super::model::Model;
 use super::scale::{Scale, ValueBins};
-use super::thinning::thin;
 use super::value::{VALUE_HEAD, ValuePlan};
 use crate::device::{Cache, Device, Network};
 use crate::math::softmax;
 use crate::{Error, Result};
 use icee_bo::BoResult;
+use icee_bo::history::thinned;
 use icee_bo::sampler::{Pool, Told};
 use icee_bo::surrogate::{Belief, Surrogate};
 use icee_nn::batch::Tokens;
@@ -58,7 +58,7 @@ impl ValueModel {
         (if features.padded { 1 } else { features.columns })..=features.columns
     }
 
-    /// The most told values that it sees; of more it sees those that [`thin`] keeps.
+    /// The most told values that it sees; of more it sees those that [`thinned`] keeps.
     #[must_use]
     pub fn longest_history(&self) -> usize {
         self.plan.spec.context
@@ -72,7 +72,7 @@ impl ValueModel {
         if told.len() < self.least_history() {
             return Err(Error::Config(format!("{} told values; the model needs at least 2", told.len())));
         }
-        let kept = thin(told, self.longest_history());
+        let kept = thinned(told, self.longest_history());
         let scale = Scale::of(kept.iter().map(|&at| told[at].value));
         let evaluated = kept.iter().map(|&at| (pool.point(told[at].candidate), told[at].value));
         let history = self.plan.history_tokens(evaluated, &scale)?;
