@@ -1,0 +1,23 @@
+//! The trained models: which there are and how each is trained ([`recipes`]), where they lie ([`Shelf`]: folders beside
+//! the repository, and the defaults inside the program), what they earned ([`results`]), and how a training run becomes
+//! one ([`add`]).
+
+pub mod add;
+mod error;
+pub mod recipes;
+pub mod results;
+mod shelf;
+
+pub use error::{Error, Result};
+pub use recipes::Recipe;
+pub use shelf::{Found, Place, Shelf};
+
+/// The files of a model that is inside the program.
+struct Embedded {
+    name: &'static str,
+    config: &'static [u8],
+    tensors: &'static [u8],
+    card: &'static str,
+}
+
+include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
