@@ -1,6 +1,6 @@
 //! Draws a [`Figure`] with `kuva`: as SVG for a page, as an SVG file of its own, as PNG.
 //!
-//! A figure of one panel names its lines at their ends; one of many panels has a legend above them.
+//! A figure of one panel names its lines at their ends, where these are at its edge; any other has a legend above.
 
 use crate::figure::{Axis, Figure, Mark, Panel, Series};
 use crate::ink::{Paint, css_variables};
@@ -77,7 +77,7 @@ struct Grid {
 
 impl Grid {
     fn of(figure: &Figure) -> Grid {
-        if figure.panels.len() == 1 {
+        if names_lines(figure) {
             let names = figure.panels[0].series.iter().map(|series| text_width(&series.label, LABEL_SIZE));
             let right = names.fold(0.0, f64::max) + LABEL_GAP + 12.0;
             return Grid {
@@ -91,10 +91,22 @@ impl Grid {
                 line: 2.2,
             };
         }
-        let width = if figure.columns > 3 { 244.0 } else { 380.0 };
-        let height = if figure.columns > 3 { 190.0 } else { 270.0 };
+        if figure.panels.len() == 1 {
+            let (width, height) = (700.0, 400.0);
+            return Grid { width, height, left: 58.0, right: 18.0, top: 10.0, bottom: 50.0, tick_size: 12, line: 2.2 };
+        }
+        let (width, height) = if figure.columns > 3 { (244.0, 190.0) } else { (380.0, 270.0) };
         Grid { width, height, left: 50.0, right: 14.0, top: 26.0, bottom: 44.0, tick_size: 11, line: 1.8 }
     }
+}
+
+/// Whether all lines of the only panel end at its right edge, so that their names can stand there.
+fn names_lines(figure: &Figure) -> bool {
+    let [panel] = &figure.panels[..] else { return false };
+    let lines = panel.series.iter().filter(|series| series.mark != Mark::Points);
+    let mut ends = lines.filter_map(|series| series.points.last().map(|point| point.x));
+    let first = ends.next();
+    ends.all(|end| Some(end) == first)
 }
 
 fn scene(figure: &Figure, paint: Paint) -> Scene {
@@ -102,7 +114,8 @@ fn scene(figure: &Figure, paint: Paint) -> Scene {
     let columns = figure.columns.max(1).min(figure.panels.len().max(1));
     let rows = figure.panels.len().div_ceil(columns);
     let width = grid.width * columns as f64;
-    let legend = if figure.panels.len() > 1 { legend_rows(&figure.legend(), width) } else { Vec::new() };
+    let named = names_lines(figure);
+    let legend = if named { Vec::new() } else { legend_rows(&figure.legend(), width) };
     let above = TITLE_HEIGHT + LEGEND_ROW * legend.len() as f64 + if legend.is_empty() { 0.0 } else { 6.0 };
     let mut scene = Scene::new(width, above + grid.height * rows as f64);
     scene.background_color = Some(paint.chrome("page"));
@@ -116,7 +129,7 @@ fn scene(figure: &Figure, paint: Paint) -> Scene {
     for (index, panel) in figure.panels.iter().enumerate() {
         let (column, row) = (index % columns, index / columns);
         let outer = Outer { left: column == 0, bottom: index + columns >= figure.panels.len() };
-        let drawn = draw_panel(panel, &grid, figure.panels.len() == 1, outer, paint);
+        let drawn = draw_panel(panel, &grid, named, outer, paint);
         let (x, y) = (grid.width * column as f64, above + grid.height * row as f64);
         scene.defs.extend(drawn.defs);
         let transform = Some(format!("translate({x},{y})"));
@@ -133,18 +146,19 @@ struct Outer {
     bottom: bool,
 }
 
-fn draw_panel(panel: &Panel, grid: &Grid, alone: bool, outer: Outer, paint: Paint) -> Scene {
+fn draw_panel(panel: &Panel, grid: &Grid, named: bool, outer: Outer, paint: Paint) -> Scene {
+    let shown = range(panel, &panel.y, true);
     let mut plots: Vec<Plot> = Vec::new();
-    for series in panel.series.iter().filter(|series| series.mark == Mark::Line) {
+    for series in panel.series.iter().rev().filter(|series| series.mark == Mark::Line) {
         let banded: Vec<_> = series.points.iter().filter(|point| point.half_width.is_some()).collect();
         if banded.len() > 1 {
-            let ends = banded.iter().map(|point| clamp(point.ends(), &panel.y));
+            let ends = banded.iter().map(|point| within(point.ends(), shown));
             let (low, high): (Vec<f64>, Vec<f64>) = ends.unzip();
             let band = BandPlot::new(banded.iter().map(|point| point.x), low, high);
             plots.push(band.with_color(paint.ink(series.ink)).with_opacity(0.16).into());
         }
     }
-    for series in panel.series.iter().filter(|series| series.mark != Mark::Points) {
+    for series in panel.series.iter().rev().filter(|series| series.mark != Mark::Points) {
         let line = LinePlot::new()
             .with_data(series.points.iter().map(|point| (point.x, point.y)))
             .with_color(paint.ink(series.ink))
@@ -154,10 +168,10 @@ fn draw_panel(panel: &Panel, grid: &Grid, alone: bool, outer: Outer, paint: Pain
     let layout = layout(panel, grid, &outer, paint);
     let computed = ComputedLayout::from_layout(&layout);
     let mut scene = render_multiple(plots, layout);
-    for series in panel.series.iter().filter(|series| series.mark == Mark::Points) {
-        draw_points(&mut scene, series, &computed, paint);
+    for series in panel.series.iter().rev().filter(|series| series.mark == Mark::Points) {
+        draw_points(&mut scene, series, &computed, shown, paint);
     }
-    if alone {
+    if named {
         draw_names(&mut scene, panel, &computed, paint);
     }
     if !panel.title.is_empty() {
@@ -179,7 +193,7 @@ fn layout(panel: &Panel, grid: &Grid, outer: &Outer, paint: Paint) -> Layout {
         .with_width(grid.width)
         .with_height(grid.height)
         .with_theme(theme)
-        .with_ticks(5)
+        .with_ticks(if grid.width < 300.0 { 4 } else { 5 })
         .with_tick_size(grid.tick_size)
         .with_label_size(grid.tick_size + 1)
         .with_font_family(FONT)
@@ -224,6 +238,7 @@ fn range(panel: &Panel, axis: &Axis, upwards: bool) -> (f64, f64) {
         let (low, high) = point.ends();
         if upwards { [low, high] } else { [point.x; 2] }
     });
+    let never_negative = panel.series.iter().flat_map(|series| &series.points).all(|point| point.y >= 0.0);
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for value in values.filter(|value| value.is_finite() && (!axis.log || *value > 0.0)) {
         (low, high) = (low.min(value), high.max(value));
@@ -236,25 +251,21 @@ fn range(panel: &Panel, axis: &Axis, upwards: bool) -> (f64, f64) {
     }
     if upwards {
         // From nought where the data allows it: lengths can then be compared.
-        low = if low > 0.0 { 0.0 } else { low };
+        low = if never_negative { 0.0 } else { low.min(0.0) };
         high += 0.05 * (high - low);
     }
     (low, if high > low { high } else { low + 1.0 })
 }
 
-/// Keeps an interval within what the axis shows.
-fn clamp((low, high): (f64, f64), axis: &Axis) -> (f64, f64) {
-    match axis.range {
-        Some((least, most)) => (low.clamp(least, most), high.clamp(least, most)),
-        None if axis.log => (low.max(f64::MIN_POSITIVE), high),
-        None => (low, high),
-    }
+/// An interval as far as the axis shows it.
+fn within((low, high): (f64, f64), (least, most): (f64, f64)) -> (f64, f64) {
+    (low.clamp(least, most), high.clamp(least, most))
 }
 
-fn draw_points(scene: &mut Scene, series: &Series, computed: &ComputedLayout, paint: Paint) {
+fn draw_points(scene: &mut Scene, series: &Series, computed: &ComputedLayout, shown: (f64, f64), paint: Paint) {
     let colour = paint.ink(series.ink);
     for point in &series.points {
-        let (x, (low, high)) = (computed.map_x(point.x), point.ends());
+        let (x, (low, high)) = (computed.map_x(point.x), within(point.ends(), shown));
         if point.half_width.is_some() {
             scene.add(line((x, computed.map_y(low)), (x, computed.map_y(high)), &colour, 1.5, None));
         }

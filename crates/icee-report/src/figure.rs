@@ -26,7 +26,7 @@ pub struct Panel {
     pub x: Axis,
     /// Up.
     pub y: Axis,
-    /// What is drawn, the first below the others.
+    /// What is drawn, in the order of reading: the first lies on top.
     pub series: Vec<Series>,
 }
 

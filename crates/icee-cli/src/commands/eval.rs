@@ -2,7 +2,9 @@
 
 use super::acting::ActingArgs;
 use anyhow::Context;
-use icee::{Device, Evaluation, TrainedModel, evaluate};
+use icee::{Device, Evaluation, evaluate};
+use icee_models::Shelf;
+use icee_report::paper;
 use icee_worlds::{Games, Reference, ReferenceAgent, Registry, Returns, Split};
 use serde::Serialize;
 use std::io::Write;
@@ -11,9 +13,9 @@ use std::path::PathBuf;
 /// Measure a trained model on evaluation games.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A checkpoint folder or a run folder.
+    /// A model's name (`icee models` lists them), a checkpoint folder or a run folder.
     #[arg(value_name = "MODEL")]
-    model: PathBuf,
+    model: String,
     /// Games to play.
     #[arg(long, value_name = "N", default_value_t = 100)]
     games: usize,
@@ -40,20 +42,7 @@ pub struct Args {
 const BESIDE: [Reference; 3] = [Reference::Source, Reference::Posterior, Reference::Oracle];
 
 /// Three (episode, mean return) of the paper's tables.
-type PaperRow = [(usize, f64); 3];
-
-/// The paper's results: world, method, row.
-const PAPER: [(&str, &str, PaperRow); 9] = [
-    ("DarkRoom-v0", "icee", [(10, 8.15), (30, 12.37), (50, 13.61)]),
-    ("DarkRoom-v0", "ad", [(10, 3.74), (30, 4.51), (50, 4.03)]),
-    ("DarkRoom-v0", "ad-sorted", [(10, 0.05), (30, 3.83), (50, 12.48)]),
-    ("DarkRoomHard-v0", "icee", [(10, 0.48), (30, 0.74), (50, 0.79)]),
-    ("DarkRoomHard-v0", "ad", [(10, 0.33), (30, 0.43), (50, 0.43)]),
-    ("DarkRoomHard-v0", "ad-sorted", [(10, 0.08), (30, 0.55), (50, 0.75)]),
-    ("DarkKeyToDoor-v0", "icee", [(5, 1.04), (10, 1.50), (20, 1.84)]),
-    ("DarkKeyToDoor-v0", "ad", [(5, 0.67), (10, 1.02), (20, 0.94)]),
-    ("DarkKeyToDoor-v0", "ad-sorted", [(5, 0.17), (10, 0.84), (20, 1.77)]),
-];
+type PaperRow = Vec<(usize, f64)>;
 
 #[derive(Serialize)]
 struct Report {
@@ -66,7 +55,7 @@ struct Report {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut model = TrainedModel::load(&args.model)?;
+    let mut model = Shelf::default().find(&args.model)?.load()?;
     args.acting.apply(&mut model.config.acting)?;
     let (evaluation, returns) = evaluate(&Device::cpu(args.threads)?, &model, args.games, args.episodes, args.seed)?;
     if let Some(path) = &args.csv {
@@ -81,8 +70,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         let means = (0..returns.episodes()).map(|episode| returns.summary(episode).mean).collect();
         references.push((kind.name(), means));
     }
-    let of = |(world, method, _): &&(&str, &str, _)| *world == evaluation.world && *method == evaluation.agent;
-    let paper = PAPER.iter().find(of).map(|(_, _, row)| *row);
+    let row = paper::row(&evaluation.world, &evaluation.agent);
+    let paper = (!row.is_empty()).then(|| row.into_iter().map(|cell| (cell.episode, cell.mean)).collect());
     let report = Report { evaluation, references, paper };
     let mut out = std::io::stdout().lock();
     if args.json {
@@ -112,7 +101,7 @@ impl Report {
             for (_, means) in &self.references {
                 write!(out, "  {:>9.3}", means[index])?;
             }
-            let paper = self.paper.and_then(|rows| rows.iter().find(|(at, _)| *at == row.episode).copied());
+            let paper = self.paper.as_ref().and_then(|rows| rows.iter().find(|(at, _)| *at == row.episode).copied());
             writeln!(out, "{}", paper.map_or(String::new(), |(_, mean)| format!("  {mean:>5.2}")))?;
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! `icee train`: learn from a world's fresh games, or from one's own logs, into a run folder.
 
 use anyhow::{Context, bail};
-use icee::train::{self, Limits, Observer, RunFolder, RunInfo, StepReport, Stopped, Trainer};
+use icee::train::{self, Limits, Observer, RunFolder, RunInfo, StepReport, Stopped, Summary, Trainer};
 use icee::{Config, Device, DeviceChoice, Evaluation, Source, logs::Logs, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
@@ -53,61 +53,37 @@ pub struct Args {
     json: bool,
 }
 
+/// Where to learn.
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum DeviceName {
+pub enum DeviceName {
     Cpu,
     Cuda,
     Auto,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let choice = match args.device {
-        DeviceName::Cpu => DeviceChoice::Cpu,
-        DeviceName::Cuda => DeviceChoice::Cuda,
-        DeviceName::Auto => DeviceChoice::Auto,
-    };
-    let device = Device::choose(choice, args.threads)?;
-    let (mut trainer, source, folder) = match &args.resume {
-        Some(path) => {
-            let folder = RunFolder::open(path)?;
-            let trainer = Trainer::resume(&folder, &device)?;
-            let source = source_of(trainer.config(), folder.info()?.logs.as_deref())?;
-            (trainer, source, folder)
-        }
-        None => {
-            let config = config_of(args)?;
-            let source = source_of(&config, args.logs.as_deref())?;
-            let trainer = train::start(&config, &source, &device)?;
-            let info = RunInfo::new(&device, args.logs.as_deref());
-            let folder = RunFolder::create(&args.out, &config, &source.task().name, &info)?;
-            (trainer, source, folder)
-        }
-    };
-    say_what_logs_lack(&trainer, &source);
-    // A second Ctrl-C before the step is over does nothing more; the first is honoured within a step.
-    if let Err(error) = ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed)) {
-        eprintln!("Ctrl-C will not save: {error}");
+impl DeviceName {
+    /// The device, with this many threads for what the CPU does.
+    pub fn choose(self, threads: usize) -> anyhow::Result<Device> {
+        let choice = match self {
+            DeviceName::Cpu => DeviceChoice::Cpu,
+            DeviceName::Cuda => DeviceChoice::Cuda,
+            DeviceName::Auto => DeviceChoice::Auto,
+        };
+        Ok(Device::choose(choice, threads)?)
     }
-    let mut progress = Progress::new(trainer.step(), trainer.config().train.steps);
-    eprintln!("run folder {}, {}", folder.path().display(), device.describe());
-    let limits = Limits { max_minutes: args.max_minutes, stop: Some(&STOP) };
-    let summary = train::train(&mut trainer, &source, &folder, limits, &mut progress);
-    progress.finish();
-    let summary = summary?;
+}
 
-    if summary.stopped != Stopped::Finished {
-        let why = if summary.stopped == Stopped::OutOfTime { "time is up" } else { "stopped" };
-        let path = folder.path().display();
-        eprintln!("{why} at step {}; go on with: icee train --resume {path}", summary.step);
-    }
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let device = args.device.choose(args.threads)?;
+    let job = match &args.resume {
+        Some(path) => Job::resume(path, &device)?,
+        None => Job::start(&config_of(args)?, args.logs.as_deref(), &args.out, &device)?,
+    };
+    let (summary, folder) = job.run(&device, args.max_minutes)?;
     let mut out = std::io::stdout().lock();
     let evaluation = summary.evaluation.as_ref();
     if args.json {
-        let report = serde_json::json!({
-            "run": folder.path(), "checkpoint": folder.checkpoint(), "step": summary.step,
-            "finished": summary.stopped == Stopped::Finished, "seconds": summary.seconds, "evaluation": evaluation,
-        });
-        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        writeln!(out, "{}", serde_json::to_string_pretty(&report(&summary, &folder))?)?;
         return Ok(());
     }
     writeln!(out, "{}", folder.checkpoint().display())?;
@@ -115,6 +91,84 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         writeln!(out, "{}", returns_line(evaluation))?;
     }
     Ok(())
+}
+
+/// The result for machines.
+fn report(summary: &Summary, folder: &RunFolder) -> serde_json::Value {
+    serde_json::json!({
+        "run": folder.path(), "checkpoint": folder.checkpoint(), "step": summary.step,
+        "finished": summary.stopped == Stopped::Finished, "seconds": summary.seconds,
+        "evaluation": summary.evaluation.as_ref(),
+    })
+}
+
+/// A run that is ready to go on.
+pub struct Job {
+    trainer: Trainer,
+    source: Source,
+    folder: RunFolder,
+}
+
+impl Job {
+    /// A new run in a folder of its own under `out`.
+    pub fn start(config: &Config, logs: Option<&Path>, out: &Path, device: &Device) -> anyhow::Result<Job> {
+        let source = source_of(config, logs)?;
+        let trainer = train::start(config, &source, device)?;
+        let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+        let info = RunInfo { command: Some(format!("icee {command}")), ..RunInfo::new(device, logs) };
+        let folder = RunFolder::create(out, config, &source.task().name, &info)?;
+        Ok(Job { trainer, source, folder })
+    }
+
+    /// A run that was stopped.
+    pub fn resume(path: &Path, device: &Device) -> anyhow::Result<Job> {
+        let folder = RunFolder::open(path)?;
+        let trainer = Trainer::resume(&folder, device)?;
+        let source = source_of(trainer.config(), folder.info()?.logs.as_deref())?;
+        Ok(Job { trainer, source, folder })
+    }
+
+    /// Trains to the end, until the time is up, or until Ctrl-C; progress goes to stderr.
+    pub fn run(mut self, device: &Device, max_minutes: Option<f64>) -> anyhow::Result<(Summary, RunFolder)> {
+        let Job { trainer, source, folder } = &mut self;
+        say_what_logs_lack(trainer, source);
+        stop_on_ctrl_c();
+        let mut progress = Progress::new(trainer.step(), trainer.config().train.steps);
+        eprintln!("run folder {}, {}", folder.path().display(), device.describe());
+        let limits = Limits { max_minutes, stop: Some(&STOP) };
+        let summary = train::train(trainer, source, folder, limits, &mut progress);
+        progress.finish();
+        let summary = summary?;
+        let path = folder.path().join("summary.json");
+        let text = serde_json::to_string_pretty(&report(&summary, folder))?;
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        if summary.stopped != Stopped::Finished {
+            let why = if summary.stopped == Stopped::OutOfTime { "time is up" } else { "stopped" };
+            let path = folder.path().display();
+            eprintln!("{why} at step {}; go on with: icee train --resume {path}", summary.step);
+        }
+        Ok((summary, self.folder))
+    }
+}
+
+/// The first Ctrl-C lets training save and stop after the step it is in; the second ends the program at once.
+fn stop_on_ctrl_c() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let handler = || {
+            if STOP.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        };
+        if let Err(error) = ctrlc::set_handler(handler) {
+            eprintln!("Ctrl-C will not save: {error}");
+        }
+    });
+}
+
+/// Whether Ctrl-C was pressed.
+pub fn was_stopped() -> bool {
+    STOP.load(Ordering::Relaxed)
 }
 
 fn config_of(args: &Args) -> anyhow::Result<Config> {

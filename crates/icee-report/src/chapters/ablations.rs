@@ -1,8 +1,8 @@
 //! What each piece of the method does: one thing is changed at a time, everything else stays.
 
-use super::{WORLD_NAMES, curve, mean_cell, nothing, played};
+use super::{WORLD_NAMES, ceiling, curve, mean_cell, nothing, played};
 use crate::chapters::optimisation::regret_figure;
-use crate::figure::{Axis, Figure, Mark, Panel, Series};
+use crate::figure::{Axis, Figure, Mark, Panel};
 use crate::ink::{self, Ink, RAMP};
 use crate::page::{Block, Cell, Table};
 use crate::plan::{
@@ -37,7 +37,7 @@ pub fn ablations(results: &Results) -> Vec<Block> {
             "Late conditioning with Bayes' rule (ICEE) against a weighted action head on the same trunk, and against the \
              paper's two transformers.",
             &ABLATION_WORLDS,
-            variants(&["icee-paper", "icee-weighted", "icee"]),
+            variants(&["icee", "icee-weighted", "icee-paper"]),
             results,
         ),
         figure(
@@ -46,7 +46,7 @@ pub fn ablations(results: &Results) -> Vec<Block> {
             "Always asking for a better episode than ever (c̃ = 1, as in the paper) against drawing c̃ from the model's own \
              belief; training without histories in which nothing was found yet.",
             &ABLATION_WORLDS,
-            variants(&["icee-no-novices", "icee-always-one", "icee"]),
+            variants(&["icee", "icee-always-one", "icee-no-novices"]),
             results,
         ),
         figure(
@@ -70,7 +70,7 @@ pub fn ablations(results: &Results) -> Vec<Block> {
     for (figure, table) in figures.into_iter().flatten() {
         blocks.extend([Block::Figure(figure), Block::Table(table)]);
     }
-    let optimisers = ["random"].into_iter().chain(OPTIMISER_VARIANTS).collect::<Vec<_>>();
+    let optimisers = OPTIMISER_VARIANTS.into_iter().chain(["random"]).collect::<Vec<_>>();
     let caption = "What is learned (the value of each candidate; the exact objectives; the paper's sampled one), and from \
                    which prior over functions.";
     let figure = regret_figure("ablation-bo", "Objectives and priors", caption, &optimisers, results);
@@ -107,9 +107,7 @@ fn figure(
             continue;
         }
         if let Some(oracle) = played(results, &play_id(world, "oracle")) {
-            let mut ceiling: Series = curve(&oracle.episodes, ink::of("oracle"), Mark::Dashed);
-            ceiling.points.iter_mut().for_each(|point| point.half_width = None);
-            series.insert(0, ceiling);
+            series.push(ceiling(oracle, "oracle"));
         }
         let (x, y) = (Axis::linear("episode"), Axis::linear("mean return"));
         panels.push(Panel { title: WORLD_NAMES[world].into(), x, y, series });

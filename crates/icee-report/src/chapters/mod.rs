@@ -10,7 +10,7 @@ pub use optimisation::{optimisation, race};
 pub use worlds::{Comparison, compare, entropy, world};
 
 use crate::figure::{Mark, Point, Series};
-use crate::ink::Ink;
+use crate::ink::{self, Ink};
 use crate::page::{Cell, Tone};
 use crate::paper::Verdict;
 use crate::work::{Outcome, Played, Results};
@@ -32,6 +32,13 @@ fn played<'a>(results: &'a Results, id: &str) -> Option<&'a Played> {
 pub fn curve(rows: &[EpisodeRow], ink: Ink, mark: Mark) -> Series {
     let point = |row: &EpisodeRow| Point { x: row.episode as f64, y: row.mean, half_width: row.half_width_95 };
     Series::new(ink, mark, rows.iter().map(point).collect())
+}
+
+/// A reference agent's returns: a dashed line without a band.
+fn ceiling(played: &Played, agent: &str) -> Series {
+    let mut series = curve(&played.episodes, ink::of(agent), Mark::Dashed);
+    series.points.iter_mut().for_each(|point| point.half_width = None);
+    series
 }
 
 /// A mean with its interval.

@@ -1,7 +1,7 @@
 //! One chapter a world: the learning curves of all methods, and the paper's table with ours beside it. And the action
 //! entropies of all worlds.
 
-use super::{WORLD_NAMES, curve, mean_cell, nothing, played, verdict_cell};
+use super::{WORLD_NAMES, ceiling, curve, mean_cell, nothing, played, verdict_cell};
 use crate::figure::{Axis, Figure, Mark, Panel, Point, Series};
 use crate::ink;
 use crate::page::{Block, Cell, Table};
@@ -76,22 +76,17 @@ fn at(played: &Played, method: &str, episode: usize) -> Option<(f64, f64)> {
 pub fn world(world: usize, results: &Results) -> Vec<Block> {
     let (preset, id) = WORLDS[world];
     let mut series = Vec::new();
-    for agent in ["oracle", "posterior", "source"] {
-        if let Some(played) = played(results, &play_id(world, agent)) {
-            let without_band = |mut series: Series| {
-                series.points.iter_mut().for_each(|point| point.half_width = None);
-                series
-            };
-            series.push(without_band(curve(&played.episodes, ink::of(agent), Mark::Dashed)));
-        }
-    }
-    // The most important last, so that it lies on top.
-    for method in METHODS.into_iter().rev() {
+    for method in METHODS {
         if let Some(played) = played(results, &play_id(world, method)) {
             series.push(curve(&played.episodes, ink::of(method), Mark::Line));
         }
     }
-    for method in ["ad-sorted", "ad", "icee"] {
+    for agent in ["source", "posterior", "oracle"] {
+        if let Some(played) = played(results, &play_id(world, agent)) {
+            series.push(ceiling(played, agent));
+        }
+    }
+    for method in ["icee", "ad", "ad-sorted"] {
         let points = paper::points(id, method);
         if !points.is_empty() {
             let label = format!("paper: {}", ink::of(method).label);
@@ -194,7 +189,7 @@ pub fn entropy(worlds: &[usize], results: &Results) -> Option<Block> {
     let mut panels = Vec::new();
     for &world in worlds {
         let mut series = Vec::new();
-        for method in ["ad-sorted", "ad", "icee-biased", "icee-paper", "icee"] {
+        for method in ["icee", "icee-paper", "icee-biased", "ad", "ad-sorted"] {
             let Some(played) = played(results, &play_id(world, method)) else { continue };
             let points: Vec<Point> = played
                 .episodes

@@ -189,7 +189,7 @@ fn reference(world: &str, agent: Reference, games: usize, seed: u64) -> Result<P
 
 /// The returns by episode, without entropies.
 #[must_use]
-pub(crate) fn rows(returns: &Returns) -> Vec<EpisodeRow> {
+pub fn rows(returns: &Returns) -> Vec<EpisodeRow> {
     let row = |episode: usize| {
         let summary = returns.summary(episode);
         let half_width_95 = summary.half_width_95();
@@ -209,8 +209,11 @@ fn overall(returns: &Returns) -> (f64, f64) {
     (estimate.mean, if estimate.half_width.is_finite() { estimate.half_width } else { 0.0 })
 }
 
-/// On one thread, so that the seconds are the sampler's own.
-fn search(name: &str, function: &str, trials: usize, seed: u64, shelf: &Shelf) -> Result<Searched> {
+/// Lets a sampler search pools of a function, on one thread, so that the seconds are its own.
+///
+/// # Errors
+/// Where there is no such sampler or function, or a search fails.
+pub fn search(name: &str, function: &str, trials: usize, seed: u64, shelf: &Shelf) -> Result<Searched> {
     let function = functions::find(function)?;
     let protocol = Protocol { functions: vec![function], trials, seed, ..Protocol::default() };
     // One for each task and one for the report's name, all made before anything runs.

@@ -5,7 +5,7 @@ mod compute;
 mod samplers;
 mod store;
 
-pub use compute::{Lost, Machine, Results, Watcher, run};
+pub use compute::{Lost, Machine, Results, Watcher, rows, run, search};
 pub use samplers::sampler;
 pub use store::Store;
 
