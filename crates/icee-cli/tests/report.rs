@@ -27,7 +27,9 @@ fn a_run_becomes_a_model_that_has_a_name() {
     let scratch = with_model("models");
     let folder = scratch.0.join("models/dark-room__icee");
     let card = std::fs::read_to_string(folder.join("README.md")).unwrap();
-    for part in ["# dark-room__icee: DarkRoom-v0", "icee train dark-room", "seed 0, 2 updates", "| 50 |", "training took"] {
+    for part in
+        ["# dark-room__icee: DarkRoom-v0", "icee train dark-room", "seed 0, 2 updates", "| 50 |", "training took"]
+    {
         assert!(card.contains(part), "{part}: {card}");
     }
     let run = std::fs::read_dir(scratch.0.join("runs")).unwrap().next().unwrap().unwrap().path();
@@ -135,7 +137,8 @@ fn a_report_is_made_once_and_names_what_is_missing() {
 #[test]
 fn models_are_trained_for_the_report_where_that_is_asked_for() {
     let scratch = Scratch::new("anew");
-    let mut command = scratch.icee(&["reproduce", "--only", "key-to-door", "--games", "1", "--train", "--device", "cpu"]);
+    let mut command =
+        scratch.icee(&["reproduce", "--only", "key-to-door", "--games", "1", "--train", "--device", "cpu"]);
     SMALL.iter().chain(&["train.steps=1", "train.eval_games=1", "train.batch=1"]).for_each(|setting| {
         command.args(["--set", setting]);
     });
@@ -149,7 +152,8 @@ fn models_are_trained_for_the_report_where_that_is_asked_for() {
 fn the_demo_ends_with_a_page() {
     let scratch = with_model("demo");
     let text = said(scratch.icee(&["demo", "--games", "2", "--trials", "1"]).output().unwrap());
-    for part in ["ICEE", "posterior sampling", "oracle", "paper: ICEE", "8.15", "GP-EI", "icee-demo.html", "icee play"] {
+    for part in ["ICEE", "posterior sampling", "oracle", "paper: ICEE", "8.15", "GP-EI", "icee-demo.html", "icee play"]
+    {
         assert!(text.contains(part), "{part}: {text}");
     }
     let html = std::fs::read_to_string(scratch.file("icee-demo.html")).unwrap();

@@ -29,7 +29,9 @@ fn train_then_eval_tune_and_play() {
     let scratch = Scratch::new("all");
     let report = ok(train(&scratch.file("runs"), &["train.steps=3"]).output().unwrap());
     let run = report["run"].as_str().unwrap();
-    for file in ["config.toml", "run.json", "metrics.csv", "training.safetensors", "summary.json", "checkpoint/README.md"] {
+    for file in
+        ["config.toml", "run.json", "metrics.csv", "training.safetensors", "summary.json", "checkpoint/README.md"]
+    {
         assert!(Path::new(run).join(file).is_file(), "{file}");
     }
     let name = Path::new(run).file_name().unwrap().to_string_lossy().into_owned();

@@ -1,12 +1,12 @@
 //! A training run becomes a model: 16-bit weights, the description, a card that says where it comes from, its results.
 
 use crate::results::{self, EpisodeRow};
-use crate::shelf::is_name;
-use crate::{Error, Result};
+use crate::shelf::{checkpoint_in, is_name};
+use crate::{Description, Error, Result};
 use icee::TrainedModel;
 use icee::train::RunInfo;
 use icee_nn::Precision;
-use icee_nn::checkpoint::write_atomically;
+use icee_nn::checkpoint::{self, Checkpoint, write_atomically};
 use serde::Deserialize;
 use std::fmt::Write;
 use std::fs;
@@ -46,7 +46,7 @@ pub fn add(addition: &Addition<'_>) -> Result<PathBuf> {
     if folder.exists() && !force {
         return Err(Error::Exists(folder));
     }
-    let model = TrainedModel::load(run)?;
+    let loaded = checkpoint::load(&checkpoint_in(run))?;
     let rows = match evaluation {
         Some(path) => {
             let text = fs::read_to_string(path).map_err(Error::io(path))?;
@@ -55,7 +55,7 @@ pub fn add(addition: &Addition<'_>) -> Result<PathBuf> {
         None => None,
     };
     let unfinished = models.join(format!(".{name}.{}.tmp", std::process::id()));
-    let written = write(&unfinished, &model, run, name, rows.as_deref()).and_then(|()| {
+    let written = write(&unfinished, &loaded, run, name, rows.as_deref()).and_then(|()| {
         if folder.exists() {
             fs::remove_dir_all(&folder).map_err(Error::io(&folder))?;
         }
@@ -68,20 +68,26 @@ pub fn add(addition: &Addition<'_>) -> Result<PathBuf> {
     written.map(|()| folder)
 }
 
-fn write(folder: &Path, model: &TrainedModel, run: &Path, name: &str, rows: Option<&[EpisodeRow]>) -> Result<()> {
+fn write(folder: &Path, loaded: &Checkpoint, run: &Path, name: &str, rows: Option<&[EpisodeRow]>) -> Result<()> {
     fs::create_dir_all(folder).map_err(Error::io(folder))?;
-    model.save_as(folder, Precision::Half)?;
-    let card = card(model, run, name, rows);
-    write_atomically(&folder.join("README.md"), card.as_bytes())?;
+    let models: Vec<_> = loaded.models.iter().map(|(name, model)| (name.as_str(), model)).collect();
+    checkpoint::save(folder, &models, &loaded.meta, Precision::Half)?;
+    let weights = models.iter().map(|(_, model)| model.weights().len()).sum();
+    let description = Description::of(&loaded.meta, weights);
+    write_atomically(&folder.join("README.md"), card(&description, run, name, rows).as_bytes())?;
     if let Some(rows) = rows {
         write_atomically(&folder.join(results::FILE), results::to_csv(rows).as_bytes())?;
     }
     Ok(())
 }
 
-/// The checkpoint's card with the run's origin and the results.
-fn card(model: &TrainedModel, run: &Path, name: &str, rows: Option<&[EpisodeRow]>) -> String {
-    let mut text = icee::card(model).replacen("# ", &format!("# {name}: "), 1).replace("FOLDER", name);
+/// The checkpoint's own card, or a short one for models that have none, with the run's origin and the results.
+fn card(description: &Description, run: &Path, name: &str, rows: Option<&[EpisodeRow]>) -> String {
+    let Description { world, method, step, seed, weights } = description;
+    let mut text = match TrainedModel::load(run) {
+        Ok(model) => icee::card(&model).replacen("# ", &format!("# {name}: "), 1).replace("FOLDER", name),
+        Err(_) => format!("# {name}: {world}, {method}\n\n{weights} weights.\n"),
+    };
     let read = |file: &str| fs::read_to_string(run.join(file)).ok();
     let info = read("run.json").and_then(|text| serde_json::from_str::<RunInfo>(&text).ok());
     let summary = read("summary.json").and_then(|text| serde_json::from_str::<RunSummary>(&text).ok());
@@ -93,9 +99,9 @@ fn card(model: &TrainedModel, run: &Path, name: &str, rows: Option<&[EpisodeRow]
         let _ = writeln!(text, "- device: {} ({})", info.device, info.platform);
         let _ = writeln!(text, "- icee {}", info.icee);
     }
-    let _ = writeln!(text, "- seed {}, {} updates", model.config.seed, model.step);
+    let _ = writeln!(text, "- seed {seed}, {step} updates");
     if let Some(RunSummary { seconds }) = summary {
-        let _ = writeln!(text, "- training took {:.0} s", seconds);
+        let _ = writeln!(text, "- training took {seconds:.0} s");
     }
     text += "- weights in 16 bits; everything it was told: `config.json`\n";
     if let Some(rows) = rows {

@@ -10,7 +10,7 @@ mod shelf;
 
 pub use error::{Error, Result};
 pub use recipes::Recipe;
-pub use shelf::{Found, Place, Shelf};
+pub use shelf::{Description, Found, Place, Shelf};
 
 /// The files of a model that is inside the program.
 struct Embedded {

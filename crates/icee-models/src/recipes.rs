@@ -5,16 +5,13 @@
 pub struct Recipe {
     /// The model's name, `<world>__<variant>`.
     pub name: String,
-    /// The world's preset; `bo` for an optimiser.
+    /// The preset of the world, or of the functions.
     pub preset: &'static str,
-    /// The method's preset.
-    pub method: &'static str,
+    /// The method's preset; none for an optimiser, whose preset says it.
+    pub method: Option<&'static str>,
     /// What is changed in them.
     pub settings: &'static [&'static str],
 }
-
-/// The preset of Bayesian optimisation.
-pub const BO: &str = "bo";
 
 /// The paper's four worlds: preset and id.
 pub const WORLDS: [(&str, &str); 4] = [
@@ -36,21 +33,34 @@ const VARIANTS: [(&str, &str, &[&str]); 8] = [
     ("mgdt", "mgdt", &[]),
 ];
 
-/// The learned optimisers: the value model, the same on the paper's prior, the exact objectives, the paper's own
-/// objective with and without importance weights.
-const OPTIMISERS: [&str; 6] = ["value", "value-paper-prior", "exact-ei", "exact-ts", "paper", "paper-biased"];
+/// The learned optimisers, preset and settings: the value model, the same on the paper's prior, the exact objectives, the
+/// paper's own objective with and without importance weights.
+const OPTIMISERS: [(&str, &str, &[&str]); 6] = [
+    ("value", "bo-value", &[]),
+    ("value-paper-prior", "bo-value", &["world=GpPaper-v0"]),
+    ("exact-ei", "bo-exact", &[]),
+    ("exact-ts", "bo-exact", &["data.spread=ts"]),
+    ("paper", "bo-paper", &[]),
+    ("biased", "bo-biased", &[]),
+];
 
 /// All of them.
 #[must_use]
 pub fn recipes() -> Vec<Recipe> {
-    let recipe = |preset, (variant, method, settings): (&str, &'static str, &'static [&'static str])| Recipe {
-        name: format!("{preset}__{variant}"),
-        preset,
-        method,
+    let on_world = |world, (variant, method, settings): (&str, _, _)| Recipe {
+        name: format!("{world}__{variant}"),
+        preset: world,
+        method: Some(method),
         settings,
     };
-    let worlds = WORLDS.into_iter().flat_map(|(preset, _)| VARIANTS.map(|variant| recipe(preset, variant)));
-    worlds.chain(OPTIMISERS.map(|method| recipe(BO, (method, method, &[])))).collect()
+    let worlds = WORLDS.into_iter().flat_map(|(world, _)| VARIANTS.map(|variant| on_world(world, variant)));
+    let optimisers = OPTIMISERS.map(|(variant, preset, settings)| Recipe {
+        name: format!("bo__{variant}"),
+        preset,
+        method: None,
+        settings,
+    });
+    worlds.chain(optimisers).collect()
 }
 
 /// The recipe of a model.
@@ -63,14 +73,15 @@ impl Recipe {
     /// Whether it optimises functions instead of playing a world.
     #[must_use]
     pub fn is_optimiser(&self) -> bool {
-        self.preset == BO
+        self.method.is_none()
     }
 
     /// The command that trains it.
     #[must_use]
     pub fn command(&self) -> String {
         let settings: String = self.settings.iter().map(|setting| format!(" --set {setting}")).collect();
-        format!("icee train {} --method {}{settings} --seed 1", self.preset, self.method)
+        let method = self.method.map_or(String::new(), |method| format!(" --method {method}"));
+        format!("icee train {}{method}{settings} --seed 1", self.preset)
     }
 }
 
@@ -84,10 +95,8 @@ mod tests {
         let all = recipes();
         for (index, recipe) in all.iter().enumerate() {
             assert!(all[..index].iter().all(|other| other.name != recipe.name), "{}", recipe.name);
-            if recipe.is_optimiser() {
-                continue;
-            }
-            let layers = [presets::world(recipe.preset).unwrap(), presets::method(recipe.method).unwrap()];
+            let Some(method) = recipe.method else { continue };
+            let layers = [presets::world(recipe.preset).unwrap(), presets::method(method).unwrap()];
             let settings: Vec<String> = recipe.settings.iter().map(ToString::to_string).collect();
             let config = Config::layered(&layers, &settings).unwrap();
             assert!(WORLDS.contains(&(recipe.preset, config.world.as_str())), "{}", recipe.name);

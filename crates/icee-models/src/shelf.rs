@@ -4,7 +4,9 @@ use crate::recipes;
 use crate::results::{self, EpisodeRow};
 use crate::{EMBEDDED, Embedded, Error, Result, STORED};
 use icee::TrainedModel;
-use icee_nn::checkpoint::{CONFIG, TENSORS};
+use icee_nn::checkpoint::{self, CONFIG, Checkpoint, TENSORS};
+use serde::Serialize;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Where models are looked for.
@@ -30,6 +32,31 @@ pub struct Found {
     pub name: String,
     /// Where it is.
     pub place: Place,
+}
+
+/// What a model's description says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Description {
+    /// What it learned from: a world, or a prior over functions.
+    pub world: String,
+    /// The method.
+    pub method: String,
+    /// Updates.
+    pub step: u64,
+    /// What fixed its training.
+    pub seed: u64,
+    /// The number of weights.
+    pub weights: usize,
+}
+
+impl Description {
+    /// From what lies beside the tensors; what is not there is empty.
+    pub(crate) fn of(meta: &Value, weights: usize) -> Description {
+        let text = |path: &str| meta.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let number = |path: &str| meta.pointer(path).and_then(Value::as_u64).unwrap_or_default();
+        let (world, method) = (text("/config/world"), text("/config/method"));
+        Description { world, method, step: number("/step"), seed: number("/config/seed"), weights }
+    }
 }
 
 impl Default for Shelf {
@@ -146,6 +173,16 @@ impl Found {
         }
     }
 
+    /// What its description says, whatever kind of model it is.
+    ///
+    /// # Errors
+    /// Where it is damaged.
+    pub fn describe(&self) -> Result<Description> {
+        let [config, tensors] = self.bytes()?;
+        let Checkpoint { models, meta } = checkpoint::parse(&config, &tensors)?;
+        Ok(Description::of(&meta, models.iter().map(|(_, model)| model.weights().len()).sum()))
+    }
+
     /// Its model card, where it has one.
     #[must_use]
     pub fn card(&self) -> Option<String> {
@@ -165,7 +202,7 @@ fn embedded(name: &str) -> Option<&'static Embedded> {
 }
 
 /// The newest checkpoint of a run, or the folder itself.
-fn checkpoint_in(folder: &Path) -> PathBuf {
+pub(crate) fn checkpoint_in(folder: &Path) -> PathBuf {
     let inside = folder.join("checkpoint");
     if inside.join(CONFIG).is_file() { inside } else { folder.to_owned() }
 }

@@ -59,7 +59,26 @@ fn svg(scene: &Scene, figure: &Figure) -> String {
     let size = format!(r#" width="{width}" height="{height}""#);
     let title = figure.title.replace('&', "and").replace(['<', '>', '"'], "");
     let scalable = format!(r#" viewBox="0 0 {width} {height}" width="{width}" role="img" aria-label="{title}""#);
-    SvgBackend::new().render_scene(scene).replacen(&size, &scalable, 1)
+    let drawn = SvgBackend::new().render_scene(scene).replacen(&size, &scalable, 1);
+    stable_ids(&drawn, &figure.id)
+}
+
+/// The library counts its clipping areas through the whole program; here they are counted through the figure, so that
+/// the same figure is always the same text.
+fn stable_ids(svg: &str, figure: &str) -> String {
+    let mut parts = svg.split("kuva-clip-");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    let mut seen: Vec<&str> = Vec::new();
+    for part in parts {
+        let digits = part.len() - part.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (number, rest) = part.split_at(digits);
+        let index = seen.iter().position(|known| *known == number).unwrap_or_else(|| {
+            seen.push(number);
+            seen.len() - 1
+        });
+        out += &format!("{figure}-{index}{rest}");
+    }
+    out
 }
 
 /// The measures of a figure's panels.

@@ -21,7 +21,7 @@ const fn ink(key: &'static str, label: &'static str, light: &'static str, dark: 
 }
 
 /// All methods and reference agents.
-pub const INKS: [Ink; 23] = [
+pub const INKS: [Ink; 20] = [
     ink("icee", "ICEE", "#0072B2", "#4DA9E8"),
     ink("icee-paper", "ICEE, paper's networks", "#009E73", "#35C79B"),
     ink("icee-weighted", "ICEE, weighted", "#56B4E9", "#A3D8F7"),
@@ -41,10 +41,7 @@ pub const INKS: [Ink; 23] = [
     ink("exact-ei", "exact, EI", "#E69F00", "#F4B942"),
     ink("exact-ts", "exact, TS", "#8A6D3B", "#C9AA72"),
     ink("paper", "ICEE, paper's objective", "#009E73", "#35C79B"),
-    ink("paper-biased", "ICEE-biased", "#CC79A7", "#E79FC6"),
-    ink("plain-1", "1", "#0072B2", "#4DA9E8"),
-    ink("plain-2", "2", "#D55E00", "#FF8C4B"),
-    ink("plain-3", "3", "#009E73", "#35C79B"),
+    ink("biased", "ICEE-biased", "#CC79A7", "#E79FC6"),
 ];
 
 /// Five steps of one quantity, faint to strong.

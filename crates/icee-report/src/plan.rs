@@ -36,7 +36,7 @@ pub const METHODS: [&str; 6] = ["icee", "icee-paper", "icee-biased", "ad", "ad-s
 /// The agents of plain code beside them.
 pub const REFERENCES: [Reference; 3] = [Reference::Source, Reference::Posterior, Reference::Oracle];
 /// The optimisers of the paper's comparison.
-pub const OPTIMISERS: [&str; 5] = ["value", "gp-ei", "paper", "paper-biased", "random"];
+pub const OPTIMISERS: [&str; 5] = ["value", "gp-ei", "paper", "biased", "random"];
 /// The optimisers of the ablation.
 pub const OPTIMISER_VARIANTS: [&str; 5] = ["value", "value-paper-prior", "exact-ei", "exact-ts", "paper"];
 /// κ and δ that are tried on one model.

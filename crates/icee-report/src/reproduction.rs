@@ -42,8 +42,7 @@ pub fn reproduce(options: &Options, machine: &Machine, folder: &Path, watcher: &
     let units = plan::units(options);
     let results = work::run(&units, machine, watcher)?;
     let worlds: Vec<usize> = (0..WORLD_NAMES.len()).filter(|&w| options.parts.contains(&Part::World(w))).collect();
-    let comparisons: Vec<Comparison> =
-        worlds.iter().flat_map(|&world| chapters::compare(world, &results)).collect();
+    let comparisons: Vec<Comparison> = worlds.iter().flat_map(|&world| chapters::compare(world, &results)).collect();
     let page = page(options, &units, &worlds, &results);
     let path = output::write(&page, folder)?;
     let machines = Machines {
@@ -56,7 +55,7 @@ pub fn reproduce(options: &Options, machine: &Machine, folder: &Path, watcher: &
         missing: &results.lost,
         outcomes: &results.outcomes,
     };
-    let json = serde_json::to_string_pretty(&machines).map_err(|e| Error::output("results.json", e))?;
+    let json = serde_json::to_string(&machines).map_err(|e| Error::output("results.json", e))?;
     write_atomically(&folder.join("results.json"), json.as_bytes())?;
     write_atomically(&folder.join("commands.txt"), commands(options, &units).as_bytes())?;
     Ok(Report { page: path, comparisons, results })

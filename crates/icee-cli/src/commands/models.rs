@@ -1,9 +1,10 @@
 //! `icee models`: the trained models, where they are and what they earned; and a run made into one.
 
+use anyhow::Context;
 use icee_models::add::{Addition, add};
 use icee_models::recipes;
 use icee_models::results::milestones;
-use icee_models::{Found, Place, Shelf};
+use icee_models::{Description, Found, Place, Shelf};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -55,9 +56,8 @@ struct Row {
     name: String,
     /// Inside the program, a folder, or none where it is missing.
     place: Option<String>,
-    world: Option<String>,
-    method: Option<String>,
-    weights: Option<usize>,
+    #[serde(flatten)]
+    description: Option<Description>,
     /// (episode, mean return).
     results: Vec<(usize, f64)>,
     /// The command that trains it, where it is one of ours.
@@ -94,17 +94,13 @@ fn row(shelf: &Shelf, name: &str) -> anyhow::Result<Row> {
     let shown = if stored.is_empty() { Vec::new() } else { milestones(stored.len()).to_vec() };
     let results = shown.into_iter().map(|episode| (episode, stored[episode - 1].mean)).collect();
     let command = recipes::find(name).map(|recipe| recipe.command());
-    let Ok(found) = shelf.find(name) else {
-        let (place, world, method, weights) = (None, None, None, None);
-        return Ok(Row { name: name.into(), place, world, method, weights, results, command });
+    let found = match shelf.find(name) {
+        Ok(found) => Some(found),
+        Err(icee_models::Error::Missing { .. }) => None,
+        Err(error) => return Err(error.into()),
     };
-    let place = Some(place_of(&found));
-    // An optimiser is none of the models that play; its name says what it is.
-    let (world, method, weights) = match found.load() {
-        Ok(model) => (Some(model.task.name.clone()), Some(model.config.method.clone()), Some(model.parameters())),
-        Err(_) => (None, None, None),
-    };
-    Ok(Row { name: name.into(), place, world, method, weights, results, command })
+    let description = found.as_ref().map(Found::describe).transpose().with_context(|| name.to_owned())?;
+    Ok(Row { name: name.into(), place: found.as_ref().map(place_of), description, results, command })
 }
 
 fn place_of(found: &Found) -> String {
@@ -121,9 +117,9 @@ fn write_list(out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
         writeln!(out, "{:<34}{:<20}{:<13}{:>9}  {:<34}{}", line[0], line[1], line[2], line[3], line[4], line[5])?;
     }
     for row in here {
-        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
-        let weights = row.weights.map_or_else(|| "-".into(), |weights| weights.to_string());
-        let (world, method, place) = (text(&row.world), text(&row.method), text(&row.place));
+        let (Some(Description { world, method, weights, .. }), Some(place)) = (&row.description, &row.place) else {
+            continue;
+        };
         writeln!(out, "{:<34}{world:<20}{method:<13}{weights:>9}  {:<34}{place}", row.name, returns(row))?;
     }
     if !missing.is_empty() {

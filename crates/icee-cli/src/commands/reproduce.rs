@@ -89,13 +89,13 @@ fn train_all(args: &Args, units: &[Unit], models: &Path) -> anyhow::Result<()> {
         if models.join(name).is_dir() {
             continue;
         }
-        if recipe.is_optimiser() {
-            eprintln!("{name}: optimisers are not trained here; one that is there is used");
+        let Some(method) = recipe.method else {
+            eprintln!("{name}: optimisers are not trained here but by: {}", recipe.command());
             continue;
-        }
+        };
         let runs = args.out.join("runs").join(name);
         eprintln!("training {name}");
-        let (summary, folder) = job(&recipe, &args.settings, &runs, &device)?.run(&device, None)?;
+        let (summary, folder) = job(&recipe, method, &args.settings, &runs, &device)?.run(&device, None)?;
         if summary.stopped != Stopped::Finished {
             bail!("stopped; the same command goes on");
         }
@@ -105,7 +105,7 @@ fn train_all(args: &Args, units: &[Unit], models: &Path) -> anyhow::Result<()> {
 }
 
 /// The model's run: the one that was stopped, or a new one.
-fn job(recipe: &Recipe, settings: &[String], runs: &Path, device: &Device) -> anyhow::Result<Job> {
+fn job(recipe: &Recipe, method: &str, settings: &[String], runs: &Path, device: &Device) -> anyhow::Result<Job> {
     let started = std::fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path());
     if let Some(run) = started.into_iter().find(|run| run.join("training.safetensors").is_file()) {
         return Job::resume(&run, device);
@@ -113,7 +113,7 @@ fn job(recipe: &Recipe, settings: &[String], runs: &Path, device: &Device) -> an
     let mut all: Vec<String> = recipe.settings.iter().map(ToString::to_string).collect();
     all.push("seed=1".into());
     all.extend_from_slice(settings);
-    let config = Config::layered(&[presets::world(recipe.preset)?, presets::method(recipe.method)?], &all)?;
+    let config = Config::layered(&[presets::world(recipe.preset)?, presets::method(method)?], &all)?;
     Job::start(&config, None, runs, device).with_context(|| format!("cannot train {}", recipe.name))
 }
 

@@ -5,9 +5,7 @@ use crate::chapters::optimisation::regret_figure;
 use crate::figure::{Axis, Figure, Mark, Panel};
 use crate::ink::{self, Ink, RAMP};
 use crate::page::{Block, Cell, Table};
-use crate::plan::{
-    ABLATION_WORLDS, GUARDS, KAPPAS, OPTIMISER_VARIANTS, TUNED_WORLDS, guard_id, kappa_id, play_id,
-};
+use crate::plan::{ABLATION_WORLDS, GUARDS, KAPPAS, OPTIMISER_VARIANTS, TUNED_WORLDS, guard_id, kappa_id, play_id};
 use crate::work::Results;
 use icee_models::results::milestones;
 
@@ -117,7 +115,8 @@ fn figure(
     }
     let columns = panels.len().min(3);
     let head = ["", "first milestone", "second", "last episode", "all episodes"].map(String::from).to_vec();
-    let caption_of_table = "Mean return with 95 % intervals at episodes 10, 30 and 50 (Key-to-Door: 5, 10 and 20).".into();
+    let caption_of_table =
+        "Mean return with 95 % intervals at episodes 10, 30 and 50 (Key-to-Door: 5, 10 and 20).".into();
     let figure = Figure { id: id.into(), title: title.into(), caption: caption.into(), panels, columns };
     Some((figure, Table { caption: caption_of_table, head, rows }))
 }

@@ -99,9 +99,10 @@ pub fn race(runs: &[(&str, Vec<Searched>)]) -> Figure {
     Figure {
         id: "race".into(),
         title: "A race to the minimum".into(),
-        caption: "Best value so far minus the minimum of 1,024 candidates, values standardised, mean over the trials; the \
+        caption:
+            "Best value so far minus the minimum of 1,024 candidates, values standardised, mean over the trials; the \
                   first five evaluations are random and the same for all."
-            .into(),
+                .into(),
         columns: names.len().clamp(1, 3),
         panels: names.iter().enumerate().map(panel).collect(),
     }

@@ -150,14 +150,19 @@ fn table(world: usize, results: &Results) -> Table {
             let mut row = vec![Cell::from(ink::of(agent).label)];
             for &episode in &episodes {
                 let ours = at(played, agent, episode);
-                row.extend([nothing(), ours.map_or_else(nothing, |(mean, half)| mean_cell(mean, Some(half))), nothing()]);
+                row.extend([
+                    nothing(),
+                    ours.map_or_else(nothing, |(mean, half)| mean_cell(mean, Some(half))),
+                    nothing(),
+                ]);
             }
             rows.push(row);
         }
     }
-    let caption = "The paper's table and ours: mean return with 95 % intervals. The verdict asks whether the difference \
+    let caption =
+        "The paper's table and ours: mean return with 95 % intervals. The verdict asks whether the difference \
                    exceeds what both intervals leave to chance."
-        .into();
+            .into();
     Table { caption, head, rows }
 }
 
@@ -207,9 +212,10 @@ pub fn entropy(worlds: &[usize], results: &Results) -> Option<Block> {
         Block::Figure(Figure {
             id: "entropy".into(),
             title: "Action entropy by episode".into(),
-            caption: "How undecided the agent is, averaged over games and steps; five actions allow at most ln 5 = 1.61. \
+            caption:
+                "How undecided the agent is, averaged over games and steps; five actions allow at most ln 5 = 1.61. \
                       It falls as the agent finds out what is hidden."
-                .into(),
+                    .into(),
             columns: 2,
             panels,
         })
