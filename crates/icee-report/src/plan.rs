@@ -156,8 +156,8 @@ fn ablation_units(options: &Options) -> Vec<Unit> {
 fn play(world: usize, variant: &str, options: &Options) -> Unit {
     let id = play_id(world, variant);
     let cost = match variant {
-        "icee-paper" => 2.5,
-        "mgdt" => 0.4,
+        "icee-paper" => 1.8,
+        "mgdt" => 0.5,
         _ => 1.0,
     };
     let work = Work::Play {
@@ -197,7 +197,7 @@ fn search_units(optimiser: &str, options: &Options) -> Vec<Unit> {
 }
 
 /// About what one game of 1,000 steps costs a model of the default size on two cores.
-const SECONDS_OF_A_GAME: f64 = 0.15;
+const SECONDS_OF_A_GAME: f64 = 0.1;
 /// About what one search costs a learned optimiser, and the Gaussian process.
 const SECONDS_OF_A_SEARCH: f64 = 1.0;
 const SECONDS_OF_A_GP_SEARCH: f64 = 1.0;
