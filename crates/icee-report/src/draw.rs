@@ -96,23 +96,15 @@ struct Grid {
 
 impl Grid {
     fn of(figure: &Figure) -> Grid {
+        let (left, top, bottom) = (58.0, 10.0, 50.0);
+        let single = Grid { width: 700.0, height: 400.0, left, right: 18.0, top, bottom, tick_size: 12, line: 2.2 };
         if names_lines(figure) {
             let names = figure.panels[0].series.iter().map(|series| text_width(&series.label, LABEL_SIZE));
             let right = names.fold(0.0, f64::max) + LABEL_GAP + 12.0;
-            return Grid {
-                width: 580.0 + right,
-                height: 400.0,
-                left: 58.0,
-                right,
-                top: 10.0,
-                bottom: 50.0,
-                tick_size: 12,
-                line: 2.2,
-            };
+            return Grid { width: 580.0 + right, right, ..single };
         }
         if figure.panels.len() == 1 {
-            let (width, height) = (700.0, 400.0);
-            return Grid { width, height, left: 58.0, right: 18.0, top: 10.0, bottom: 50.0, tick_size: 12, line: 2.2 };
+            return single;
         }
         let (width, height) = if figure.columns > 3 { (244.0, 190.0) } else { (380.0, 270.0) };
         Grid { width, height, left: 50.0, right: 14.0, top: 26.0, bottom: 44.0, tick_size: 11, line: 1.8 }

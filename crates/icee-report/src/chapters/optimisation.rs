@@ -165,7 +165,7 @@ fn share_solved(all: &[Searches<'_>]) -> Figure {
         "Share of searches that have found the minimum",
         "Of all functions and trials; 95 % intervals of a share.",
         Axis::linear("evaluations"),
-        Axis::linear("share solved").between(0.0, 1.0),
+        Axis::linear("share solved").between(0.0, 1.03),
         series.collect(),
     )
 }
