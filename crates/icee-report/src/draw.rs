@@ -100,7 +100,7 @@ impl Grid {
         let single = Grid { width: 700.0, height: 400.0, left, right: 18.0, top, bottom, tick_size: 12, line: 2.2 };
         if names_lines(figure) {
             let names = figure.panels[0].series.iter().map(|series| text_width(&series.label, LABEL_SIZE));
-            let right = names.fold(0.0, f64::max) + LABEL_GAP + 12.0;
+            let right = (names.fold(0.0, f64::max) + LABEL_GAP + 12.0).ceil();
             return Grid { width: 580.0 + right, right, ..single };
         }
         if figure.panels.len() == 1 {

@@ -93,6 +93,7 @@ fn everything_is_drawn_and_nothing_fetched() {
             assert!(svg.contains(&format!("var(--ink-{})", series.ink.key)), "{}: {}", figure.id, series.label);
             assert_ne!(series.ink.key, "other", "{}", series.label);
         }
+        assert!(svg.starts_with("<svg ") && svg.contains(" viewBox=\"0 0 "), "{}", figure.id);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", figure.id);
     }
     self_contained(&page.to_html().unwrap()).unwrap();

@@ -6,7 +6,7 @@ use crate::figure::{Axis, Figure, Mark, Panel, Point, Series};
 use crate::ink;
 use crate::page::{Block, Cell, Table};
 use crate::paper::{self, Verdict, verdict};
-use crate::plan::{METHODS, play_id};
+use crate::plan::{BIASED, methods, play_id};
 use crate::work::{Played, Results};
 use icee_models::recipes::WORLDS;
 use icee_models::results::milestones;
@@ -76,7 +76,7 @@ fn at(played: &Played, method: &str, episode: usize) -> Option<(f64, f64)> {
 pub fn world(world: usize, results: &Results) -> Vec<Block> {
     let (preset, id) = WORLDS[world];
     let mut series = Vec::new();
-    for method in METHODS {
+    for method in methods(world) {
         if let Some(played) = played(results, &play_id(world, method)) {
             series.push(curve(&played.episodes, ink::of(method), Mark::Line));
         }
@@ -110,10 +110,11 @@ pub fn world(world: usize, results: &Results) -> Vec<Block> {
         series,
     );
     let mut blocks = vec![Block::Figure(figure), Block::Table(table(world, results))];
-    if id == "DarkRoomBiased-v0" {
+    if world == BIASED {
         blocks.push(Block::Text(
             "Here the data walks left two times in three, and the goals are on the right: a method that imitates the data \
-             cannot find them. ICEE against ICEE-biased is the paper's test of its unbiased objective."
+             cannot find them. ICEE-biased is the weighted head without its weights: the paper's test of its unbiased \
+             objective."
                 .into(),
         ));
     }
@@ -121,7 +122,7 @@ pub fn world(world: usize, results: &Results) -> Vec<Block> {
 }
 
 fn results_games(world: usize, results: &Results) -> usize {
-    let ids = METHODS.into_iter().chain(["source", "posterior", "oracle"]).map(|who| play_id(world, who));
+    let ids = methods(world).into_iter().chain(["source", "posterior", "oracle"]).map(|who| play_id(world, who));
     ids.into_iter().find_map(|id| played(results, &id)).map_or(0, |played| played.games)
 }
 
@@ -167,7 +168,7 @@ fn table(world: usize, results: &Results) -> Table {
 }
 
 fn plain_table(world: usize, results: &Results) -> Table {
-    let agents = METHODS.into_iter().chain(["source", "posterior", "oracle"]);
+    let agents = methods(world).into_iter().chain(["source", "posterior", "oracle"]);
     let all: Vec<(&str, &Played)> =
         agents.filter_map(|who| played(results, &play_id(world, who)).map(|played| (who, played))).collect();
     let episodes = milestones(all.first().map_or(50, |(_, played)| played.episodes.len()));
