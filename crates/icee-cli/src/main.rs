@@ -15,6 +15,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(commands::demo::Args),
+    Reproduce(commands::reproduce::Args),
+    Models(commands::models::Args),
     /// Measure the engine's speed on this machine
     #[command(subcommand)]
     Bench(commands::bench::BenchCommand),
@@ -46,6 +49,9 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<()> {
     match command {
+        Command::Demo(args) => commands::demo::run(&args),
+        Command::Reproduce(args) => commands::reproduce::run(&args),
+        Command::Models(args) => commands::models::run(&args),
         Command::Bench(command) => commands::bench::run(&command),
         Command::Worlds(args) => commands::worlds::run(&args),
         Command::Rollout(args) => commands::rollout::run(&args),

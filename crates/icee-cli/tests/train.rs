@@ -1,32 +1,12 @@
 //! Training, acting and logs through the binary, in a small form with a fixed seed.
 
+mod common;
+
+use common::{SMALL, Scratch, ok};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-const SMALL: [&str; 5] =
-    ["model.layers=1", "model.width=16", "model.attention_heads=1", "train.batch=4", "train.eval_games=4"];
-
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("icee-cli-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn icee(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_icee"));
@@ -44,18 +24,14 @@ fn train(out: &str, settings: &[&str]) -> Command {
     command
 }
 
-fn ok(output: Output) -> Value {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
-}
-
 #[test]
 fn train_then_eval_tune_and_play() {
     let scratch = Scratch::new("all");
     let report = ok(train(&scratch.file("runs"), &["train.steps=3"]).output().unwrap());
     let run = report["run"].as_str().unwrap();
-    for file in ["config.toml", "run.json", "metrics.csv", "training.safetensors", "checkpoint/model.safetensors"] {
+    for file in
+        ["config.toml", "run.json", "metrics.csv", "training.safetensors", "summary.json", "checkpoint/README.md"]
+    {
         assert!(Path::new(run).join(file).is_file(), "{file}");
     }
     let name = Path::new(run).file_name().unwrap().to_string_lossy().into_owned();
@@ -75,6 +51,7 @@ fn train_then_eval_tune_and_play() {
     let config = std::fs::read_to_string(Path::new(run).join("checkpoint/config.json")).unwrap();
     let config: Value = serde_json::from_str(&config).unwrap();
     assert_eq!(config["meta"]["config"]["acting"]["kappa"], chosen["kappa"]);
+    assert!(Path::new(run).join("checkpoint/model.safetensors").is_file());
 
     let play = icee(&["play", run, "--episodes", "2"]).output().unwrap();
     let shown = String::from_utf8(play.stdout).unwrap();

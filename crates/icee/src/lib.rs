@@ -12,6 +12,7 @@
 pub mod agent;
 mod blueprint;
 pub mod bo;
+mod card;
 pub mod config;
 mod device;
 mod error;
@@ -34,6 +35,7 @@ mod tune;
 
 pub use agent::{Agent, LiveAgent, Thought};
 pub use blueprint::{Blueprint, NetworkPlan};
+pub use card::card;
 pub use config::{Acting, Config};
 pub use device::{Device, DeviceChoice};
 pub use error::{Error, Result};

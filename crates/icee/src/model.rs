@@ -2,13 +2,14 @@
 
 use crate::blueprint::Blueprint;
 use crate::bo;
+use crate::card::card;
 use crate::config::Config;
 use crate::networks;
 use crate::task::Task;
 use crate::{Error, Result};
 use icee_nn::Model;
 use icee_nn::Precision;
-use icee_nn::checkpoint;
+use icee_nn::checkpoint::{self, Checkpoint};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -69,21 +70,64 @@ impl TrainedModel {
     /// Where files are missing or damaged, or do not fit each other.
     pub fn load(folder: &Path) -> Result<TrainedModel> {
         let folder = &checkpoint_in(folder);
-        let loaded = checkpoint::load(folder)?;
-        let Meta { step, task, config, .. } = Meta::read(folder, loaded.meta)?;
+        TrainedModel::of(folder, checkpoint::load(folder)?)
+    }
+
+    /// Reads a checkpoint from the bytes of its two files, for models inside a program. Nothing in it is trusted.
+    ///
+    /// # Errors
+    /// Where they are damaged or do not fit each other.
+    pub fn parse(config: &[u8], tensors: &[u8]) -> Result<TrainedModel> {
+        TrainedModel::of(Path::new(checkpoint::CONFIG), checkpoint::parse(config, tensors)?)
+    }
+
+    fn of(path: &Path, loaded: Checkpoint) -> Result<TrainedModel> {
+        let Meta { step, task, config, .. } = Meta::read(path, loaded.meta)?;
         let models = loaded.models.into_iter().map(|(name, model)| (name, model, ())).collect();
         let models = networks::adopt(&Blueprint::new(&config, &task)?.specs(), models)?;
         Ok(TrainedModel { config, task, step, models: models.into_iter().map(|(model, ())| model).collect() })
     }
 
-    /// Writes a checkpoint folder; a reader never sees half of it.
+    /// Writes a checkpoint folder with a model card; a reader never sees half of a file.
     ///
     /// # Errors
     /// Where it cannot be written.
     pub fn save(&self, folder: &Path) -> Result<()> {
+        self.save_as(folder, Precision::Single)
+    }
+
+    /// As [`save`](TrainedModel::save), with the weights in this precision: half of it is half the file.
+    ///
+    /// # Errors
+    /// Where it cannot be written, or where a weight is too large for the precision.
+    pub fn save_as(&self, folder: &Path, precision: Precision) -> Result<()> {
         let blueprint = Blueprint::new(&self.config, &self.task)?;
         let named: Vec<(&str, &Model)> = blueprint.networks.iter().map(|n| n.name).zip(&self.models).collect();
         let meta = Meta::new(&self.config, &self.task, self.step).to_value()?;
-        Ok(checkpoint::save(folder, &named, &meta, Precision::Single)?)
+        checkpoint::save(folder, &named, &meta, precision)?;
+        Ok(checkpoint::write_atomically(&folder.join("README.md"), card(self).as_bytes())?)
+    }
+
+    /// Writes the acting rules into a checkpoint folder and leaves its weights as they are.
+    ///
+    /// # Errors
+    /// Where there is no checkpoint, or it cannot be written.
+    pub fn save_acting(&self, folder: &Path) -> Result<()> {
+        let path = folder.join(checkpoint::CONFIG);
+        let failed = |e: serde_json::Error| Error::File { path: path.clone(), problem: e.to_string() };
+        let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
+        let mut config: Value = serde_json::from_str(&text).map_err(failed)?;
+        let Some(acting) = config.pointer_mut("/meta/config/acting") else {
+            return Err(Error::File { path, problem: "the description is not that of a model trained by icee".into() });
+        };
+        *acting = serde_json::to_value(&self.config.acting).map_err(failed)?;
+        let text = serde_json::to_string_pretty(&config).map_err(failed)?;
+        Ok(checkpoint::write_atomically(&path, format!("{text}\n").as_bytes())?)
+    }
+
+    /// The number of weights.
+    #[must_use]
+    pub fn parameters(&self) -> usize {
+        self.models.iter().map(|model| model.weights().len()).sum()
     }
 }

@@ -26,11 +26,11 @@ impl Scratch {
     }
 
     fn create(&self, name: &str, options: &StudyOptions) -> Study {
-        Study::create(&self.0.join(name), options, Models::built_in()).unwrap()
+        Study::create(&self.0.join(name), options, Models::default()).unwrap()
     }
 
     fn open(&self, name: &str) -> Study {
-        Study::open(&self.0.join(name), None, Models::built_in()).unwrap()
+        Study::open(&self.0.join(name), None, Models::default()).unwrap()
     }
 }
 
@@ -236,7 +236,7 @@ fn a_learned_model_is_picked_where_it_fits() {
     assert!(answer.notes[0].contains("9 rows were told; stand-in predicts from 8 of them"), "{:?}", answer.notes);
     // Without that model, the study says what it misses, and another sampler goes on.
     let mut study = scratch.open("narrow.jsonl");
-    assert!(study.ask(1, None).unwrap_err().to_string().contains("no learned model is built in; use --sampler gp-ei"));
+    assert!(study.ask(1, None).unwrap_err().to_string().contains("no learned model is at hand; use --sampler gp-ei"));
     assert_eq!(study.ask(1, Some(SamplerKind::GpEi)).unwrap().sampler, SamplerKind::GpEi);
 
     let wide = scratch.write("wide.csv", "kind,x\na,1\nb,2\nc,3\nd,4\n");
@@ -351,6 +351,6 @@ fn a_pool_that_changed_or_moved_is_noticed() {
     std::fs::remove_file(&path).unwrap();
     assert!(scratch.open("s.jsonl").ask(1, None).unwrap_err().to_string().contains("--pool FILE"));
     let moved = scratch.write("moved.csv", &text);
-    let mut study = Study::open(&scratch.0.join("s.jsonl"), Some(&moved), Models::built_in()).unwrap();
+    let mut study = Study::open(&scratch.0.join("s.jsonl"), Some(&moved), Models::default()).unwrap();
     study.ask(1, None).unwrap();
 }

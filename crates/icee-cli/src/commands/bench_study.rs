@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result};
 use clap::Args;
-use icee::study::{Models, Study, StudyOptions};
+use icee::study::{Study, StudyOptions};
+use icee_models::study_models;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -74,7 +75,7 @@ pub fn run(args: &StudyArgs) -> Result<()> {
 fn measure(folder: &Path, pool: &Path, rows: u32, told: u32, repeat: u32) -> Result<Measurement> {
     let path = folder.join(format!("study-{rows}-{told}.jsonl"));
     let options = StudyOptions { pool: pool.to_owned(), ..StudyOptions::default() };
-    let mut study = Study::create(&path, &options, Models::built_in())?;
+    let mut study = Study::create(&path, &options, study_models()?)?;
     let results = folder.join("results.csv");
     let mut text = String::from("row,value\n");
     (0..told).for_each(|k| {
@@ -91,7 +92,7 @@ fn measure(folder: &Path, pool: &Path, rows: u32, told: u32, repeat: u32) -> Res
         asks.push(1e3 * start.elapsed().as_secs_f64());
         study.tell(&row.id, Some(value(row.row as u64 - 1)), false)?;
         let start = Instant::now();
-        let mut opened = Study::open(&path, None, Models::built_in())?;
+        let mut opened = Study::open(&path, None, study_models()?)?;
         let row = opened.ask(1, None)?.suggestions.remove(0);
         commands.push(1e3 * start.elapsed().as_secs_f64());
         opened.tell(&row.id, Some(value(row.row as u64 - 1)), false)?;

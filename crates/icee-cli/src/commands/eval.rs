@@ -5,7 +5,9 @@ use super::acting::ActingArgs;
 use super::device::DeviceName;
 use super::eval_functions;
 use anyhow::{Context, bail};
-use icee::{Evaluation, TrainedModel, bo, evaluate};
+use icee::{Evaluation, evaluate};
+use icee_models::Shelf;
+use icee_report::paper;
 use icee_worlds::{Games, Reference, ReferenceAgent, Registry, Returns, Split};
 use serde::Serialize;
 use std::io::Write;
@@ -14,9 +16,9 @@ use std::path::PathBuf;
 /// Measure a trained model on evaluation games, or on the benchmark functions.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A checkpoint folder or a run folder.
+    /// A model's name (`icee models` lists them), a checkpoint folder or a run folder.
     #[arg(value_name = "MODEL")]
-    model: PathBuf,
+    model: String,
     /// Games to play [default: 100].
     #[arg(long, value_name = "N")]
     games: Option<usize>,
@@ -49,20 +51,7 @@ pub struct Args {
 const BESIDE: [Reference; 3] = [Reference::Source, Reference::Posterior, Reference::Oracle];
 
 /// Three (episode, mean return) of the paper's tables.
-type PaperRow = [(usize, f64); 3];
-
-/// The paper's results: world, method, row.
-const PAPER: [(&str, &str, PaperRow); 9] = [
-    ("DarkRoom-v0", "icee", [(10, 8.15), (30, 12.37), (50, 13.61)]),
-    ("DarkRoom-v0", "ad", [(10, 3.74), (30, 4.51), (50, 4.03)]),
-    ("DarkRoom-v0", "ad-sorted", [(10, 0.05), (30, 3.83), (50, 12.48)]),
-    ("DarkRoomHard-v0", "icee", [(10, 0.48), (30, 0.74), (50, 0.79)]),
-    ("DarkRoomHard-v0", "ad", [(10, 0.33), (30, 0.43), (50, 0.43)]),
-    ("DarkRoomHard-v0", "ad-sorted", [(10, 0.08), (30, 0.55), (50, 0.75)]),
-    ("DarkKeyToDoor-v0", "icee", [(5, 1.04), (10, 1.50), (20, 1.84)]),
-    ("DarkKeyToDoor-v0", "ad", [(5, 0.67), (10, 1.02), (20, 0.94)]),
-    ("DarkKeyToDoor-v0", "ad-sorted", [(5, 0.17), (10, 0.84), (20, 1.77)]),
-];
+type PaperRow = Vec<(usize, f64)>;
 
 #[derive(Serialize)]
 struct Report {
@@ -75,17 +64,25 @@ struct Report {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    if bo::Model::is_in(&args.model)? {
+    let found = Shelf::default().find(&args.model)?;
+    if found.is_optimiser()? {
         if args.games.is_some() || args.episodes.is_some() || args.acting.given() {
             bail!("this model was trained on functions: --games, --episodes and acting rules are for models of games");
         }
         let (trials, threads) = (args.trials.unwrap_or(5), args.threads.unwrap_or(1));
-        return eval_functions::run(&args.model, trials, args.seed, threads, args.json, args.csv.as_deref());
+        return eval_functions::run(
+            &found.load_optimiser()?,
+            trials,
+            args.seed,
+            threads,
+            args.json,
+            args.csv.as_deref(),
+        );
     }
     if args.trials.is_some() {
         bail!("this model was trained on games: --trials is for models of functions; give --games");
     }
-    let mut model = TrainedModel::load(&args.model)?;
+    let mut model = found.load()?;
     args.acting.apply(&mut model.config.acting)?;
     let (device, count) = (args.device.open(args.threads.unwrap_or(0))?, args.games.unwrap_or(100));
     let (evaluation, returns) = evaluate(&device, &model, count, args.episodes, args.seed)?;
@@ -101,8 +98,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         let means = (0..returns.episodes()).map(|episode| returns.summary(episode).mean).collect();
         references.push((kind.name(), means));
     }
-    let of = |(world, method, _): &&(&str, &str, _)| *world == evaluation.world && *method == evaluation.agent;
-    let paper = PAPER.iter().find(of).map(|(_, _, row)| *row);
+    let row = paper::row(&evaluation.world, &evaluation.agent);
+    let paper = (!row.is_empty()).then(|| row.into_iter().map(|cell| (cell.episode, cell.mean)).collect());
     let report = Report { evaluation, references, paper };
     let mut out = std::io::stdout().lock();
     if args.json {
@@ -132,7 +129,7 @@ impl Report {
             for (_, means) in &self.references {
                 write!(out, "  {:>9.3}", means[index])?;
             }
-            let paper = self.paper.and_then(|rows| rows.iter().find(|(at, _)| *at == row.episode).copied());
+            let paper = self.paper.as_ref().and_then(|rows| rows.iter().find(|(at, _)| *at == row.episode).copied());
             writeln!(out, "{}", paper.map_or(String::new(), |(_, mean)| format!("  {mean:>5.2}")))?;
         }
         Ok(())

@@ -14,16 +14,15 @@ const STEPS: [usize; 5] = [10, 20, 30, 40, 55];
 const SECONDS: [f64; 6] = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
 
 pub fn run(
-    model: &Path,
+    model: &bo::Model,
     trials: usize,
     seed: u64,
     threads: usize,
     as_json: bool,
     csv: Option<&Path>,
 ) -> anyhow::Result<()> {
-    let model = bo::Model::load(model)?;
     let protocol = Protocol { trials, seed, ..Protocol::default() };
-    let comparison = bo::evaluate(&model, &protocol, threads)?;
+    let comparison = bo::evaluate(model, &protocol, threads)?;
     if let Some(path) = csv {
         write_csv(path, &comparison).with_context(|| format!("cannot write {}", path.display()))?;
     }

@@ -3,10 +3,10 @@
 use super::acting::ActingArgs;
 use anyhow::bail;
 use icee::{Device, LiveAgent, TrainedModel};
+use icee_models::Shelf;
 use icee_worlds::{Observation, Registry, Split, World};
 use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Characters of the longest bar.
@@ -17,9 +17,9 @@ const COLUMNS: usize = 32;
 /// Watch a trained model play one game.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A checkpoint folder or a run folder.
+    /// A model's name (`icee models` lists them), a checkpoint folder or a run folder.
     #[arg(value_name = "MODEL")]
-    model: PathBuf,
+    model: String,
     /// The world's id [default: the one it was trained on].
     #[arg(value_name = "WORLD")]
     world: Option<String>,
@@ -37,7 +37,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut model = TrainedModel::load(&args.model)?;
+    let mut model = Shelf::default().find(&args.model)?.load()?;
     args.acting.apply(&mut model.config.acting)?;
     let id = args.world.as_ref().unwrap_or(&model.task.name);
     let mut world = Registry::builtin().make(id)?;

@@ -3,7 +3,8 @@
 use super::study_print as print;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand, ValueEnum};
-use icee::study::{Direction, Models, SamplerKind, Study, StudyOptions};
+use icee::study::{Direction, SamplerKind, Study, StudyOptions};
+use icee_models::study_models;
 use std::io::{BufWriter, Write, stdout};
 use std::path::PathBuf;
 
@@ -183,7 +184,7 @@ fn create(out: &mut impl Write, args: &CreateArgs) -> anyhow::Result<()> {
         sampler: sampler(args.sampler.as_deref())?,
         seed: args.seed,
     };
-    let mut study = Study::create(&path, &options, Models::built_in())?;
+    let mut study = Study::create(&path, &options, study_models()?)?;
     let summary = study.summary();
     print::created(out, &args.name, &path, &summary, args.json)
 }
@@ -245,7 +246,7 @@ impl StudyArgs {
                 self.name
             );
         }
-        let mut study = Study::open(&path, self.pool.as_deref(), Models::built_in())
+        let mut study = Study::open(&path, self.pool.as_deref(), study_models()?)
             .with_context(|| format!("study \"{}\" cannot be opened", self.name))?;
         // Said even if what follows fails.
         print::notes(&study.take_notes());

@@ -2,11 +2,11 @@
 
 use super::device::DeviceName;
 use anyhow::{Context, bail};
-use icee::presets;
 use icee::train::{
-    self, HeldOut, Limits, Observer, Problem, RunFolder, RunInfo, StepReport, Stopped, Trainer, problem_of,
+    self, HeldOut, Limits, Observer, Problem, RunFolder, RunInfo, StepReport, Stopped, Summary, Trainer, problem_of,
     problem_of_run,
 };
+use icee::{Device, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -59,52 +59,110 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let device = args.device.open(args.threads)?;
-    let resumed = args.resume.as_deref().map(RunFolder::open).transpose()?;
-    let problem = match &resumed {
-        Some(folder) => problem_of_run(folder)?,
-        None => new_problem(args)?,
+    let job = match &args.resume {
+        Some(path) => Job::resume(path)?,
+        None => Job::start(new_problem(args)?, args.logs.clone(), &args.out),
     };
-    problem.remarks().iter().for_each(|remark| eprintln!("{remark}"));
-    let (mut trainer, folder) = match resumed {
-        Some(folder) => (Trainer::resume(&*problem, &folder, &device)?, folder),
-        None => {
-            let trainer = Trainer::fresh(&*problem, &device)?;
-            let info = RunInfo::new(&device, args.logs.as_deref());
-            (trainer, RunFolder::create(&args.out, &*problem, &info)?)
-        }
-    };
-    // A second Ctrl-C before the step is over does nothing more; the first is honoured within a step.
-    if let Err(error) = ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed)) {
-        eprintln!("Ctrl-C will not save: {error}");
-    }
-    let mut progress = Progress::new(trainer.step(), problem.settings().steps);
-    eprintln!("run folder {}, {}", folder.path().display(), device.describe());
-    let limits = Limits { max_minutes: args.max_minutes, stop: Some(&STOP) };
-    let summary = train::train(&mut trainer, &folder, limits, &mut progress);
-    progress.finish();
-    let summary = summary?;
-
-    if summary.stopped != Stopped::Finished {
-        let why = if summary.stopped == Stopped::OutOfTime { "time is up" } else { "stopped" };
-        let path = folder.path().display();
-        eprintln!("{why} at step {}; go on with: icee train --resume {path}", summary.step);
-    }
+    let (summary, folder) = job.run(&device, args.max_minutes)?;
     let mut out = std::io::stdout().lock();
-    let evaluation = summary.evaluation.as_ref();
     if args.json {
-        let report = serde_json::json!({
-            "run": folder.path(), "checkpoint": folder.checkpoint(), "step": summary.step,
-            "finished": summary.stopped == Stopped::Finished, "seconds": summary.seconds,
-            "evaluation": evaluation.map(|evaluation| &evaluation.details),
-        });
-        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        writeln!(out, "{}", serde_json::to_string_pretty(&report(&summary, &folder))?)?;
         return Ok(());
     }
     writeln!(out, "{}", folder.checkpoint().display())?;
-    if let Some(evaluation) = evaluation {
+    if let Some(evaluation) = &summary.evaluation {
         writeln!(out, "{}", evaluation.line)?;
     }
     Ok(())
+}
+
+/// The result for machines.
+fn report(summary: &Summary, folder: &RunFolder) -> serde_json::Value {
+    serde_json::json!({
+        "run": folder.path(), "checkpoint": folder.checkpoint(), "step": summary.step,
+        "finished": summary.stopped == Stopped::Finished, "seconds": summary.seconds,
+        "evaluation": summary.evaluation.as_ref().map(|evaluation| &evaluation.details),
+    })
+}
+
+/// A run that is ready to begin or to go on.
+pub struct Job {
+    problem: Box<dyn Problem>,
+    place: Place,
+}
+
+/// Where a run is written.
+enum Place {
+    /// In a new folder under `out`.
+    New { logs: Option<PathBuf>, out: PathBuf },
+    /// Where it was stopped.
+    Old(RunFolder),
+}
+
+impl Job {
+    /// A new run in a folder of its own under `out`.
+    pub fn start(problem: Box<dyn Problem>, logs: Option<PathBuf>, out: &Path) -> Job {
+        Job { problem, place: Place::New { logs, out: out.to_owned() } }
+    }
+
+    /// A run that was stopped.
+    pub fn resume(path: &Path) -> anyhow::Result<Job> {
+        let folder = RunFolder::open(path)?;
+        Ok(Job { problem: problem_of_run(&folder)?, place: Place::Old(folder) })
+    }
+
+    /// Trains to the end, until the time is up, or until Ctrl-C; progress goes to stderr.
+    pub fn run(self, device: &Device, max_minutes: Option<f64>) -> anyhow::Result<(Summary, RunFolder)> {
+        let problem = &*self.problem;
+        problem.remarks().iter().for_each(|remark| eprintln!("{remark}"));
+        let (mut trainer, folder) = match self.place {
+            Place::Old(folder) => (Trainer::resume(problem, &folder, device)?, folder),
+            Place::New { logs, out } => {
+                // First: where it fails, no folder is left behind.
+                let trainer = Trainer::fresh(problem, device)?;
+                let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+                let info =
+                    RunInfo { command: Some(format!("icee {command}")), ..RunInfo::new(device, logs.as_deref()) };
+                (trainer, RunFolder::create(&out, problem, &info)?)
+            }
+        };
+        stop_on_ctrl_c();
+        let mut progress = Progress::new(trainer.step(), problem.settings().steps);
+        eprintln!("run folder {}, {}", folder.path().display(), device.describe());
+        let limits = Limits { max_minutes, stop: Some(&STOP) };
+        let summary = train::train(&mut trainer, &folder, limits, &mut progress);
+        progress.finish();
+        let summary = summary?;
+        let path = folder.path().join("summary.json");
+        let text = serde_json::to_string_pretty(&report(&summary, &folder))?;
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        if summary.stopped != Stopped::Finished {
+            let why = if summary.stopped == Stopped::OutOfTime { "time is up" } else { "stopped" };
+            let path = folder.path().display();
+            eprintln!("{why} at step {}; go on with: icee train --resume {path}", summary.step);
+        }
+        Ok((summary, folder))
+    }
+}
+
+/// The first Ctrl-C lets training save and stop after the step it is in; the second ends the program at once.
+fn stop_on_ctrl_c() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let handler = || {
+            if STOP.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        };
+        if let Err(error) = ctrlc::set_handler(handler) {
+            eprintln!("Ctrl-C will not save: {error}");
+        }
+    });
+}
+
+/// Whether Ctrl-C was pressed.
+pub fn was_stopped() -> bool {
+    STOP.load(Ordering::Relaxed)
 }
 
 fn new_problem(args: &Args) -> anyhow::Result<Box<dyn Problem>> {

@@ -1,18 +1,18 @@
 //! `icee tune`: pick a model's acting rules on validation games, and write them into its checkpoint.
 
 use super::device::DeviceName;
-use anyhow::Context;
-use icee::{TrainedModel, Trial, tune};
+use anyhow::{Context, bail};
+use icee::{Trial, tune};
+use icee_models::{Place, Shelf};
 use serde::Serialize;
 use std::io::Write;
-use std::path::PathBuf;
 
 /// Pick the acting rules of a trained model on validation games of their own.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A checkpoint folder or a run folder; its config is changed.
+    /// A model's name, a checkpoint folder or a run folder; its config is changed.
     #[arg(value_name = "MODEL")]
-    model: PathBuf,
+    model: String,
     /// Validation games of each trial.
     #[arg(long, value_name = "N", default_value_t = 50)]
     games: usize,
@@ -45,7 +45,11 @@ struct Row {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut model = TrainedModel::load(&args.model)?;
+    let found = Shelf::default().find(&args.model)?;
+    if found.place == Place::Program && !args.dry_run {
+        bail!("{} is inside the program and cannot be changed; --dry-run shows the table", found.name);
+    }
+    let mut model = found.load()?;
     let mut count = 0;
     let told = |trial: &Trial| {
         count += 1;
@@ -58,11 +62,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Row { acting, mean, first, middle, last, chosen: index == best }
     };
     let rows: Vec<Row> = trials.iter().enumerate().map(row).collect();
-    if !args.dry_run {
+    if let (Place::Folder(folder), false) = (&found.place, args.dry_run) {
         model.config.acting = trials[best].acting.clone();
-        let inside = args.model.join("checkpoint");
-        let folder = if inside.join("config.json").is_file() { inside } else { args.model.clone() };
-        model.save(&folder).context("cannot write the choice into the checkpoint")?;
+        model.save_acting(folder).context("cannot write the choice into the checkpoint")?;
     }
     let mut out = std::io::stdout().lock();
     if args.json {

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
 
+/// Stands for the path of what lies in no file.
+const BUILT_IN: &str = "(built in)";
+
 /// A network trained on functions, and all that is needed to use it.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -71,7 +74,7 @@ impl Model {
     /// # Errors
     /// As [`Model::load`].
     pub fn parse(config: &[u8], tensors: &[u8]) -> Result<Model> {
-        Model::of_checkpoint(Path::new("(built in)"), checkpoint::parse(config, tensors)?)
+        Model::of_checkpoint(Path::new(BUILT_IN), checkpoint::parse(config, tensors)?)
     }
 
     fn of_checkpoint(path: &Path, loaded: checkpoint::Checkpoint) -> Result<Model> {
@@ -91,9 +94,15 @@ impl Model {
     pub fn is_in(folder: &Path) -> Result<bool> {
         let file = checkpoint_in(folder).join(checkpoint::CONFIG);
         let bytes = std::fs::read(&file).map_err(Error::io(&file))?;
-        let value: Value =
-            serde_json::from_slice(&bytes).map_err(|e| Error::File { path: file.clone(), problem: e.to_string() })?;
-        Ok(value.get("meta").is_some_and(Meta::describes))
+        describes_functions(&file, &bytes)
+    }
+
+    /// Whether a description, such as one built into a program, is that of a model of functions.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn is_described(config: &[u8]) -> Result<bool> {
+        describes_functions(Path::new(BUILT_IN), config)
     }
 
     /// Writes a checkpoint folder; a reader never sees half of it.
@@ -105,4 +114,10 @@ impl Model {
         let name = Plan::new(&self.config)?.networks()[0].name;
         Ok(checkpoint::save(folder, &[(name, &self.network)], &meta, precision)?)
     }
+}
+
+fn describes_functions(path: &Path, config: &[u8]) -> Result<bool> {
+    let value: Value =
+        serde_json::from_slice(config).map_err(|e| Error::File { path: path.to_owned(), problem: e.to_string() })?;
+    Ok(value.get("meta").is_some_and(Meta::describes))
 }

@@ -24,7 +24,7 @@ pub struct LearnedModel {
     pub load: Loader,
 }
 
-/// The learned models at hand.
+/// The learned models at hand; by default none.
 #[derive(Default)]
 pub struct Models(Vec<LearnedModel>);
 
@@ -38,11 +38,6 @@ pub(super) struct Predictor {
 }
 
 impl Models {
-    /// Those that travel in the binary. There are none yet.
-    pub fn built_in() -> Models {
-        Models::default()
-    }
-
     /// These and one more.
     #[must_use]
     pub fn with(mut self, model: LearnedModel) -> Models {
@@ -59,7 +54,7 @@ impl Models {
     /// Why no model fits.
     fn why_not(&self, columns: usize) -> String {
         match self.0.iter().map(|model| *model.columns.end()).max() {
-            None => "no learned model is built in".into(),
+            None => "no learned model is at hand".into(),
             Some(most) => {
                 format!("{columns} coordinates are outside what the learned models were trained on (at most {most})")
             }
@@ -123,12 +118,12 @@ mod tests {
 
     #[test]
     fn without_a_model_the_default_falls_back_and_says_so() {
-        let (kind, note) = Models::built_in().resolve(None, 2).unwrap();
+        let (kind, note) = Models::default().resolve(None, 2).unwrap();
         assert_eq!(
             (kind, note.unwrap().as_str()),
-            (SamplerKind::GpEi, "no learned model is built in: gp-ei picks the rows")
+            (SamplerKind::GpEi, "no learned model is at hand: gp-ei picks the rows")
         );
-        let refused = Models::built_in().resolve(Some(SamplerKind::Icee), 2).unwrap_err().to_string();
-        assert!(refused.contains("no learned model is built in; use --sampler gp-ei"));
+        let refused = Models::default().resolve(Some(SamplerKind::Icee), 2).unwrap_err().to_string();
+        assert!(refused.contains("no learned model is at hand; use --sampler gp-ei"));
     }
 }

@@ -25,6 +25,9 @@ pub struct RunInfo {
     pub platform: String,
     /// The log that was learned from, where it was not a world.
     pub logs: Option<PathBuf>,
+    /// The command that made it, as typed.
+    #[serde(default)]
+    pub command: Option<String>,
 }
 
 impl RunInfo {
@@ -36,6 +39,7 @@ impl RunInfo {
             device: device.describe(),
             platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             logs: logs.map(Path::to_owned),
+            command: None,
         }
     }
 }

@@ -1,0 +1,295 @@
+//! `icee demo`: what this is all about, in under a minute: unseen rooms solved in context, and a race to the minimum of a
+//! few functions.
+
+use icee::{Agent, Device};
+use icee_models::results::{EpisodeRow, milestones};
+use icee_models::{Error as ModelError, Shelf};
+use icee_report::chapters::{curve, race};
+use icee_report::figure::{Axis, Figure, Mark, Series};
+use icee_report::page::{Block, Cell, Page, Section, Table};
+use icee_report::work::{Searched, rows, search};
+use icee_report::{ink, output, paper};
+use icee_worlds::{Games, PlayedStep, Reference, ReferenceAgent, Registry, Split, World};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const WORLD: &str = "DarkRoom-v0";
+const MODEL: &str = "dark-room__icee";
+const RIVAL: &str = "dark-room__ad";
+const OPTIMISER: &str = "bo__value";
+const FUNCTIONS: [&str; 3] = ["Branin", "Eggholder", "SixHumpCamel"];
+/// How often the live view changes.
+const FRAME: Duration = Duration::from_millis(100);
+
+/// See it work: 100 unseen rooms solved in context, and a race of optimisers.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Rooms to play.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    games: usize,
+    /// Pools of each function of the race.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    trials: usize,
+    /// Fixes the rooms, the pools and all choices.
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Where the page with the pictures goes.
+    #[arg(long, value_name = "FILE", default_value = "icee-demo.html")]
+    out: PathBuf,
+    /// Threads; 0 takes all cores.
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+}
+
+/// A learning curve with the name it has in figures and tables.
+struct Entry {
+    key: &'static str,
+    label: String,
+    mark: Mark,
+    rows: Vec<EpisodeRow>,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let shelf = Shelf::default();
+    let device = Device::cpu(args.threads)?;
+    let world = Registry::builtin().make(WORLD)?;
+    eprintln!("{} rooms of 9 x 9 cells; the goal is hidden, the agent sees only where it stands", args.games);
+    let mut entries = Vec::new();
+    for (key, model) in [("icee", MODEL), ("ad", RIVAL)] {
+        entries.extend(learned(key, model, args, &shelf, &device, &*world)?);
+    }
+    for (key, agent) in [("posterior", Reference::Posterior), ("oracle", Reference::Oracle)] {
+        let mut games = Games::deal(&*world, args.games, args.seed, Split::Evaluation)?;
+        let mut agent = ReferenceAgent::new(agent, &games)?;
+        let rows = rows(&games.play(&mut agent, world.spec().episodes)?);
+        entries.push(Entry { key, label: ink::of(key).label.into(), mark: Mark::Dashed, rows });
+    }
+    let runs = race_runs(args, &shelf)?;
+    let page = page(args, &entries, &runs);
+    let path = output::write_page(&page, &args.out)?;
+    let mut out = std::io::stdout().lock();
+    for block in page.sections.iter().flat_map(|section| &section.blocks) {
+        if let Block::Table(table) = block {
+            write_table(&mut out, table)?;
+        }
+    }
+    write_next(&mut out, &path, entries.first().is_some_and(|entry| entry.key == "icee"))?;
+    Ok(())
+}
+
+/// A model at play, watched; or what it earned when it was added; or nothing but a word.
+fn learned(
+    key: &'static str,
+    name: &str,
+    args: &Args,
+    shelf: &Shelf,
+    device: &Device,
+    world: &dyn World,
+) -> anyhow::Result<Option<Entry>> {
+    let label = ink::of(key).label;
+    let found = match shelf.find(name) {
+        Ok(found) => found,
+        Err(error @ ModelError::Missing { .. }) => {
+            eprintln!("{error}");
+            let stored = shelf.stored_results(name)?;
+            let entry = |rows| Entry { key, label: format!("{label}, stored"), mark: Mark::Line, rows };
+            return Ok(stored.map(entry));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let mut agent = Agent::new(device, &found.load()?)?;
+    let mut games = Games::deal(world, args.games, args.seed, Split::Evaluation)?;
+    let episodes = world.spec().episodes;
+    let mut live = Live::new(label, args.games, episodes);
+    let returns = games.play_watched(&mut agent, episodes, |step| live.see(step))?;
+    live.finish();
+    Ok(Some(Entry { key, label: label.into(), mark: Mark::Line, rows: rows(&returns) }))
+}
+
+/// The learning curve while it grows: a bar with a picture of it on a terminal, plain lines elsewhere.
+struct Live {
+    label: &'static str,
+    bar: Option<ProgressBar>,
+    /// Summed returns and finished games of each episode.
+    episodes: Vec<(f32, usize)>,
+    games: usize,
+    shown: Instant,
+    start: Instant,
+}
+
+impl Live {
+    fn new(label: &'static str, games: usize, episodes: usize) -> Live {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(episodes as u64);
+            match ProgressStyle::with_template("{msg}") {
+                Ok(style) => bar.with_style(style),
+                Err(_) => bar,
+            }
+        });
+        Live { label, bar, episodes: vec![(0.0, 0); episodes], games, shown: Instant::now(), start: Instant::now() }
+    }
+
+    fn see(&mut self, step: &PlayedStep<'_>) {
+        let (sum, finished) = &mut self.episodes[step.episode];
+        *sum += step.outcome.reward;
+        if !step.outcome.done {
+            return;
+        }
+        *finished += 1;
+        let complete = *finished == self.games;
+        match &self.bar {
+            Some(bar) if complete || self.shown.elapsed() > FRAME => {
+                self.shown = Instant::now();
+                bar.set_position(step.episode as u64);
+                bar.set_message(self.line(step.episode));
+            }
+            None if complete && (step.episode + 1).is_multiple_of(10) => eprintln!("{}", self.line(step.episode)),
+            _ => {}
+        }
+    }
+
+    /// The curve up to an episode in one line.
+    fn line(&self, episode: usize) -> String {
+        const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+        let mean = |(sum, finished): &(f32, usize)| sum / (*finished).max(1) as f32;
+        let most = self.episodes.iter().map(mean).fold(1.0, f32::max);
+        let level = |cell: &(f32, usize)| LEVELS[((mean(cell) / most * 7.0) as usize).min(7)];
+        let picture: String = self.episodes[..=episode].iter().map(level).collect();
+        let now = mean(&self.episodes[episode]);
+        let padding = self.episodes.len() - episode - 1;
+        format!("{:<5} episode {:>2}: return {now:>5.2}  {picture}{}", self.label, episode + 1, " ".repeat(padding))
+    }
+
+    fn finish(&self) {
+        let seconds = self.start.elapsed().as_secs_f64();
+        if let Some(bar) = &self.bar {
+            bar.finish_with_message(format!("{}  {seconds:.0} s", self.line(self.episodes.len() - 1)));
+        }
+    }
+}
+
+fn race_runs(args: &Args, shelf: &Shelf) -> anyhow::Result<Vec<(&'static str, Vec<Searched>)>> {
+    let mut runs = Vec::new();
+    for (key, sampler) in [("value", OPTIMISER), ("gp-ei", "gp-ei"), ("random", "random")] {
+        if key == "value"
+            && let Err(error @ ModelError::Missing { .. }) = shelf.find(sampler)
+        {
+            eprintln!("{error}");
+            continue;
+        }
+        eprintln!("{} searches {}", ink::of(key).label, FUNCTIONS.join(", "));
+        let searched = FUNCTIONS.map(|function| search(sampler, function, args.trials, args.seed, shelf));
+        runs.push((key, searched.into_iter().collect::<Result<Vec<_>, _>>()?));
+    }
+    Ok(runs)
+}
+
+fn page(args: &Args, entries: &[Entry], runs: &[(&'static str, Vec<Searched>)]) -> Page {
+    let mut series: Vec<Series> = entries
+        .iter()
+        .map(|entry| {
+            let mut series = curve(&entry.rows, ink::of(entry.key), entry.mark).called(&entry.label);
+            if entry.mark == Mark::Dashed {
+                series.points.iter_mut().for_each(|point| point.half_width = None);
+            }
+            series
+        })
+        .collect();
+    for method in ["icee", "ad"] {
+        let label = format!("paper: {}", ink::of(method).label);
+        series.push(Series::new(ink::of(method), Mark::Points, paper::points(WORLD, method)).called(&label));
+    }
+    let figure = Figure::single(
+        "learning",
+        "Learning a new room in context",
+        "Mean return at each episode with 95 % intervals. No weight changes: what the agent has seen is all it learns from. \
+         Dashed: an agent that searches optimally, and one that knows the goal. Diamonds: the paper's numbers.",
+        Axis::linear("episode"),
+        Axis::linear("mean return"),
+        series,
+    );
+    let rooms = vec![Block::Figure(figure), Block::Table(returns_table(entries))];
+    let functions = vec![Block::Figure(race(runs)), Block::Table(race_table(runs))];
+    Page {
+        title: "icee: exploration and exploitation in context".into(),
+        lead: format!(
+            "A transformer that was trained offline on cheap data plays {} rooms it has never seen, and a learned \
+             optimiser races a Gaussian process.",
+            args.games
+        ),
+        sections: vec![
+            Section { heading: "Rooms with a hidden goal".into(), blocks: rooms },
+            Section { heading: "Functions with a hidden minimum".into(), blocks: functions },
+        ],
+        footer: format!(
+            "icee demo --games {} --trials {} --seed {}. Everything else: icee reproduce.",
+            args.games, args.trials, args.seed
+        ),
+    }
+}
+
+fn returns_table(entries: &[Entry]) -> Table {
+    let episodes = milestones(entries.first().map_or(50, |entry| entry.rows.len()));
+    let mut head = vec!["mean return".to_owned()];
+    head.extend(episodes.map(|episode| format!("episode {episode}")));
+    let mut table = Table { caption: "Mean return".into(), head, rows: Vec::new() };
+    for entry in entries {
+        let cell = |episode: usize| match entry.rows.get(episode - 1) {
+            Some(row) => Cell::from(format!("{:.2}", row.mean)),
+            None => "–".into(),
+        };
+        table.rows.push([Cell::from(entry.label.as_str())].into_iter().chain(episodes.map(cell)).collect());
+    }
+    for method in ["icee", "ad"] {
+        let mut row = vec![Cell::from(format!("paper: {}", ink::of(method).label))];
+        row.extend(paper::row(WORLD, method).iter().map(|cell| Cell::from(format!("{:.2}", cell.mean))));
+        table.rows.push(row);
+    }
+    table
+}
+
+fn race_table(runs: &[(&'static str, Vec<Searched>)]) -> Table {
+    const AT: [usize; 3] = [10, 30, 55];
+    let mut head = vec!["regret".to_owned()];
+    head.extend(AT.map(|at| format!("{at} values")));
+    head.push("solved".into());
+    let row = |(key, searched): &(&str, Vec<Searched>)| {
+        let trials: Vec<_> = searched.iter().flat_map(|searched| &searched.trials).collect();
+        let count = trials.len().max(1) as f64;
+        let mut row = vec![Cell::from(ink::of(key).label)];
+        for at in AT {
+            let sum: f64 = trials.iter().filter_map(|trial| trial.regret.get(at - 1)).sum();
+            row.push(format!("{:.2}", sum / count).into());
+        }
+        let solved = trials.iter().filter(|trial| trial.regret.last() == Some(&0.0)).count();
+        row.push(format!("{solved} of {}", trials.len()).into());
+        row
+    };
+    Table { caption: "Mean regret after so many values".into(), head, rows: runs.iter().map(row).collect() }
+}
+
+fn write_table(out: &mut impl Write, table: &Table) -> std::io::Result<()> {
+    writeln!(out)?;
+    let mut line = |cells: Vec<&str>| {
+        for (index, cell) in cells.into_iter().enumerate() {
+            // The padding of `format!` counts characters, as it should here.
+            if index == 0 { write!(out, "{cell:<22}")? } else { write!(out, "{cell:>12}")? }
+        }
+        writeln!(out)
+    };
+    line(table.head.iter().map(String::as_str).collect())?;
+    table.rows.iter().try_for_each(|row| line(row.iter().map(|cell| cell.text.as_str()).collect()))
+}
+
+fn write_next(out: &mut impl Write, path: &Path, has_model: bool) -> std::io::Result<()> {
+    writeln!(out, "\npictures: {}", path.display())?;
+    writeln!(out, "\nnext:")?;
+    if has_model {
+        writeln!(out, "  icee play {MODEL}        look on while it plays one room")?;
+    }
+    writeln!(out, "  icee models                      the trained models")?;
+    writeln!(out, "  icee reproduce                   everything the paper reports")?;
+    writeln!(out, "  icee train dark-room-tiny        train one of your own, in three minutes")
+}

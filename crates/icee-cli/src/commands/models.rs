@@ -1,0 +1,142 @@
+//! `icee models`: the trained models, where they are and what they earned; and a run made into one.
+
+use anyhow::Context;
+use icee_models::add::{Addition, add};
+use icee_models::recipes;
+use icee_models::results::milestones;
+use icee_models::{Description, Found, Place, Shelf};
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// List the trained models, or make one from a run.
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Print JSON for machines.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Subcommand)]
+enum Action {
+    Add(AddArgs),
+    /// Print a model's card.
+    Card {
+        /// The model's name.
+        name: String,
+    },
+}
+
+/// Make a model from a training run: 16-bit weights, its description, a card.
+#[derive(clap::Args)]
+struct AddArgs {
+    /// A run folder, or a checkpoint folder.
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// The model's name, such as dark-room__icee.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// What it earned: CSV by episode, or the output of `icee eval RUN --json`.
+    #[arg(long, value_name = "FILE")]
+    eval: Option<PathBuf>,
+    /// The folder of models.
+    #[arg(long, value_name = "DIR", default_value = "models")]
+    to: PathBuf,
+    /// Replace a model of that name.
+    #[arg(long)]
+    force: bool,
+}
+
+/// A line of the list.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    /// Inside the program, a folder, or none where it is missing.
+    place: Option<String>,
+    #[serde(flatten)]
+    description: Option<Description>,
+    /// (episode, mean return).
+    results: Vec<(usize, f64)>,
+    /// The command that trains it, where it is one of ours.
+    command: Option<String>,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let shelf = Shelf::default();
+    let mut out = std::io::stdout().lock();
+    match &args.action {
+        Some(Action::Add(args)) => {
+            let AddArgs { run, name, eval, to, force } = args;
+            let addition = Addition { run, name, models: to, evaluation: eval.as_deref(), force: *force };
+            writeln!(out, "{}", add(&addition)?.display())?;
+        }
+        Some(Action::Card { name }) => {
+            let card = shelf.find(name)?.card();
+            write!(out, "{}", card.unwrap_or_else(|| format!("{name} has no card\n")))?;
+        }
+        None => {
+            let rows = shelf.names().iter().map(|name| row(&shelf, name)).collect::<anyhow::Result<Vec<_>>>()?;
+            if args.json {
+                writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
+            } else {
+                write_list(&mut out, &rows)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn row(shelf: &Shelf, name: &str) -> anyhow::Result<Row> {
+    let stored = shelf.stored_results(name)?.unwrap_or_default();
+    let shown = if stored.is_empty() { Vec::new() } else { milestones(stored.len()).to_vec() };
+    let results = shown.into_iter().map(|episode| (episode, stored[episode - 1].mean)).collect();
+    let command = recipes::find(name).map(|recipe| recipe.command());
+    let found = match shelf.find(name) {
+        Ok(found) => Some(found),
+        Err(icee_models::Error::Missing { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let description = found.as_ref().map(Found::describe).transpose().with_context(|| name.to_owned())?;
+    Ok(Row { name: name.into(), place: found.as_ref().map(place_of), description, results, command })
+}
+
+fn place_of(found: &Found) -> String {
+    match &found.place {
+        Place::Program => "inside the program".into(),
+        Place::Folder(folder) => folder.display().to_string(),
+    }
+}
+
+fn write_list(out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
+    let (here, missing): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.place.is_some());
+    if !here.is_empty() {
+        let line = ["model", "world", "method", "weights", "return at episode", "where"];
+        writeln!(out, "{:<34}{:<20}{:<13}{:>9}  {:<34}{}", line[0], line[1], line[2], line[3], line[4], line[5])?;
+    }
+    for row in here {
+        let (Some(Description { world, method, weights, .. }), Some(place)) = (&row.description, &row.place) else {
+            continue;
+        };
+        writeln!(out, "{:<34}{world:<20}{method:<13}{weights:>9}  {:<34}{place}", row.name, returns(row))?;
+    }
+    if !missing.is_empty() {
+        writeln!(out, "\nnot here:")?;
+        for row in missing {
+            let known = if row.results.is_empty() { String::new() } else { format!("  stored: {}", returns(row)) };
+            writeln!(out, "  {:<34}{}{known}", row.name, row.command.as_deref().unwrap_or_default())?;
+        }
+    }
+    Ok(())
+}
+
+fn returns(row: &Row) -> String {
+    if row.results.is_empty() {
+        return "-".into();
+    }
+    let episodes: Vec<String> = row.results.iter().map(|(episode, _)| episode.to_string()).collect();
+    let means: Vec<String> = row.results.iter().map(|(_, mean)| format!("{mean:.2}")).collect();
+    format!("{}: {}", episodes.join("/"), means.join(" / "))
+}

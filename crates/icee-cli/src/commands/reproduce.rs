@@ -1,0 +1,250 @@
+//! `icee reproduce`: everything that the paper reports, from the trained models, on one page. Interrupted, it goes on
+//! where it was.
+
+use super::device::DeviceName;
+use super::train::{Job, was_stopped};
+use anyhow::{Context, bail};
+use icee::train::{Stopped, problem_of};
+use icee::{Device, presets};
+use icee_models::add::{Addition, add};
+use icee_models::{Recipe, Shelf, recipes};
+use icee_report::paper::Verdict;
+use icee_report::plan::{self, Options, Part};
+use icee_report::reproduction::{Report, reproduce};
+use icee_report::work::{Machine, Store, Unit, Watcher, Work};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Run everything the paper reports and write one page with figures, tables and verdicts.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Only these parts: dark-room, dark-room-hard, key-to-door, dark-room-biased, bo, ablations.
+    #[arg(long, value_name = "PART", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Games of each evaluation.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    games: usize,
+    /// Pools of each benchmark function.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    trials: usize,
+    /// Fixes everything.
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Where the report goes; what lies there already is not computed again.
+    #[arg(long, value_name = "DIR", default_value = "report")]
+    out: PathBuf,
+    /// Train the models anew first, into DIR/models.
+    #[arg(long)]
+    train: bool,
+    /// Where to train: cpu, cuda or auto.
+    #[arg(long, value_enum, default_value_t = DeviceName::Auto, requires = "train")]
+    device: DeviceName,
+    /// Change a training setting: `--set train.steps=1000`. May be given many times.
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "train")]
+    settings: Vec<String>,
+    /// Threads; 0 takes all cores.
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    if args.games == 0 || args.trials == 0 {
+        bail!("--games and --trials must be at least 1");
+    }
+    let parts: Vec<Part> = match args.only.is_empty() {
+        true => Part::all(),
+        false => args.only.iter().map(|name| name.parse()).collect::<Result<_, _>>()?,
+    };
+    let options = Options { games: args.games, trials: args.trials, seed: args.seed, parts };
+    let units = plan::units(&options);
+    let mut shelf = Shelf::default();
+    if args.train {
+        let models = args.out.join("models");
+        train_all(args, &units, &models)?;
+        shelf = shelf.with_root(models);
+    }
+    let machine = Machine { device: Device::cpu(args.threads)?, shelf, store: Store::open(&args.out.join("work"))? };
+    let mut progress = Progress::new(&units);
+    let report = reproduce(&options, &machine, &args.out, &mut progress);
+    progress.finish();
+    write_summary(&mut std::io::stdout().lock(), &report?)?;
+    Ok(())
+}
+
+/// Trains every model of the plan that is not there, each in a run that can be resumed.
+fn train_all(args: &Args, units: &[Unit], models: &Path) -> anyhow::Result<()> {
+    let device = args.device.open(args.threads)?;
+    let mut wanted: Vec<Recipe> = Vec::new();
+    for unit in units {
+        let name = match &unit.work {
+            Work::Play { model, .. } => model,
+            Work::Search { sampler, .. } => sampler,
+            Work::Reference { .. } => continue,
+        };
+        wanted.extend(recipes::find(name).filter(|recipe| !wanted.contains(recipe)));
+    }
+    for recipe in wanted {
+        let name = &recipe.name;
+        if models.join(name).is_dir() {
+            continue;
+        }
+        let runs = args.out.join("runs").join(name);
+        eprintln!("training {name}");
+        let (summary, folder) = job(&recipe, &args.settings, &runs)?.run(&device, None)?;
+        if summary.stopped != Stopped::Finished {
+            bail!("stopped; the same command goes on");
+        }
+        add(&Addition { run: folder.path(), name, models, evaluation: None, force: false })?;
+    }
+    Ok(())
+}
+
+/// The model's run: the one that was stopped, or a new one.
+fn job(recipe: &Recipe, settings: &[String], runs: &Path) -> anyhow::Result<Job> {
+    let started = std::fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path());
+    if let Some(run) = started.into_iter().find(|run| run.join("training.safetensors").is_file()) {
+        return Job::resume(&run);
+    }
+    let mut all: Vec<String> = recipe.settings.iter().map(ToString::to_string).collect();
+    all.push("seed=1".into());
+    all.extend_from_slice(settings);
+    let mut layers = vec![presets::world(recipe.preset)?];
+    if let Some(method) = recipe.method {
+        layers.push(presets::method(method)?);
+    }
+    let problem = problem_of(&layers, &all, None).with_context(|| format!("cannot train {}", recipe.name))?;
+    Ok(Job::start(problem, None, runs))
+}
+
+/// What is being done and how long it will take: a bar on a terminal, plain lines elsewhere; both on stderr.
+struct Progress {
+    bar: Option<ProgressBar>,
+    /// Pieces of work: done, all.
+    count: (usize, usize),
+    /// Estimated seconds of what is left, and of what was computed here.
+    left: f64,
+    computed: f64,
+    begun: Instant,
+    /// Models that were said to be missing.
+    missing: Vec<String>,
+    said: Instant,
+}
+
+/// How often a plain line is written where there is no terminal.
+const PLAIN_EVERY: Duration = Duration::from_secs(5);
+
+impl Progress {
+    fn new(units: &[Unit]) -> Progress {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(units.len() as u64);
+            match ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
+                Ok(style) => bar.with_style(style),
+                Err(_) => bar,
+            }
+        });
+        let left = units.iter().map(|unit| unit.cost).sum();
+        let (begun, said) = (Instant::now(), Instant::now());
+        Progress { bar, count: (0, units.len()), left, computed: 0.0, begun, missing: Vec::new(), said }
+    }
+
+    /// The time that is left, from how long what was computed took against its estimate.
+    fn time_left(&self) -> String {
+        if self.computed == 0.0 {
+            return String::new();
+        }
+        let seconds = self.left * self.begun.elapsed().as_secs_f64() / self.computed;
+        match seconds {
+            s if s < 90.0 => format!(", about {s:.0} s left"),
+            s => format!(", about {:.0} min left", s / 60.0),
+        }
+    }
+
+    fn say(&self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(line),
+            None => eprintln!("{line}"),
+        }
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn count_one(&mut self, unit: &Unit) {
+        self.count.0 += 1;
+        self.left = (self.left - unit.cost).max(0.0);
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+        }
+        if was_stopped() {
+            self.finish();
+            eprintln!("stopped; the same command goes on where it was");
+            std::process::exit(130);
+        }
+    }
+}
+
+impl Watcher for Progress {
+    fn begins(&mut self, unit: &Unit) {
+        let message = format!("{}{}", unit.id, self.time_left());
+        match &self.bar {
+            Some(bar) => bar.set_message(message),
+            None if self.count.0 == 0 || self.said.elapsed() > PLAIN_EVERY => {
+                self.said = Instant::now();
+                eprintln!("{}/{} {message}", self.count.0 + 1, self.count.1);
+            }
+            None => {}
+        }
+    }
+
+    fn done(&mut self, unit: &Unit, computed: bool) {
+        if computed {
+            self.computed += unit.cost;
+        }
+        self.count_one(unit);
+    }
+
+    fn lost(&mut self, unit: &Unit, why: &str) {
+        let model = match &unit.work {
+            Work::Play { model, .. } => model.clone(),
+            Work::Search { sampler, .. } => sampler.clone(),
+            Work::Reference { world, .. } => (*world).into(),
+        };
+        if !self.missing.contains(&model) {
+            self.say(why);
+            self.missing.push(model);
+        }
+        self.count_one(unit);
+    }
+}
+
+fn write_summary(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
+    let Report { page, comparisons, results } = report;
+    if comparisons.iter().any(|cell| cell.ours.is_some()) {
+        writeln!(out, "{:<20}{:<15}{:>8}{:>16}{:>16}  verdict", "world", "method", "episode", "paper", "ours")?;
+    }
+    for cell in comparisons {
+        let (Some((mean, half)), Some(verdict)) = (cell.ours, cell.verdict) else { continue };
+        let paper = format!("{:.2} ± {:.2}", cell.paper.0, cell.paper.1);
+        let ours = format!("{mean:.2} ± {half:.2}");
+        let verdict = match verdict {
+            Verdict::Higher => "higher",
+            Verdict::Agrees => "agrees",
+            Verdict::Lower => "lower",
+        };
+        let (world, method, episode) = (cell.world, cell.method, cell.episode);
+        writeln!(out, "{world:<20}{method:<15}{episode:>8}{paper:>16}{ours:>16}  {verdict}")?;
+    }
+    let mut missing: Vec<&str> = results.lost.iter().map(|lost| lost.model.as_str()).collect();
+    missing.sort_unstable();
+    missing.dedup();
+    if !missing.is_empty() {
+        writeln!(out, "missing models: {}", missing.join(", "))?;
+    }
+    writeln!(out, "{} results, {} computed now", results.outcomes.len(), results.computed)?;
+    writeln!(out, "{}", page.display())
+}

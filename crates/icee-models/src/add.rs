@@ -1,0 +1,117 @@
+//! A training run becomes a model: 16-bit weights, the description, a card that says where it comes from, its results.
+
+use crate::results::{self, EpisodeRow};
+use crate::shelf::{checkpoint_in, is_name};
+use crate::{Description, Error, Result};
+use icee::TrainedModel;
+use icee::train::RunInfo;
+use icee_nn::Precision;
+use icee_nn::checkpoint::{self, Checkpoint, write_atomically};
+use serde::Deserialize;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What is added, and where.
+#[derive(Clone, Debug)]
+pub struct Addition<'a> {
+    /// A run folder, or a checkpoint folder.
+    pub run: &'a Path,
+    /// The model's name.
+    pub name: &'a str,
+    /// The folder of models.
+    pub models: &'a Path,
+    /// What it earned: CSV by episode, or the JSON of `icee eval --json`.
+    pub evaluation: Option<&'a Path>,
+    /// Whether a model of that name may be replaced.
+    pub force: bool,
+}
+
+/// How a run ended, as `icee train` leaves it in the run folder.
+#[derive(Deserialize)]
+struct RunSummary {
+    seconds: f64,
+}
+
+/// Makes the model's folder and gives its path. The folder appears whole or not at all.
+///
+/// # Errors
+/// Where the name cannot be one, a model of that name exists, the run holds no checkpoint, or writing fails.
+pub fn add(addition: &Addition<'_>) -> Result<PathBuf> {
+    let Addition { run, name, models, evaluation, force } = addition;
+    if !is_name(name) {
+        return Err(Error::Name((*name).into()));
+    }
+    let folder = models.join(name);
+    if folder.exists() && !force {
+        return Err(Error::Exists(folder));
+    }
+    let loaded = checkpoint::load(&checkpoint_in(run))?;
+    let rows = match evaluation {
+        Some(path) => {
+            let text = fs::read_to_string(path).map_err(Error::io(path))?;
+            Some(results::read(path, &text)?)
+        }
+        None => None,
+    };
+    let unfinished = models.join(format!(".{name}.{}.tmp", std::process::id()));
+    let written = write(&unfinished, &loaded, run, name, rows.as_deref()).and_then(|()| {
+        if folder.exists() {
+            fs::remove_dir_all(&folder).map_err(Error::io(&folder))?;
+        }
+        fs::rename(&unfinished, &folder).map_err(Error::io(&folder))
+    });
+    if written.is_err() {
+        // Half a model would only be in the way.
+        let _ = fs::remove_dir_all(&unfinished);
+    }
+    written.map(|()| folder)
+}
+
+fn write(folder: &Path, loaded: &Checkpoint, run: &Path, name: &str, rows: Option<&[EpisodeRow]>) -> Result<()> {
+    fs::create_dir_all(folder).map_err(Error::io(folder))?;
+    let models: Vec<_> = loaded.models.iter().map(|(name, model)| (name.as_str(), model)).collect();
+    checkpoint::save(folder, &models, &loaded.meta, Precision::Half)?;
+    let weights = models.iter().map(|(_, model)| model.weights().len()).sum();
+    let description = Description::of(&loaded.meta, weights);
+    write_atomically(&folder.join("README.md"), card(&description, run, name, rows).as_bytes())?;
+    if let Some(rows) = rows {
+        write_atomically(&folder.join(results::FILE), results::to_csv(rows).as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The checkpoint's own card, or a short one for models that have none, with the run's origin and the results.
+fn card(description: &Description, run: &Path, name: &str, rows: Option<&[EpisodeRow]>) -> String {
+    let Description { world, method, step, seed, weights } = description;
+    let mut text = match TrainedModel::load(run) {
+        Ok(model) => icee::card(&model).replacen("# ", &format!("# {name}: "), 1).replace("FOLDER", name),
+        Err(_) => format!("# {name}: {world}, {method}\n\n{weights} weights.\n"),
+    };
+    let read = |file: &str| fs::read_to_string(run.join(file)).ok();
+    let info = read("run.json").and_then(|text| serde_json::from_str::<RunInfo>(&text).ok());
+    let summary = read("summary.json").and_then(|text| serde_json::from_str::<RunSummary>(&text).ok());
+    text += "\n## Where it comes from\n";
+    if let Some(info) = info {
+        if let Some(command) = info.command {
+            let _ = writeln!(text, "- command: `{command}`");
+        }
+        let _ = writeln!(text, "- device: {} ({})", info.device, info.platform);
+        let _ = writeln!(text, "- icee {}", info.icee);
+    }
+    let _ = writeln!(text, "- seed {seed}, {step} updates");
+    if let Some(RunSummary { seconds }) = summary {
+        let _ = writeln!(text, "- training took {seconds:.0} s");
+    }
+    text += "- weights in 16 bits; everything it was told: `config.json`\n";
+    if let Some(rows) = rows {
+        text += "\n## What it earns\n| episode | mean return | 95 % interval |\n|---|---|---|\n";
+        for episode in results::milestones(rows.len()) {
+            let row = rows[episode - 1];
+            let interval = row.half_width_95.map_or_else(|| "–".into(), |half| format!("± {half:.3}"));
+            let _ = writeln!(text, "| {episode} | {:.3} | {interval} |", row.mean);
+        }
+        let _ = writeln!(text, "\nEvery episode: `{}`.", results::FILE);
+    }
+    text
+}

@@ -1,0 +1,121 @@
+//! What each piece of the method does: one thing is changed at a time, everything else stays.
+
+use super::{WORLD_NAMES, ceiling, curve, mean_cell, nothing, played};
+use crate::chapters::optimisation::regret_figure;
+use crate::figure::{Axis, Figure, Mark, Panel};
+use crate::ink::{self, Ink, RAMP};
+use crate::page::{Block, Cell, Table};
+use crate::plan::{GUARDS, KAPPAS, OPTIMISER_VARIANTS, TUNED_WORLDS, guard_id, kappa_id, play_id};
+use crate::work::Results;
+use icee_models::results::milestones;
+
+/// A line of an ablation: the work's name, its ink, what it is called.
+type Line = (String, Ink, String);
+
+/// The chapter.
+#[must_use]
+pub fn ablations(results: &Results) -> Vec<Block> {
+    let variants = |keys: &[&'static str]| {
+        let keys = keys.to_vec();
+        move |world: usize| -> Vec<Line> {
+            let line = |key: &&str| (play_id(world, key), ink::of(key), ink::of(key).label.to_owned());
+            keys.iter().map(line).collect()
+        }
+    };
+    let ramp = |values: &'static [f64], symbol: &'static str, id: fn(usize, f64) -> String| {
+        move |world: usize| -> Vec<Line> {
+            let line = |(step, value): (usize, &f64)| (id(world, *value), RAMP[step], format!("{symbol} = {value}"));
+            values.iter().enumerate().map(line).collect()
+        }
+    };
+    let figures = [
+        figure(
+            "ablation-networks",
+            "Networks and action rule",
+            "Late conditioning with Bayes' rule (ICEE) against a weighted action head on the same trunk, and against the \
+             paper's two transformers.",
+            &[0, 1, 2, 3],
+            variants(&["icee", "icee-weighted", "icee-paper"]),
+            results,
+        ),
+        figure(
+            "ablation-joint",
+            "What is asked for, and novice histories",
+            "Always asking for a better episode than ever (c̃ = 1, as in the paper) against drawing c̃ from the model's own \
+             belief; training without histories in which nothing was found yet.",
+            &[0, 1, 2, 3],
+            variants(&["icee", "icee-always-one", "icee-no-novices"]),
+            results,
+        ),
+        figure(
+            "ablation-kappa",
+            "How strongly high returns are asked for",
+            "One model, other κ; everything else as the model acts.",
+            &TUNED_WORLDS,
+            ramp(&KAPPAS, "κ", kappa_id),
+            results,
+        ),
+        figure(
+            "ablation-guard",
+            "How much of the upper tail is not believed",
+            "One model, other guards δ; everything else as the model acts.",
+            &TUNED_WORLDS,
+            ramp(&GUARDS, "δ", guard_id),
+            results,
+        ),
+    ];
+    let mut blocks = Vec::new();
+    for (figure, table) in figures.into_iter().flatten() {
+        blocks.extend([Block::Figure(figure), Block::Table(table)]);
+    }
+    let optimisers = OPTIMISER_VARIANTS.into_iter().chain(["random"]).collect::<Vec<_>>();
+    let caption = "What is learned (the value of each candidate; the exact objectives; the paper's sampled one), and from \
+                   which prior over functions.";
+    let figure = regret_figure("ablation-bo", "Objectives and priors", caption, &optimisers, results);
+    // Random search alone shows nothing.
+    blocks.extend(figure.filter(|figure| figure.panels[0].series.len() > 1).map(Block::Figure));
+    blocks
+}
+
+/// A panel a world and a table of all its lines; none where there is nothing to compare.
+fn figure(
+    id: &str,
+    title: &str,
+    caption: &str,
+    worlds: &[usize],
+    lines: impl Fn(usize) -> Vec<Line>,
+    results: &Results,
+) -> Option<(Figure, Table)> {
+    let mut panels = Vec::new();
+    let mut rows = Vec::new();
+    for &world in worlds {
+        let mut series = Vec::new();
+        for (id, ink, label) in lines(world) {
+            let Some(played) = played(results, &id) else { continue };
+            series.push(curve(&played.episodes, ink, Mark::Line).called(&label));
+            let mut row = vec![Cell::from(format!("{}: {label}", WORLD_NAMES[world]))];
+            row.extend(milestones(played.episodes.len()).map(|episode| {
+                let row = played.episodes.get(episode - 1);
+                row.map_or_else(nothing, |row| mean_cell(row.mean, row.half_width_95))
+            }));
+            row.push(mean_cell(played.overall.0, Some(played.overall.1)));
+            rows.push(row);
+        }
+        if series.len() < 2 {
+            continue;
+        }
+        if let Some(oracle) = played(results, &play_id(world, "oracle")) {
+            series.push(ceiling(oracle, "oracle"));
+        }
+        let (x, y) = (Axis::linear("episode"), Axis::linear("mean return"));
+        panels.push(Panel { title: WORLD_NAMES[world].into(), x, y, series });
+    }
+    if panels.is_empty() {
+        return None;
+    }
+    let columns = panels.len().min(2);
+    let head = ["", "episode 10 (5)", "30 (10)", "50 (20)", "all episodes"].map(String::from).to_vec();
+    let caption_of_table = "Mean return with 95 % intervals; in parentheses the episodes of Key-to-Door.".into();
+    let figure = Figure { id: id.into(), title: title.into(), caption: caption.into(), panels, columns };
+    Some((figure, Table { caption: caption_of_table, head, rows }))
+}

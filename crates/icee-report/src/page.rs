@@ -1,0 +1,234 @@
+//! One self-contained page: pictures and style inside, no script, nothing fetched; light or dark as the reader's screen
+//! is, readable on a phone and in print.
+
+use crate::draw::inline_svg;
+use crate::figure::Figure;
+use crate::ink::css_variables;
+use std::fmt::Write;
+
+/// A page.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// Its title.
+    pub title: String,
+    /// What it is, in a sentence or two.
+    pub lead: String,
+    /// Its parts.
+    pub sections: Vec<Section>,
+    /// The last line.
+    pub footer: String,
+}
+
+/// A part of a page.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// Its heading.
+    pub heading: String,
+    /// What is in it.
+    pub blocks: Vec<Block>,
+}
+
+/// What stands in a section. All text is plain text.
+#[derive(Clone, Debug)]
+pub enum Block {
+    /// A paragraph.
+    Text(String),
+    /// A list.
+    List(Vec<String>),
+    /// Commands.
+    Code(String),
+    /// A table.
+    Table(Table),
+    /// A picture with its caption and its numbers.
+    Figure(Figure),
+}
+
+/// A table whose first column names the rows.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// What it shows.
+    pub caption: String,
+    /// The columns' names.
+    pub head: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// What stands in it.
+    pub text: String,
+    /// How it is meant.
+    pub tone: Tone,
+}
+
+/// How a cell is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// As it is.
+    Plain,
+    /// Better than what it is compared with.
+    Good,
+    /// Worse than what it is compared with.
+    Bad,
+    /// Not there.
+    None,
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Cell {
+        Cell { text, tone: Tone::Plain }
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Cell {
+        Cell::from(text.to_owned())
+    }
+}
+
+impl Page {
+    /// The page as HTML.
+    ///
+    /// # Errors
+    /// Where a figure's numbers cannot be written, which does not happen in memory.
+    pub fn to_html(&self) -> Result<String, csv::Error> {
+        let mut out = String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+        out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+        out += "<meta name=\"color-scheme\" content=\"light dark\">\n";
+        let _ = writeln!(out, "<title>{}</title>", escape(&self.title));
+        let _ = writeln!(out, "<style>{}\n{}</style>\n</head>\n<body>", css_variables(), include_str!("page.css"));
+        let _ = writeln!(out, "<h1>{}</h1>\n<p class=\"lead\">{}</p>", escape(&self.title), escape(&self.lead));
+        if self.sections.len() > 3 {
+            out += "<nav>";
+            for (index, section) in self.sections.iter().enumerate() {
+                let _ = write!(out, "<a href=\"#s{index}\">{}</a>", escape(&section.heading));
+            }
+            out += "</nav>\n";
+        }
+        for (index, section) in self.sections.iter().enumerate() {
+            let _ = writeln!(out, "<section id=\"s{index}\">\n<h2>{}</h2>", escape(&section.heading));
+            for block in &section.blocks {
+                block.write(&mut out)?;
+            }
+            out += "</section>\n";
+        }
+        let _ = writeln!(out, "<footer>{}</footer>\n</body>\n</html>", escape(&self.footer));
+        Ok(out)
+    }
+
+    /// All figures, in order.
+    pub fn figures(&self) -> impl Iterator<Item = &Figure> {
+        self.sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
+            Block::Figure(figure) => Some(figure),
+            _ => None,
+        })
+    }
+}
+
+impl Block {
+    fn write(&self, out: &mut String) -> Result<(), csv::Error> {
+        match self {
+            Block::Text(text) => {
+                let _ = writeln!(out, "<p>{}</p>", escape(text));
+            }
+            Block::List(items) => {
+                let items: String = items.iter().map(|item| format!("<li>{}</li>", escape(item))).collect();
+                let _ = writeln!(out, "<ul>{items}</ul>");
+            }
+            Block::Code(text) => {
+                let _ = writeln!(out, "<pre><code>{}</code></pre>", escape(text));
+            }
+            Block::Table(table) => table.write(out),
+            Block::Figure(figure) => {
+                let csv = figure.to_csv()?;
+                let (svg, caption, id) = (inline_svg(figure), escape(&figure.caption), escape(&figure.id));
+                let _ = writeln!(out, "<figure id=\"{id}\"><div class=\"picture\">{svg}</div>");
+                let numbers = format!("data:text/csv;charset=utf-8,{}", percent(&csv));
+                let link = format!("<a class=\"download\" download=\"{id}.csv\" href=\"{numbers}\">The numbers</a>");
+                let _ = writeln!(out, "<figcaption>{caption} {link}</figcaption></figure>");
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Table {
+    fn write(&self, out: &mut String) {
+        let _ = write!(out, "<div class=\"table\"><table><caption>{}</caption><thead><tr>", escape(&self.caption));
+        for name in &self.head {
+            let _ = write!(out, "<th scope=\"col\">{}</th>", escape(name));
+        }
+        *out += "</tr></thead>\n<tbody>\n";
+        for row in &self.rows {
+            *out += "<tr>";
+            for Cell { text, tone } in row {
+                let class = match tone {
+                    Tone::Plain => "",
+                    Tone::Good => " class=\"good\"",
+                    Tone::Bad => " class=\"bad\"",
+                    Tone::None => " class=\"none\"",
+                };
+                let _ = write!(out, "<td{class}>{}</td>", escape(text));
+            }
+            *out += "</tr>\n";
+        }
+        *out += "</tbody></table></div>\n";
+    }
+}
+
+/// Plain text as HTML.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Text as part of a link.
+fn percent(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() * 2);
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~,".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{Axis, Mark, Point, Series};
+    use crate::ink;
+
+    fn page() -> Page {
+        let points = (1..=5).map(|x| Point { x: f64::from(x), y: f64::from(x * x), half_width: Some(0.5) }).collect();
+        let series = vec![Series::new(ink::of("icee"), Mark::Line, points)];
+        let (x, y) = (Axis::linear("episode"), Axis::linear("mean return"));
+        let figure = Figure::single("curve", "A <curve> & more", "How to read it.", x, y, series);
+        let cells = vec![Cell::from("a & b"), Cell { text: "<1>".into(), tone: Tone::Good }];
+        let table = Table { caption: "T".into(), head: vec!["x".into(), "y".into()], rows: vec![cells] };
+        let blocks = vec![Block::Text("1 < 2".into()), Block::Table(table), Block::Figure(figure)];
+        let sections = vec![Section { heading: "One".into(), blocks }];
+        Page { title: "A page".into(), lead: "With \"quotes\".".into(), sections, footer: "End.".into() }
+    }
+
+    #[test]
+    fn nothing_is_fetched_and_all_text_is_escaped() {
+        let html = page().to_html().unwrap();
+        crate::check::self_contained(&html).unwrap();
+        assert!(html.contains("1 &lt; 2") && html.contains("a &amp; b") && html.contains("&lt;1&gt;"));
+        assert!(html.contains("<svg ") && html.contains("viewBox=") && html.contains("var(--ink-icee)"));
+        assert!(html.contains("prefers-color-scheme:dark") && html.contains("@media print"));
+    }
+
+    #[test]
+    fn the_numbers_travel_with_the_picture() {
+        let page = page();
+        let csv = page.figures().next().unwrap().to_csv().unwrap();
+        assert_eq!(csv.lines().count(), 6);
+        assert!(page.to_html().unwrap().contains(&percent(&csv)));
+        assert_eq!(percent("a b\nü"), "a%20b%0A%C3%BC");
+    }
+}

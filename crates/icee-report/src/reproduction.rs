@@ -1,0 +1,124 @@
+//! The paper's whole evaluation: all work of the plan, then one page, its figures, their numbers, and the commands.
+
+use crate::chapters::{self, Comparison, WORLD_NAMES};
+use crate::page::{Block, Page, Section};
+use crate::plan::{self, Options, Part};
+use crate::work::{self, Lost, Machine, Outcome, Results, Unit, Watcher};
+use crate::{Error, Result, output};
+use icee_nn::checkpoint::write_atomically;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What was made.
+#[derive(Debug)]
+pub struct Report {
+    /// The page.
+    pub page: PathBuf,
+    /// Every cell of the paper's tables with ours.
+    pub comparisons: Vec<Comparison>,
+    /// What came of the work.
+    pub results: Results,
+}
+
+/// `results.json`.
+#[derive(Serialize)]
+struct Machines<'a> {
+    icee: &'static str,
+    games: usize,
+    trials: usize,
+    seed: u64,
+    parts: Vec<&'static str>,
+    tables: &'a [Comparison],
+    missing: &'a [Lost],
+    outcomes: &'a BTreeMap<String, Outcome>,
+}
+
+/// Runs everything that is asked for and not there yet, and writes the report into `folder`.
+///
+/// # Errors
+/// Whatever fails but a missing model, which is named in the report.
+pub fn reproduce(options: &Options, machine: &Machine, folder: &Path, watcher: &mut dyn Watcher) -> Result<Report> {
+    let units = plan::units(options);
+    let results = work::run(&units, machine, watcher)?;
+    let worlds: Vec<usize> = (0..WORLD_NAMES.len()).filter(|&w| options.parts.contains(&Part::World(w))).collect();
+    let comparisons: Vec<Comparison> = worlds.iter().flat_map(|&world| chapters::compare(world, &results)).collect();
+    let page = page(options, &units, &worlds, &results);
+    let path = output::write(&page, folder)?;
+    let machines = Machines {
+        icee: env!("CARGO_PKG_VERSION"),
+        games: options.games,
+        trials: options.trials,
+        seed: options.seed,
+        parts: options.parts.iter().map(|part| part.name()).collect(),
+        tables: &comparisons,
+        missing: &results.lost,
+        outcomes: &results.outcomes,
+    };
+    let json = serde_json::to_string(&machines).map_err(|e| Error::output("results.json", e))?;
+    write_atomically(&folder.join("results.json"), json.as_bytes())?;
+    write_atomically(&folder.join("commands.txt"), commands(options, &units).as_bytes())?;
+    Ok(Report { page: path, comparisons, results })
+}
+
+fn page(options: &Options, units: &[Unit], worlds: &[usize], results: &Results) -> Page {
+    let mut sections = Vec::new();
+    let mut section = |heading: &str, blocks: Vec<Block>| {
+        if !blocks.is_empty() {
+            sections.push(Section { heading: heading.into(), blocks });
+        }
+    };
+    for &world in worlds {
+        section(WORLD_NAMES[world], chapters::world(world, results));
+    }
+    section("Exploration and certainty", chapters::entropy(worlds, results).into_iter().collect());
+    if options.parts.contains(&Part::Bo) {
+        section("Bayesian optimisation", chapters::optimisation(results));
+    }
+    if options.parts.contains(&Part::Ablations) {
+        section("Ablations", chapters::ablations(results));
+    }
+    if !results.lost.is_empty() {
+        let mut models: Vec<&str> = results.lost.iter().map(|lost| lost.model.as_str()).collect();
+        models.sort_unstable();
+        models.dedup();
+        let named = models.iter().map(|model| {
+            let command = icee_models::recipes::find(model).map_or(String::new(), |recipe| recipe.command());
+            format!("{model}: {command}")
+        });
+        let text = "These models were not found, so what needs them is left out. Each is trained by:";
+        section("Missing models", vec![Block::Text(text.into()), Block::List(named.collect())]);
+    }
+    section("Commands", vec![Block::Code(commands(options, units))]);
+    let (games, seed) = (options.games, options.seed);
+    Page {
+        title: "In-context exploration and exploitation".into(),
+        lead: format!(
+            "Every experiment of the paper (Dai, Tomasi, Ghiassian, ICLR 2024) run anew: {games} games a world, {} \
+             trials a function, seed {seed}. Everything below was computed by the commands at the end.",
+            options.trials
+        ),
+        sections,
+        footer: format!("Made by icee {}. Figures as files and their numbers: figures/.", env!("CARGO_PKG_VERSION")),
+    }
+}
+
+/// The command that made the report, and those that make its parts by hand.
+fn commands(options: &Options, units: &[Unit]) -> String {
+    let mut only = String::new();
+    if options.parts != Part::all() {
+        for part in &options.parts {
+            only += &format!(" --only {}", part.name());
+        }
+    }
+    let Options { games, trials, seed, .. } = options;
+    let mut text = format!("icee reproduce{only} --games {games} --trials {trials} --seed {seed}\n\n");
+    let mut lines: Vec<String> = Vec::new();
+    for line in units.iter().map(Unit::command) {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    text += &lines.join("\n");
+    text
+}
