@@ -156,7 +156,7 @@ impl Table {
                     let problem = if record.len() == width {
                         visit(self, &row)
                     } else {
-                        Err(format!("{} cells where the header has {width}", record.len()))
+                        Err(format!("{} cell(s) where the header has {width}", record.len()))
                     };
                     if let Err(problem) = problem {
                         count += 1;
@@ -322,7 +322,7 @@ mod tests {
     fn broken_files_are_answered_with_line_and_column() {
         for (bytes, said) in [
             (&b""[..], "pool.csv: the file is empty"),
-            (b"a,b\n1,2\n1\n\n1,2,3\n", "line 3: 1 cells where the header has 2\n  line 5: 3 cells"),
+            (b"a,b\n1,2\n1\n\n1,2,3\n", "line 3: 1 cell(s) where the header has 2\n  line 5: 3 cell(s)"),
             (b"a,b\n1,2\n1,\"2\n3,4\n5,6\n", "line 3: a quote is opened in this row and never closed"),
             (b"a,\"b\n1,2\n", "line 1: a quote is opened"),
             (b"a,b\n1,2\n1,\xe9\n", "line 3, column 2: not UTF-8 text"),
