@@ -64,7 +64,7 @@ const STEPWISE_PATHS: usize = 8;
 pub enum Belief {
     /// Gaussian.
     Normal(Prediction),
-    /// A density constant within bins of equal width.
+    /// A density constant within bins of equal width. The first and the last also stand for all that lies beyond them.
     Histogram {
         /// The lower end of the first bin.
         low: f64,
@@ -146,6 +146,17 @@ impl Belief {
         }
     }
 
+    /// The central interval that holds probability `level`, 0 < `level` < 1. An end that falls into the first or the last
+    /// bin is infinite, since that bin stands for all that lies beyond.
+    pub fn interval(&self, level: f64) -> (f64, f64) {
+        let tail = 0.5 * (1.0 - level);
+        let (lower, upper) = (self.quantile(tail), self.quantile(1.0 - tail));
+        let Self::Histogram { low, width, probabilities } = self else { return (lower, upper) };
+        let last_bin = low + width * (probabilities.len() - 1) as f64;
+        let lower = if lower <= low + width { f64::NEG_INFINITY } else { lower };
+        (lower, if upper >= last_bin { f64::INFINITY } else { upper })
+    }
+
     /// A value drawn from it.
     pub fn sample(&self, rng: &mut dyn Rng) -> f64 {
         self.quantile(open_unit(rng))
@@ -220,6 +231,18 @@ mod tests {
             assert!((normal.quantile(level) - histogram.quantile(level)).abs() < 3e-3, "{level}");
             assert!((normal.below(normal.quantile(level)) - level).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn intervals_that_reach_the_last_bin_have_no_end() {
+        let (normal, histogram) = pair();
+        for belief in [normal, histogram] {
+            let (low, high) = belief.interval(0.95);
+            assert!((low + 0.972).abs() < 1e-2 && (high - 1.772).abs() < 1e-2, "{low} {high}");
+        }
+        let few = Belief::Histogram { low: 0.0, width: 1.0, probabilities: vec![0.0, 0.5, 0.4, 0.1] };
+        assert_eq!(few.interval(0.95), (1.05, f64::INFINITY));
+        assert!((few.interval(0.5).1 - 2.625).abs() < 1e-6);
     }
 
     #[test]

@@ -7,10 +7,14 @@ use crate::{Error, Result, networks};
 use icee_nn::{Precision, checkpoint};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 /// Stands for the path of what lies in no file.
 const BUILT_IN: &str = "(built in)";
+/// A description is text; no more than this is read of it.
+const MOST_DESCRIPTION: u64 = 16 << 20;
 
 /// A network trained on functions, and all that is needed to use it.
 #[derive(Clone, Debug)]
@@ -93,7 +97,9 @@ impl Model {
     /// Where its description cannot be read.
     pub fn is_in(folder: &Path) -> Result<bool> {
         let file = checkpoint_in(folder).join(checkpoint::CONFIG);
-        let bytes = std::fs::read(&file).map_err(Error::io(&file))?;
+        let mut bytes = Vec::new();
+        let open = File::open(&file).map_err(Error::io(&file))?;
+        open.take(MOST_DESCRIPTION).read_to_end(&mut bytes).map_err(Error::io(&file))?;
         describes_functions(&file, &bytes)
     }
 
