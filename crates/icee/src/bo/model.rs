@@ -3,7 +3,7 @@
 use super::config::Config;
 use super::functions::Plan;
 use crate::model::checkpoint_in;
-use crate::{Error, Result, networks};
+use crate::{Error, Result, card, networks};
 use icee_nn::{Precision, checkpoint};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -109,6 +109,12 @@ impl Model {
     /// Where it cannot be read.
     pub fn is_described(config: &[u8]) -> Result<bool> {
         describes_functions(Path::new(BUILT_IN), config)
+    }
+
+    /// A short model card in Markdown.
+    #[must_use]
+    pub fn card(&self) -> String {
+        card::of_functions(&self.config, self.step, self.network.weights().len())
     }
 
     /// Writes a checkpoint folder; a reader never sees half of it.

@@ -46,6 +46,9 @@ pub trait Problem: Send + Sync {
     /// [`Error::Config`] where a value cannot be written.
     fn meta(&self, step: u64) -> Result<Value>;
 
+    /// The card that lies beside the networks after `step` updates.
+    fn card(&self, step: u64, weights: usize) -> String;
+
     /// Batch number `index`: fixed by the seed and the number, whatever was made before.
     ///
     /// # Errors

@@ -105,6 +105,9 @@ impl<'p> Trainer<'p> {
         let meta = self.problem.meta(self.step)?;
         let named: Vec<_> = self.names.iter().copied().zip(self.models()).collect();
         checkpoint::save(&folder.checkpoint(), &named, &meta, Precision::Single)?;
+        let weights = self.models().map(|model| model.weights().len()).sum();
+        let card = self.problem.card(self.step, weights);
+        checkpoint::write_atomically(&folder.checkpoint().join("README.md"), card.as_bytes())?;
         let whole: Vec<_> = self.names.iter().zip(&self.models).map(|(name, (m, adam))| (*name, m, adam)).collect();
         Ok(checkpoint::save_training(&folder.state(), &whole, &meta)?)
     }
