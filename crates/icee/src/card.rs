@@ -23,7 +23,7 @@ pub fn card(model: &TrainedModel) -> String {
          | | |\n|---|---|\n\
          | world | {world} |\n\
          | method | {method} |\n\
-         | networks | {networks}; {layers} layers, {width} wide, {heads} heads, {bins} bins of return |\n\
+         | networks | {networks}; layers {layers}, width {width}, heads {heads}, bins of return {bins} |\n\
          | weights | {weights} |\n\
          | training | {step} of {updates} updates of {games} fresh games, learning rate {rate}, novice histories {novices} |\n\
          | seed | {seed} |\n\n\
