@@ -24,7 +24,7 @@ pub(crate) fn of_games(config: &Config, task: &Task, step: u64, weights: usize) 
          | | |\n|---|---|\n\
          | world | {world} |\n\
          | method | {method} |\n\
-         | networks | {networks}; {layers} layers, {width} wide, {heads} heads, {bins} bins of return |\n\
+         | networks | {networks}; layers {layers}, width {width}, heads {heads}, bins of return {bins} |\n\
          | weights | {weights} |\n\
          | training | {step} of {updates} updates of {games} fresh games, learning rate {rate}, histories by novices {novices}, by searchers {searchers} |\n\
          | seed | {seed} |\n\n\

@@ -92,10 +92,12 @@ fn learned(
     let found = match shelf.find(name) {
         Ok(found) => found,
         Err(error @ ModelError::Missing { .. }) => {
-            eprintln!("{error}");
-            let stored = shelf.stored_results(name)?;
-            let entry = |rows| Entry { key, label: format!("{label}, stored"), mark: Mark::Line, rows };
-            return Ok(stored.map(entry));
+            let Some(rows) = shelf.stored_results(name)? else {
+                eprintln!("{error}");
+                return Ok(None);
+            };
+            eprintln!("{name} is not here; its stored results stand in");
+            return Ok(Some(Entry { key, label: format!("{label}, stored"), mark: Mark::Line, rows }));
         }
         Err(error) => return Err(error.into()),
     };
