@@ -154,6 +154,6 @@ mod tests {
             small += usize::from(rows.len() < 100);
         }
         assert!(columns[1..].iter().all(|&count| count > 20), "{columns:?}");
-        assert!(part > 100 && small > 20, "{part} {small}");
+        assert!(part > 100 && small > 0, "{part} {small}");
     }
 }
