@@ -113,7 +113,7 @@ def decode(repeat, sequences):
             x = block.decode(x, keys, values, CONTEXT)
         return model.head(model.norm(x))
 
-    return median(repeat, step, 20 if sequences == 1 else 1)
+    return median(repeat, step, 20 if sequences == 1 else 5)
 
 
 @torch.no_grad()
@@ -129,7 +129,7 @@ def queries(repeat):
             query, history = block.query(query, keys, values), new_history
         return head(norm(query))
 
-    return median(repeat, work)
+    return median(repeat, work, 5)
 
 
 def main():
