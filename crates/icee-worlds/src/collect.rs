@@ -2,7 +2,7 @@
 //! layout. Every game has a random stream of its own and games are cut into parts of fixed size, so that the number of
 //! threads leaves no trace.
 
-use crate::takeover::collect_searched_game;
+use crate::takeover::{Searcher, take_over};
 use crate::{GameRng, Policy, Purpose, SequenceBatch, Split, World, WorldError, sample_action, stream};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
@@ -99,16 +99,20 @@ fn collect_part(
         world.new_game(rng.next_u64(), Split::Training);
         // Not drawn where there are none, so that their absence leaves older batches as they were.
         if collection.searchers > 0.0 && rng.random::<f32>() < collection.searchers {
-            collect_searched_game(&mut *world, collection.episodes, &mut rng, &mut batch)?;
-            batch.end_sequence();
-            continue;
-        }
-        let mut policy = world.behaviour();
-        policy.begin_game();
-        let novice_episodes = draw_novice_episodes(collection, &mut rng);
-        for episode in 0..collection.episodes {
-            let epsilon = if episode < novice_episodes { rng.random_range(0.6..0.9) } else { rng.random::<f32>() };
-            collect_episode(&mut *world, &mut *policy, epsilon, &mut rng, &mut batch)?;
+            let mut searcher = Searcher::new(&*world, &mut rng)?;
+            searcher.begin_game();
+            for _ in 0..collection.episodes {
+                let noise = Searcher::draw_noise(&mut rng);
+                collect_episode(&mut *world, &mut searcher, noise, true, &mut rng, &mut batch)?;
+            }
+        } else {
+            let mut policy = world.behaviour();
+            policy.begin_game();
+            let novice_episodes = draw_novice_episodes(collection, &mut rng);
+            for episode in 0..collection.episodes {
+                let epsilon = if episode < novice_episodes { rng.random_range(0.6..0.9) } else { rng.random::<f32>() };
+                collect_episode(&mut *world, &mut *policy, epsilon, false, &mut rng, &mut batch)?;
+            }
         }
         batch.end_sequence();
     }
@@ -120,15 +124,18 @@ fn draw_novice_episodes(collection: &Collection, rng: &mut GameRng) -> usize {
     if rng.random::<f32>() < collection.novices { rng.random_range(0..=collection.episodes) } else { 0 }
 }
 
+/// One episode of a policy; with `takeovers`, what the behaviour policy would have made of every step is noted, too.
 fn collect_episode(
     world: &mut dyn World,
     policy: &mut dyn Policy,
     epsilon: f32,
+    takeovers: bool,
     rng: &mut GameRng,
     batch: &mut SequenceBatch,
 ) -> Result<(), WorldError> {
     let limit = world.spec().episode_limit;
     let actions = batch.action_count;
+    let first_step = batch.steps();
     policy.begin_episode(epsilon);
     let mut observation = world.reset(rng.next_u64());
     for _ in 0..limit {
@@ -140,6 +147,10 @@ fn collect_episode(
         let probabilities = &mut batch.probabilities[start..];
         policy.probabilities(observation, rng, probabilities);
         let action = sample_action(probabilities, rng);
+        if takeovers {
+            let takeover = take_over(&*world, batch, first_step, rng)?;
+            batch.push_takeover(takeover);
+        }
         let step = world.step(action)?;
         policy.observe(action, step.reward);
         batch.actions.push(action as u32);

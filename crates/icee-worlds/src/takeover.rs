@@ -7,8 +7,8 @@
 //! p(R | a, h) does not depend on how a is drawn, the uniform draw costs nothing, and shows what comes of actions that
 //! the behaviour policy hardly ever takes.
 
-use crate::{GameRng, Policy, SequenceBatch, World, WorldError, sample_action};
-use rand::{Rng, RngExt};
+use crate::{GameRng, Observation, Policy, SequenceBatch, World, WorldError, sample_action};
+use rand::RngExt;
 
 /// What came of a step at which the behaviour policy took over, after a first action drawn uniformly.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,68 +28,52 @@ pub struct Takeover {
 /// The greatest noise of a searcher's episode.
 const MOST_NOISE: f32 = 0.6;
 
-/// Plays one game's episodes by searchers into `batch`.
-pub(crate) fn collect_searched_game(
-    world: &mut dyn World,
-    episodes: usize,
-    rng: &mut GameRng,
-    batch: &mut SequenceBatch,
-) -> Result<(), WorldError> {
-    let nearest_first = rng.random::<bool>();
-    let searcher = if nearest_first { world.sweep() } else { world.posterior() };
-    let agent = if nearest_first { "sweep" } else { "posterior" };
-    let missing = || WorldError::NoReference { world: world.spec().id.clone(), agent };
-    let mut searcher = searcher.ok_or_else(missing)?;
-    searcher.begin_game();
-    for _ in 0..episodes {
-        // From a searcher without fault to one that hardly searches.
-        let noise = rng.random::<f32>() * MOST_NOISE;
-        search_episode(world, &mut *searcher, noise, rng, batch)?;
-    }
-    Ok(())
+/// Somebody who acts on what the episodes have shown, and with a chance of its own at random.
+pub(crate) struct Searcher {
+    policy: Box<dyn Policy>,
+    noise: f32,
 }
 
-fn search_episode(
-    world: &mut dyn World,
-    searcher: &mut dyn Policy,
-    noise: f32,
-    rng: &mut GameRng,
-    batch: &mut SequenceBatch,
-) -> Result<(), WorldError> {
-    let (limit, actions) = (world.spec().episode_limit, batch.action_count);
-    let first_step = batch.steps();
-    searcher.begin_episode(0.0);
-    let mut observation = world.reset(rng.next_u64());
-    for _ in 0..limit {
-        if !batch.observations.push(observation) {
-            return Err(WorldError::ObservationKind { world: batch.world.clone() });
-        }
-        let start = batch.probabilities.len();
-        batch.probabilities.resize(start + actions, 0.0);
-        let probabilities = &mut batch.probabilities[start..];
-        searcher.probabilities(observation, rng, probabilities);
-        for p in &mut *probabilities {
-            *p = *p * (1.0 - noise) + noise / actions as f32;
-        }
-        let action = sample_action(probabilities, rng);
-        let takeover = take_over(&*world, batch, first_step, rng)?;
-        batch.push_takeover(takeover);
-        let step = world.step(action)?;
-        searcher.observe(action, step.reward);
-        batch.actions.push(action as u32);
-        batch.rewards.push(step.reward);
-        if step.done() {
-            batch.end_episode(noise, step.terminated);
-            return Ok(());
-        }
-        observation = step.observation;
+impl Searcher {
+    /// Posterior sampling or nearest first, as chance will have it.
+    pub fn new(world: &dyn World, rng: &mut GameRng) -> Result<Self, WorldError> {
+        let nearest_first = rng.random::<bool>();
+        let policy = if nearest_first { world.sweep() } else { world.posterior() };
+        let agent = if nearest_first { "sweep" } else { "posterior" };
+        let missing = || WorldError::NoReference { world: world.spec().id.clone(), agent };
+        Ok(Self { policy: policy.ok_or_else(missing)?, noise: 0.0 })
     }
-    Err(WorldError::EpisodeTooLong { world: batch.world.clone(), limit })
+
+    /// The noise of one episode: from a searcher without fault to one that hardly searches.
+    pub fn draw_noise(rng: &mut GameRng) -> f32 {
+        rng.random::<f32>() * MOST_NOISE
+    }
+}
+
+impl Policy for Searcher {
+    fn begin_game(&mut self) {
+        self.policy.begin_game();
+    }
+
+    fn begin_episode(&mut self, epsilon: f32) {
+        self.noise = epsilon;
+        self.policy.begin_episode(0.0);
+    }
+
+    fn probabilities(&mut self, observation: Observation<'_>, rng: &mut GameRng, probabilities: &mut [f32]) {
+        self.policy.probabilities(observation, rng, probabilities);
+        let even = self.noise / probabilities.len() as f32;
+        probabilities.iter_mut().for_each(|p| *p = *p * (1.0 - self.noise) + even);
+    }
+
+    fn observe(&mut self, action: usize, reward: f32) {
+        self.policy.observe(action, reward);
+    }
 }
 
 /// An action drawn uniformly, then the behaviour policy, with a noise of its own, to the episode's end, in a copy of the
 /// world.
-fn take_over(
+pub(crate) fn take_over(
     world: &dyn World,
     batch: &SequenceBatch,
     first_step: usize,
