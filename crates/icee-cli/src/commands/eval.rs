@@ -69,6 +69,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         if args.games.is_some() || args.episodes.is_some() || args.acting.given() {
             bail!("this model was trained on functions: --games, --episodes and acting rules are for models of games");
         }
+        if matches!(args.device, DeviceName::Cuda) {
+            bail!(
+                "models of functions are evaluated on the CPU, where their seconds can be compared: leave out --device"
+            );
+        }
         let (trials, threads) = (args.trials.unwrap_or(5), args.threads.unwrap_or(1));
         return eval_functions::run(
             &found.load_optimiser()?,
