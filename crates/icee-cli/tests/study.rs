@@ -1,41 +1,28 @@
 //! `icee study` as its users meet it: sessions, mistakes, several processes at once.
 
+mod common;
+
+use common::{Scratch, said};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("icee-cli-study-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-
-    fn study(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_icee"));
-        command.current_dir(&self.0).arg("study").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    }
-
-    fn json(&self, arguments: &[&str]) -> Value {
-        ok(self.study(arguments).arg("--json").output().unwrap())
-    }
+/// A study command in a scratch folder.
+fn study(scratch: &Scratch, arguments: &[&str]) -> Command {
+    let mut command = scratch.icee(&["study"]);
+    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+fn json(scratch: &Scratch, arguments: &[&str]) -> Value {
+    ok(study(scratch, arguments).arg("--json").output().unwrap())
 }
 
+/// What a command that must succeed printed, which must be JSON.
 fn ok(output: Output) -> Value {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    serde_json::from_str(&said(output)).unwrap()
 }
 
 fn pool(rows: usize) -> String {
@@ -64,14 +51,15 @@ fn the_readme_shows_what_really_happens() {
 
 #[test]
 fn many_processes_share_a_study() {
-    let scratch = Scratch::new("many");
+    let scratch = Scratch::new("study-many");
     std::fs::write(scratch.0.join("pool.csv"), pool(60)).unwrap();
-    scratch.json(&["create", "s", "--pool", "pool.csv", "--id", "name"]);
+    json(&scratch, &["create", "s", "--pool", "pool.csv", "--id", "name"]);
     for round in 0..2 {
         let tell = |k: usize| format!("r{}", 50 + 4 * round + k);
-        let asks: Vec<_> = (0..4).map(|_| scratch.study(&["ask", "s", "-n", "3", "--json"]).spawn().unwrap()).collect();
+        let asks: Vec<_> =
+            (0..4).map(|_| study(&scratch, &["ask", "s", "-n", "3", "--json"]).spawn().unwrap()).collect();
         let tells: Vec<_> = (0..4)
-            .map(|k| scratch.study(&["tell", "s", "--row", &tell(k), "--value", "0.5", "--json"]).spawn().unwrap())
+            .map(|k| study(&scratch, &["tell", "s", "--row", &tell(k), "--value", "0.5", "--json"]).spawn().unwrap())
             .collect();
         for child in asks {
             let answer = ok(child.wait_with_output().unwrap());
@@ -91,7 +79,7 @@ fn many_processes_share_a_study() {
     }
     assert_eq!(asked.len(), 24);
     // A row may be told while it runs, and one that was told is not suggested.
-    let summary = scratch.json(&["show", "s"]);
+    let summary = json(&scratch, &["show", "s"]);
     assert_eq!(
         summary["left"],
         60 - summary["told"].as_array().unwrap().len() - summary["running"].as_array().unwrap().len()
@@ -101,16 +89,16 @@ fn many_processes_share_a_study() {
 
 #[test]
 fn the_machine_readable_answers_hold_what_the_text_says() {
-    let scratch = Scratch::new("json");
+    let scratch = Scratch::new("study-json");
     std::fs::write(scratch.0.join("pool.csv"), pool(40)).unwrap();
-    let created = scratch.json(&["create", "s", "--pool", "pool.csv", "--id", "name", "--direction", "maximize"]);
+    let created = json(&scratch, &["create", "s", "--pool", "pool.csv", "--id", "name", "--direction", "maximize"]);
     assert_eq!((&created["rows"], &created["sampler"]), (&40.into(), &"icee".into()));
     for (row, value) in [("r1", "1"), ("r2", "2.5"), ("r3", "-4")] {
-        scratch.json(&["tell", "s", "--row", row, "--value", value]);
+        json(&scratch, &["tell", "s", "--row", row, "--value", value]);
     }
-    let answer = scratch.json(&["ask", "s", "-n", "2"]);
+    let answer = json(&scratch, &["ask", "s", "-n", "2"]);
     assert_eq!(answer["best"], 2.5);
-    let table = scratch.json(&["predict", "s"]);
+    let table = json(&scratch, &["predict", "s"]);
     assert_eq!(table.as_array().unwrap().len(), 40);
     for suggestion in answer["suggestions"].as_array().unwrap() {
         let row = suggestion["row"].as_u64().unwrap() as usize - 1;
@@ -120,7 +108,7 @@ fn the_machine_readable_answers_hold_what_the_text_says() {
         let [low, mean, high] = ["low", "mean", "high"].map(|key| table[row][key].as_f64().unwrap());
         assert!(low < mean && mean < high);
     }
-    let csv = scratch.study(&["predict", "s"]).output().unwrap().stdout;
+    let csv = study(&scratch, &["predict", "s"]).output().unwrap().stdout;
     let csv = String::from_utf8(csv).unwrap();
     assert!(csv.starts_with("id,status,value,mean,low,high,beats_best\nr1,told,1.0,"), "{csv}");
     assert_eq!(csv.lines().count(), 41);
@@ -128,19 +116,19 @@ fn the_machine_readable_answers_hold_what_the_text_says() {
 
 #[test]
 fn a_damaged_end_is_reported_and_kept() {
-    let scratch = Scratch::new("damaged");
+    let scratch = Scratch::new("study-damaged");
     std::fs::write(scratch.0.join("pool.csv"), pool(20)).unwrap();
-    scratch.json(&["create", "s", "--pool", "pool.csv"]);
-    scratch.json(&["tell", "s", "--row", "4", "--value", "1"]);
+    json(&scratch, &["create", "s", "--pool", "pool.csv"]);
+    json(&scratch, &["tell", "s", "--row", "4", "--value", "1"]);
     let journal = scratch.0.join("studies/s.jsonl");
     let mut text = std::fs::read_to_string(&journal).unwrap();
     text.push_str("{\"tell\":{\"outcomes\":[{\"row\":{\"ro");
     std::fs::write(&journal, text).unwrap();
-    let output = scratch.study(&["best", "s"]).output().unwrap();
+    let output = study(&scratch, &["best", "s"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("studies/s.jsonl.damaged-1"), "{said}");
     let aside = std::fs::read_to_string(scratch.0.join("studies/s.jsonl.damaged-1")).unwrap();
     assert_eq!(aside, "{\"tell\":{\"outcomes\":[{\"row\":{\"ro");
-    let output = scratch.study(&["best", "s"]).output().unwrap();
+    let output = study(&scratch, &["best", "s"]).output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty());
 }

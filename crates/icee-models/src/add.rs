@@ -1,10 +1,10 @@
 //! A training run becomes a model: 16-bit weights, the description, a card that says where it comes from, its results.
 
 use crate::results::{self, EpisodeRow};
-use crate::shelf::{checkpoint_in, is_name};
+use crate::shelf::is_name;
 use crate::{Description, Error, Result};
 use icee::train::RunInfo;
-use icee::{TrainedModel, bo};
+use icee::{TrainedModel, bo, checkpoint_in};
 use icee_nn::Precision;
 use icee_nn::checkpoint::{self, Checkpoint, write_atomically};
 use serde::Deserialize;

@@ -3,7 +3,7 @@
 use crate::recipes;
 use crate::results::{self, EpisodeRow};
 use crate::{EMBEDDED, Embedded, Error, Result, STORED};
-use icee::{TrainedModel, bo};
+use icee::{TrainedModel, bo, checkpoint_in};
 use icee_nn::checkpoint::{self, CONFIG, Checkpoint, TENSORS};
 use serde::Serialize;
 use serde_json::Value;
@@ -67,12 +67,6 @@ impl Default for Shelf {
 }
 
 impl Shelf {
-    /// Only what travels inside the program: the same wherever it runs.
-    #[must_use]
-    pub fn inside() -> Self {
-        Self { roots: Vec::new() }
-    }
-
     /// A shelf that looks into another folder first.
     #[must_use]
     pub fn with_root(mut self, root: PathBuf) -> Self {
@@ -228,14 +222,9 @@ impl Found {
     }
 }
 
-fn embedded(name: &str) -> Option<&'static Embedded> {
+/// A model inside the program.
+pub(crate) fn embedded(name: &str) -> Option<&'static Embedded> {
     EMBEDDED.iter().find(|model| model.name == name)
-}
-
-/// The newest checkpoint of a run, or the folder itself.
-pub(crate) fn checkpoint_in(folder: &Path) -> PathBuf {
-    let inside = folder.join("checkpoint");
-    if inside.join(CONFIG).is_file() { inside } else { folder.to_owned() }
 }
 
 fn is_checkpoint(folder: &Path) -> bool {

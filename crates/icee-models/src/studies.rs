@@ -1,29 +1,29 @@
 //! The learned models that studies use: those inside the program, so that a study's answers are the same everywhere.
 
-use crate::{Result, Shelf};
+use crate::Result;
+use crate::shelf::embedded;
 use icee::Device;
-use icee::bo::ValueModel;
+use icee::bo::{self, ValueModel, ValuePlan};
 use icee::study::{LearnedModel, Models};
+use icee_bo::surrogate::Surrogate;
 
 /// The models' names, the most specialised first.
 const NAMES: [&str; 2] = ["bo__value", "bo__value-columns"];
 
-/// The value models that are there.
+/// The value models that are there. Their weights are read when a study first needs them: most commands do not.
 ///
 /// # Errors
-/// Where one is damaged.
+/// Where a description is damaged.
 pub fn study_models() -> Result<Models> {
     let mut models = Models::default();
-    for name in NAMES {
-        let Ok(found) = Shelf::inside().find(name) else { continue };
-        let model = found.load_optimiser()?;
-        let ready = ValueModel::new(&Device::cpu(1)?, &model)?;
-        let (columns, history) = (ready.columns(), ready.longest_history());
-        let load = Box::new(move || {
-            let ready = ValueModel::new(&Device::cpu(0)?, &model)?;
-            Ok(Box::new(ready) as Box<dyn icee_bo::surrogate::Surrogate>)
-        });
-        models = models.with(LearnedModel { name: name.into(), columns, history, load });
+    for model in NAMES.into_iter().filter_map(embedded) {
+        let plan = ValuePlan::new(&bo::Model::config_in(model.config)?)?;
+        let load = || {
+            let loaded = bo::Model::parse(model.config, model.tensors)?;
+            Ok(Box::new(ValueModel::new(&Device::cpu(0)?, &loaded)?) as Box<dyn Surrogate>)
+        };
+        let (name, columns, history) = (model.name.into(), plan.columns(), plan.spec.context);
+        models = models.with(LearnedModel { name, columns, history, load: Box::new(load) });
     }
     Ok(models)
 }

@@ -116,6 +116,17 @@ pub fn load(folder: &Path) -> Result<Checkpoint> {
     Ok(Checkpoint { models, meta: config.meta })
 }
 
+/// Reads what was saved along with the models of a checkpoint folder, and not the models.
+pub fn read_meta(folder: &Path) -> Result<Value> {
+    let path = folder.join(CONFIG);
+    Ok(read_config(&read_at_most(&path, MAX_CONFIG_BYTES)?, &path)?.meta)
+}
+
+/// As [`read_meta`], from the bytes of the description.
+pub fn parse_meta(config: &[u8]) -> Result<Value> {
+    Ok(read_config(config, Path::new(CONFIG))?.meta)
+}
+
 /// Reads a checkpoint from the bytes of its two files, for models inside a program.
 pub fn parse(config: &[u8], tensors: &[u8]) -> Result<Checkpoint> {
     let config_path = Path::new(CONFIG);

@@ -41,7 +41,7 @@ pub use error::{Error, Result};
 pub use eval::{EpisodeResult, Evaluation, evaluate, evaluate_agent};
 pub use games::Games;
 pub use label::{Labels, ReturnBins};
-pub use model::TrainedModel;
+pub use model::{TrainedModel, checkpoint_in};
 pub use networks::NetworkSpec;
 pub use sequences::Sequences;
 pub use source::Source;

@@ -8,7 +8,6 @@ use crate::networks;
 use crate::task::Task;
 use crate::{Error, Result};
 use icee_nn::Model;
-use icee_nn::Precision;
 use icee_nn::checkpoint::{self, Checkpoint};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -58,7 +57,7 @@ impl Meta {
 }
 
 /// The checkpoint folder that is meant: the newest one of a run, or the folder itself.
-pub(crate) fn checkpoint_in(folder: &Path) -> PathBuf {
+pub fn checkpoint_in(folder: &Path) -> PathBuf {
     let inside = folder.join("checkpoint");
     if inside.join(checkpoint::CONFIG).is_file() { inside } else { folder.to_owned() }
 }
@@ -86,26 +85,6 @@ impl TrainedModel {
         let models = loaded.models.into_iter().map(|(name, model)| (name, model, ())).collect();
         let models = networks::adopt(&Blueprint::new(&config, &task)?.specs(), models)?;
         Ok(TrainedModel { config, task, step, models: models.into_iter().map(|(model, ())| model).collect() })
-    }
-
-    /// Writes a checkpoint folder with a model card; a reader never sees half of a file.
-    ///
-    /// # Errors
-    /// Where it cannot be written.
-    pub fn save(&self, folder: &Path) -> Result<()> {
-        self.save_as(folder, Precision::Single)
-    }
-
-    /// As [`save`](TrainedModel::save), with the weights in this precision: half of it is half the file.
-    ///
-    /// # Errors
-    /// Where it cannot be written, or where a weight is too large for the precision.
-    pub fn save_as(&self, folder: &Path, precision: Precision) -> Result<()> {
-        let blueprint = Blueprint::new(&self.config, &self.task)?;
-        let named: Vec<(&str, &Model)> = blueprint.networks.iter().map(|n| n.name).zip(&self.models).collect();
-        let meta = Meta::new(&self.config, &self.task, self.step).to_value()?;
-        checkpoint::save(folder, &named, &meta, precision)?;
-        Ok(checkpoint::write_atomically(&folder.join("README.md"), self.card().as_bytes())?)
     }
 
     /// Writes the acting rules into a checkpoint folder and leaves its weights as they are.

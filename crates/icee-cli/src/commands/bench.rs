@@ -113,8 +113,9 @@ fn reals(count: usize) -> FieldValues {
     FieldValues::Vector((0..count).map(|i| ((i * 2_654_435_761) % 1000) as f32 / 500.0 - 1.0).collect())
 }
 
-fn training_batch() -> Batch {
-    let history = tokens(&[TOKENS; BATCH]);
+/// The reference workload: sequences of 1,000 tokens, a class for each token.
+pub(super) fn reference_batch(sequences: usize) -> Batch {
+    let history = tokens(&vec![TOKENS; sequences]);
     let rows = history.len();
     let targets = ClassTargets {
         head: 0,
@@ -181,7 +182,7 @@ fn engine(args: &EngineArgs) -> Result<()> {
 }
 
 fn train_step(args: &EngineArgs, cpu: &Cpu, model: &mut Model) -> Result<f64> {
-    let batch = training_batch();
+    let batch = reference_batch(BATCH);
     let mut learner = Learner::new(cpu);
     let mut gradients = Gradients::default();
     let mut adam = AdamW::new(model.layout(), AdamConfig::default());
@@ -195,7 +196,7 @@ fn train_step(args: &EngineArgs, cpu: &Cpu, model: &mut Model) -> Result<f64> {
 }
 
 fn forward(args: &EngineArgs, cpu: &Cpu, model: &Model) -> Result<f64> {
-    let batch = training_batch();
+    let batch = reference_batch(BATCH);
     let mut learner = Learner::new(cpu);
     median(args.repeat, || {
         learner.evaluate(model, &batch)?;

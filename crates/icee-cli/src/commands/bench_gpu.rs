@@ -1,7 +1,7 @@
 //! `icee bench gpu`: is the GPU right, and how fast is it.
 
-use super::bench::{reference_spec, tokens};
-use super::bench_gpu_cases::{reference_batch, value_batches, value_spec};
+use super::bench::{reference_batch, reference_spec, tokens};
+use super::bench_gpu_cases::{value_batches, value_spec};
 use super::bench_gpu_check;
 use super::bench_gpu_play::decode;
 use anyhow::Result;
@@ -76,7 +76,7 @@ fn workloads() -> Vec<Workload> {
     let reference = |name, layers| Workload {
         name,
         spec: ModelSpec { layers, ..reference_spec() },
-        batches: vec![reference_batch()],
+        batches: vec![reference_batch(64)],
     };
     let value = value_spec(6);
     vec![

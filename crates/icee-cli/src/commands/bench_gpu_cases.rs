@@ -1,6 +1,5 @@
 //! The models and batches that `icee bench gpu` runs: ragged, of every kind, the same on every run.
 
-use super::bench::{reference_spec, tokens};
 use icee_nn::batch::{Batch, ClassTargets, FieldValues, PoolTargets, Pools, Tokens};
 use icee_nn::{ConditionSpec, FieldKind, FieldSpec, HeadSpec, History, Model, ModelSpec, PoolHeadSpec, TokenRole};
 
@@ -297,21 +296,4 @@ pub fn learning_case() -> Case {
 pub fn value_batches(spec: &ModelSpec) -> Vec<Batch> {
     let lengths = |noise: &mut Noise| (0..256).map(|_| 2 + noise.below(63) as usize).collect::<Vec<_>>();
     (0..8).map(|draw| value_batch(spec, &lengths(&mut Noise(draw)), 128)).collect()
-}
-
-/// The reference workload: 64 sequences of 1,000 tokens, a class for each.
-pub fn reference_batch() -> Batch {
-    let spec = reference_spec();
-    let history = tokens(&[spec.context; 64]);
-    let rows = history.len();
-    let classes = spec.heads[0].classes;
-    let targets = ClassTargets {
-        head: 0,
-        rows: (0..rows as u32).collect(),
-        conditions: vec![],
-        classes: (0..rows).map(|i| (i * 3 % classes) as u32).collect(),
-        weights: vec![1.0; rows],
-        scale: 1.0 / rows as f32,
-    };
-    Batch { history, queries: None, class_targets: vec![targets], pool_targets: vec![] }
 }

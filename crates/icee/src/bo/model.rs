@@ -4,18 +4,13 @@ use super::config::Config;
 use super::functions::Plan;
 use crate::model::checkpoint_in;
 use crate::{Error, Result, card, networks};
-use icee_nn::{Precision, checkpoint};
+use icee_nn::checkpoint;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 /// Stands for the path of what lies in no file.
 const BUILT_IN: &str = "(built in)";
-/// A description is text; no more than this is read of it.
-const MOST_DESCRIPTION: u64 = 16 << 20;
-
 /// A network trained on functions, and all that is needed to use it.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -96,11 +91,7 @@ impl Model {
     /// # Errors
     /// Where its description cannot be read.
     pub fn is_in(folder: &Path) -> Result<bool> {
-        let file = checkpoint_in(folder).join(checkpoint::CONFIG);
-        let mut bytes = Vec::new();
-        let open = File::open(&file).map_err(Error::io(&file))?;
-        open.take(MOST_DESCRIPTION).read_to_end(&mut bytes).map_err(Error::io(&file))?;
-        describes_functions(&file, &bytes)
+        Ok(Meta::describes(&checkpoint::read_meta(&checkpoint_in(folder))?))
     }
 
     /// Whether a description, such as one built into a program, is that of a model of functions.
@@ -108,7 +99,15 @@ impl Model {
     /// # Errors
     /// Where it cannot be read.
     pub fn is_described(config: &[u8]) -> Result<bool> {
-        describes_functions(Path::new(BUILT_IN), config)
+        Ok(Meta::describes(&checkpoint::parse_meta(config)?))
+    }
+
+    /// The config in a description; the weights are not looked at.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is that of a model of games.
+    pub fn config_in(config: &[u8]) -> Result<Config> {
+        Ok(Meta::read(Path::new(BUILT_IN), checkpoint::parse_meta(config)?)?.config)
     }
 
     /// A short model card in Markdown.
@@ -116,20 +115,4 @@ impl Model {
     pub fn card(&self) -> String {
         card::of_functions(&self.config, self.step, self.network.weights().len())
     }
-
-    /// Writes a checkpoint folder; a reader never sees half of it.
-    ///
-    /// # Errors
-    /// Where it cannot be written.
-    pub fn save(&self, folder: &Path, precision: Precision) -> Result<()> {
-        let meta = Meta::new(&self.config, self.step).to_value()?;
-        let name = Plan::new(&self.config)?.networks()[0].name;
-        Ok(checkpoint::save(folder, &[(name, &self.network)], &meta, precision)?)
-    }
-}
-
-fn describes_functions(path: &Path, config: &[u8]) -> Result<bool> {
-    let value: Value =
-        serde_json::from_slice(config).map_err(|e| Error::File { path: path.to_owned(), problem: e.to_string() })?;
-    Ok(value.get("meta").is_some_and(Meta::describes))
 }

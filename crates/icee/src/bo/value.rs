@@ -13,6 +13,7 @@ use icee_nn::batch::{Batch, ClassTargets, FieldValues, Tokens};
 use icee_nn::{FieldKind, FieldSpec, HeadSpec, History, ModelSpec, TokenRole};
 use rand::seq::index;
 use rand::{Rng, RngExt};
+use std::ops::RangeInclusive;
 
 /// The head p(y | x, H).
 pub(crate) const VALUE: &str = "value";
@@ -71,6 +72,13 @@ impl ValuePlan {
         };
         spec.check()?;
         Ok(ValuePlan { features, bins: ValueBins { count: model.bins }, spec, data: config.data.clone() })
+    }
+
+    /// The numbers of columns that pools may have.
+    #[must_use]
+    pub fn columns(&self) -> RangeInclusive<usize> {
+        let Features { columns, padded } = self.features;
+        (if padded { 1 } else { columns })..=columns
     }
 
     /// What the network learns from these functions, one task a function.

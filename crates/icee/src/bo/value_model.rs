@@ -54,8 +54,7 @@ impl ValueModel {
     /// The numbers of columns that pools may have.
     #[must_use]
     pub fn columns(&self) -> std::ops::RangeInclusive<usize> {
-        let features = self.plan.features;
-        (if features.padded { 1 } else { features.columns })..=features.columns
+        self.plan.columns()
     }
 
     /// The most told values that it sees; of more it sees those that [`thinned`] keeps.
