@@ -2,7 +2,7 @@
 //! layout. Every game has a random stream of its own and games are cut into parts of fixed size, so that the number of
 //! threads leaves no trace.
 
-use crate::takeover::{Searcher, take_over};
+use crate::takeover::{Searcher, Understudy};
 use crate::{GameRng, Policy, Purpose, SequenceBatch, Split, World, WorldError, sample_action, stream};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
@@ -28,17 +28,19 @@ pub struct Collection {
     /// games for every batch.
     pub first_game: u64,
     /// The share of sequences with a novice's history: their first m ~ U{0..K} episodes have ε ~ U(0.6, 0.9), as of
-    /// somebody who has not found anything yet.
+    /// somebody who has not found anything yet; a searcher's noise is then ~ U(0.6, 1).
     pub novices: f32,
     /// The share of sequences whose history is by somebody who does not know the game, see [`Takeover`](crate::Takeover).
     pub searchers: f32,
+    /// The greatest ε of the behaviour policy where it takes over from them.
+    pub takeover_noise: f32,
 }
 
 impl Collection {
     /// Sequences of the paper's protocol: ε ~ U(0, 1) in every episode, no novices, no searchers, from game 0.
     #[must_use]
     pub fn new(games: usize, episodes: usize, seed: u64) -> Self {
-        Self { games, episodes, seed, first_game: 0, novices: 0.0, searchers: 0.0 }
+        Self { games, episodes, seed, first_game: 0, novices: 0.0, searchers: 0.0, takeover_noise: 1.0 }
     }
 
     fn check(&self, world: &dyn World) -> Result<(), WorldError> {
@@ -53,7 +55,11 @@ impl Collection {
         if steps > MAX_STEPS {
             return Err(WorldError::TooMany { what: "steps", asked: steps, limit: MAX_STEPS });
         }
-        for (what, value) in [("novices", self.novices), ("searchers", self.searchers)] {
+        for (what, value) in [
+            ("novices", self.novices),
+            ("searchers", self.searchers),
+            ("takeover_noise", self.takeover_noise),
+        ] {
             if !(0.0..=1.0).contains(&value) {
                 return Err(WorldError::InvalidShare { what, value });
             }
@@ -98,20 +104,22 @@ fn collect_part(
         let mut rng = stream(collection.seed, Purpose::Collection, index);
         world.new_game(rng.next_u64(), Split::Training);
         // Not drawn where there are none, so that their absence leaves older batches as they were.
-        if collection.searchers > 0.0 && rng.random::<f32>() < collection.searchers {
+        let searches = collection.searchers > 0.0 && rng.random::<f32>() < collection.searchers;
+        let novice_episodes = draw_novice_episodes(collection, &mut rng);
+        if searches {
             let mut searcher = Searcher::new(&*world, &mut rng)?;
             searcher.begin_game();
-            for _ in 0..collection.episodes {
-                let noise = Searcher::draw_noise(&mut rng);
-                collect_episode(&mut *world, &mut searcher, noise, true, &mut rng, &mut batch)?;
+            let mut understudy = Understudy::new(&*world, collection.takeover_noise);
+            for episode in 0..collection.episodes {
+                let noise = Searcher::draw_noise(episode < novice_episodes, &mut rng);
+                collect_episode(&mut *world, &mut searcher, noise, Some(&mut understudy), &mut rng, &mut batch)?;
             }
         } else {
             let mut policy = world.behaviour();
             policy.begin_game();
-            let novice_episodes = draw_novice_episodes(collection, &mut rng);
             for episode in 0..collection.episodes {
                 let epsilon = if episode < novice_episodes { rng.random_range(0.6..0.9) } else { rng.random::<f32>() };
-                collect_episode(&mut *world, &mut *policy, epsilon, false, &mut rng, &mut batch)?;
+                collect_episode(&mut *world, &mut *policy, epsilon, None, &mut rng, &mut batch)?;
             }
         }
         batch.end_sequence();
@@ -124,12 +132,13 @@ fn draw_novice_episodes(collection: &Collection, rng: &mut GameRng) -> usize {
     if rng.random::<f32>() < collection.novices { rng.random_range(0..=collection.episodes) } else { 0 }
 }
 
-/// One episode of a policy; with `takeovers`, what the behaviour policy would have made of every step is noted, too.
+/// One episode of a policy; with an understudy, what the behaviour policy would have made of every step is
+/// noted, too.
 fn collect_episode(
     world: &mut dyn World,
     policy: &mut dyn Policy,
     epsilon: f32,
-    takeovers: bool,
+    mut understudy: Option<&mut Understudy>,
     rng: &mut GameRng,
     batch: &mut SequenceBatch,
 ) -> Result<(), WorldError> {
@@ -147,8 +156,8 @@ fn collect_episode(
         let probabilities = &mut batch.probabilities[start..];
         policy.probabilities(observation, rng, probabilities);
         let action = sample_action(probabilities, rng);
-        if takeovers {
-            let takeover = take_over(&*world, batch, first_step, rng)?;
+        if let Some(understudy) = &mut understudy {
+            let takeover = understudy.take_over(&*world, batch, first_step, rng)?;
             batch.push_takeover(takeover);
         }
         let step = world.step(action)?;

@@ -74,10 +74,10 @@ proptest! {
     #[test]
     fn every_batch_is_well_formed(
         which in 0_usize..8, games in 1_usize..20, episodes in 1_usize..6, seed: u64, first_game: u64, novices in 0.0_f32..=1.0,
-        searchers in 0.0_f32..=1.0,
+        searchers in 0.0_f32..=1.0, takeover_noise in 0.0_f32..=1.0,
     ) {
         let world = world(&ids()[which]);
-        let collection = Collection { games, episodes, seed, first_game, novices, searchers };
+        let collection = Collection { games, episodes, seed, first_game, novices, searchers, takeover_noise };
         let batch = collect(&*world, &collection).expect("a batch");
         assert_layout(&batch, &*world, games, episodes);
     }
@@ -176,7 +176,7 @@ fn takeovers_play_each_episode_to_its_end() {
                 let ends_early = id != "DarkRoom-v0" && before + takeover.earned == most;
                 assert!(t as u32 + played == limit || ends_early, "{id}: {takeover:?} at {t}");
                 assert!(before + takeover.earned <= most);
-                assert!(takeover.probability > 0.0 && takeover.reward <= takeover.earned);
+                assert!((0.0..=1.0).contains(&takeover.probability) && takeover.reward <= takeover.earned);
                 earned += takeover.earned;
             }
         }

@@ -186,7 +186,6 @@ impl Blueprint {
                 let pairs = labels.episode_rtg.iter().zip(&labels.step_bins);
                 pairs.map(|(&e, &c)| if joint { self.joint_class(e, c) } else { c }).collect()
             };
-            let weighted = head.name == ACTION && self.method.importance_weights;
             ClassTargets {
                 head: index,
                 rows: (0..count as u32).collect(),
@@ -196,7 +195,11 @@ impl Blueprint {
                     REWARD => labels.rewards.iter().map(|&reward| self.task.reward_class(reward)).collect(),
                     _ => returns(),
                 },
-                weights: if weighted { labels.weights.clone() } else { vec![1.0; count] },
+                weights: match head.name.as_str() {
+                    ACTION if self.method.importance_weights => labels.weights.clone(),
+                    RETURN => labels.behaviour_weights.clone(),
+                    _ => vec![1.0; count],
+                },
                 scale: if head.name == REWARD { mean * self.reward_weight } else { mean },
             }
         };

@@ -99,8 +99,10 @@ pub struct Labels {
     pub step_bins: Vec<u32>,
     /// c̃ of the step's episode.
     pub episode_rtg: Vec<u32>,
-    /// U(a)/π(a|o), clipped.
+    /// U(a)/π(a|o), clipped; 1 where a was drawn from U.
     pub weights: Vec<f32>,
+    /// What makes the actions those of the behaviour policy: π(a|o)/U(a) where a was drawn from U, 1 elsewhere.
+    pub behaviour_weights: Vec<f32>,
     /// (Σw)²/Σw² as a share of the number of steps.
     pub effective_share: f64,
     /// The share of weights that were clipped.
@@ -110,7 +112,8 @@ pub struct Labels {
 /// What is learned at one step.
 struct Label {
     action: u32,
-    probability: f32,
+    weight: f32,
+    behaviour_weight: f32,
     reward: f32,
     step_rtg: f32,
     episode_rtg: u32,
@@ -121,6 +124,7 @@ impl Labels {
     #[must_use]
     pub fn new(sequences: &Sequences, bins: ReturnBins, episode_limit: usize, clip: f32) -> Labels {
         let data = &*sequences.data;
+        let actions = data.action_count as f32;
         let mut labels = Labels::default();
         let (mut clipped, mut sum, mut squares) = (0usize, 0.0f64, 0.0f64);
         for order in &sequences.order {
@@ -134,22 +138,23 @@ impl Labels {
                 for (step, step_rtg) in steps.zip(returns) {
                     let own = Label {
                         action: data.actions[step],
-                        probability: data.taken_probability(step),
+                        weight: 1.0 / (actions * data.taken_probability(step)),
+                        behaviour_weight: 1.0,
                         reward: data.rewards[step],
                         step_rtg,
                         episode_rtg,
                     };
                     let label = data.takeover(step).map_or(own, |t| Label {
                         action: t.action,
-                        probability: t.probability,
+                        weight: 1.0,
+                        behaviour_weight: actions * t.probability,
                         reward: t.reward,
                         step_rtg: (f64::from(t.earned) - f64::from(t.idle) / episode_limit as f64) as f32,
                         episode_rtg: u32::from(before.is_beaten_by(earned + t.earned)),
                     });
                     earned += data.rewards[step];
-                    let weight = 1.0 / (data.action_count as f32 * label.probability);
-                    clipped += usize::from(weight > clip);
-                    let weight = weight.min(clip);
+                    clipped += usize::from(label.weight > clip);
+                    let weight = label.weight.min(clip);
                     sum += f64::from(weight);
                     squares += f64::from(weight) * f64::from(weight);
                     labels.actions.push(label.action);
@@ -157,6 +162,7 @@ impl Labels {
                     labels.step_bins.push(bins.bin(label.step_rtg));
                     labels.episode_rtg.push(label.episode_rtg);
                     labels.weights.push(weight);
+                    labels.behaviour_weights.push(label.behaviour_weight);
                 }
             }
         }
