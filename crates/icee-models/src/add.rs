@@ -74,7 +74,8 @@ fn write(folder: &Path, loaded: &Checkpoint, run: &Path, name: &str, rows: Optio
     checkpoint::save(folder, &models, &loaded.meta, Precision::Half)?;
     let weights = models.iter().map(|(_, model)| model.weights().len()).sum();
     let description = Description::of(&loaded.meta, weights);
-    write_atomically(&folder.join("README.md"), card(&description, run, name, rows).as_bytes())?;
+    let functions = bo::is_prior(&description.world);
+    write_atomically(&folder.join("README.md"), card(&description, run, name, functions, rows).as_bytes())?;
     if let Some(rows) = rows {
         write_atomically(&folder.join(results::FILE), results::to_csv(rows).as_bytes())?;
     }
@@ -82,7 +83,7 @@ fn write(folder: &Path, loaded: &Checkpoint, run: &Path, name: &str, rows: Optio
 }
 
 /// The checkpoint's own card, or a short one for models that have none, with the run's origin and the results.
-fn card(description: &Description, run: &Path, name: &str, rows: Option<&[EpisodeRow]>) -> String {
+fn card(description: &Description, run: &Path, name: &str, functions: bool, rows: Option<&[EpisodeRow]>) -> String {
     let Description { world, method, step, seed, weights } = description;
     let own = TrainedModel::load(run).map(|model| model.card()).or_else(|_| bo::Model::load(run).map(|m| m.card()));
     let mut text = match own {
@@ -106,13 +107,19 @@ fn card(description: &Description, run: &Path, name: &str, rows: Option<&[Episod
     }
     text += "- weights in 16 bits; everything it was told: `config.json`\n";
     if let Some(rows) = rows {
-        text += "\n## What it earns\n| episode | mean return | 95 % interval |\n|---|---|---|\n";
+        text += match functions {
+            false => "\n## What it earns\n| episode | mean return | 95 % interval |\n|---|---|---|\n",
+            true => {
+                "\n## What it leaves\nMean regret on the 16 benchmark functions, in standard deviations of each pool.\n\n\
+                 | evaluations | mean regret | 95 % interval |\n|---|---|---|\n"
+            }
+        };
         for episode in results::milestones(rows.len()) {
             let row = rows[episode - 1];
             let interval = row.half_width_95.map_or_else(|| "–".into(), |half| format!("± {half:.3}"));
             let _ = writeln!(text, "| {episode} | {:.3} | {interval} |", row.mean);
         }
-        let _ = writeln!(text, "\nEvery episode: `{}`.", results::FILE);
+        let _ = writeln!(text, "\nAll of them: `{}`.", results::FILE);
     }
     text
 }

@@ -25,6 +25,18 @@ pub struct Takeover {
     pub idle: u32,
 }
 
+/// What is learned at a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Lesson {
+    /// What was done there, and what came of it.
+    #[default]
+    Own,
+    /// What the behaviour policy would have made of it.
+    Takeover(Takeover),
+    /// Nothing: which game it is was decided by what happened later.
+    Nothing,
+}
+
 /// The greatest noise of an episode of a searcher who is no novice.
 const MOST_NOISE: f32 = 0.6;
 
@@ -79,20 +91,18 @@ pub(crate) struct Understudy {
     copy: Box<dyn World>,
     policy: Box<dyn Policy>,
     probabilities: Vec<f32>,
-    /// The greatest ε.
-    noise: f32,
 }
 
 impl Understudy {
     /// For the world's current game.
-    pub fn new(world: &dyn World, noise: f32) -> Self {
-        let mut policy = world.behaviour();
+    pub fn new(world: &dyn World) -> Self {
+        let mut policy = world.understudy();
         policy.begin_game();
-        Self { copy: world.clone_world(), policy, probabilities: vec![0.0; world.spec().actions()], noise }
+        Self { copy: world.clone_world(), policy, probabilities: vec![0.0; world.spec().actions()] }
     }
 
-    /// An action drawn uniformly, then the behaviour policy with ε ~ U(0, noise) to the episode's end. The episode began at
-    /// `first_step` of the batch, which holds what was seen last, too.
+    /// An action drawn uniformly, then the behaviour policy with an ε of its own to the episode's end. The episode began
+    /// at `first_step` of the batch, which holds what was seen last, too.
     pub fn take_over(
         &mut self,
         world: &dyn World,
@@ -100,9 +110,9 @@ impl Understudy {
         first_step: usize,
         rng: &mut GameRng,
     ) -> Result<Takeover, WorldError> {
-        let Self { copy, policy, probabilities, noise } = self;
+        let Self { copy, policy, probabilities } = self;
         world.copy_to(copy);
-        policy.begin_episode(rng.random::<f32>() * *noise);
+        policy.begin_episode(rng.random());
         let now = batch.steps();
         for step in first_step..now {
             policy.observe(batch.actions[step] as usize, batch.rewards[step]);

@@ -33,6 +33,12 @@ pub trait World: CloneWorld + Any + Send + Sync {
     /// The policy that makes the training data of the current game. It may know the hidden part.
     fn behaviour(&self) -> Box<dyn Policy>;
 
+    /// The policy that takes over from a searcher in a copy of the world, see [`Takeover`](crate::Takeover): the behaviour
+    /// policy, unless somebody who knows the hidden part as well is of more use there.
+    fn understudy(&self) -> Box<dyn Policy> {
+        self.behaviour()
+    }
+
     /// The best policy for the current game, which knows the hidden part.
     fn oracle(&self) -> Option<Box<dyn Policy>> {
         None

@@ -172,7 +172,7 @@ impl Blueprint {
     #[must_use]
     pub fn batches(&self, sequences: &Sequences, labels: &Labels) -> Vec<Batch> {
         let count = labels.actions.len();
-        let mean = 1.0 / count.max(1) as f32;
+        let mean = 1.0 / labels.learned.iter().sum::<f32>().max(1.0);
         let condition = |name: &str| {
             FieldValues::Categorical(match name {
                 "action" => labels.actions.clone(),
@@ -198,7 +198,7 @@ impl Blueprint {
                 weights: match head.name.as_str() {
                     ACTION if self.method.importance_weights => labels.weights.clone(),
                     RETURN => labels.behaviour_weights.clone(),
-                    _ => vec![1.0; count],
+                    _ => labels.learned.clone(),
                 },
                 scale: if head.name == REWARD { mean * self.reward_weight } else { mean },
             }

@@ -81,15 +81,6 @@ pub struct DataConfig {
     /// The share of sequences whose history is by somebody who does not know the game, with the behaviour policy
     /// taking over at every step for the label.
     pub searchers: f64,
-    /// The greatest ε of the behaviour policy where it takes over: 1 as in its own episodes, less for labels that say
-    /// more about the game and less about chance.
-    #[serde(default = "whole")]
-    pub takeover_noise: f64,
-}
-
-/// What `takeover_noise` was before there was such a key.
-fn whole() -> f64 {
-    1.0
 }
 
 /// How it is learned.
@@ -175,7 +166,7 @@ impl Default for Config {
                 reward_head: 0.0,
                 init_std: 0.02,
             },
-            data: DataConfig { episodes: 0, novices: 0.0, searchers: 0.0, takeover_noise: whole() },
+            data: DataConfig { episodes: 0, novices: 0.0, searchers: 0.0 },
             train: TrainConfig {
                 steps: 13_000,
                 batch: 64,
@@ -261,10 +252,7 @@ impl Config {
         if self.data.searchers > 0.0 && (paper || !asks_to_improve) {
             return fail("data.searchers needs a method whose returns are not inputs: icee with the late architecture");
         }
-        let data = &self.data;
-        for (key, value) in
-            [("novices", data.novices), ("searchers", data.searchers), ("takeover_noise", data.takeover_noise)]
-        {
+        for (key, value) in [("novices", self.data.novices), ("searchers", self.data.searchers)] {
             if !(0.0..=1.0).contains(&value) {
                 return fail(&format!("data.{key} is {value}; it must lie between 0 and 1"));
             }

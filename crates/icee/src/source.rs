@@ -53,7 +53,6 @@ impl Source {
                     first_game: index.wrapping_mul(games as u64),
                     novices: config.data.novices as f32,
                     searchers: config.data.searchers as f32,
-                    takeover_noise: config.data.takeover_noise as f32,
                 };
                 Ok(Sequences::all(method, Arc::new(collect(&**world, &collection)?)))
             }

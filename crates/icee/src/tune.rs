@@ -59,9 +59,9 @@ pub fn tune(
     let mut run = |acting: Acting, trials: &mut Vec<Trial>| -> Result<()> {
         agent.set_acting(&acting)?;
         let episodes = world.spec().episodes;
-        // Games as at training: the evaluation's own kind of game, where it is another, is not looked at.
+        // The kind of game that it will play, and other games than those that are reported.
         let seed = seed ^ VALIDATION;
-        let (evaluation, _) = evaluate_agent(&mut agent, &*world, games, episodes, seed, Split::Training)?;
+        let (evaluation, _) = evaluate_agent(&mut agent, &*world, games, episodes, seed, Split::Evaluation)?;
         let trial = Trial { acting, evaluation };
         tried(&trial);
         trials.push(trial);

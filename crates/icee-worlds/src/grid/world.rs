@@ -139,6 +139,11 @@ impl World for GridWorld {
         Box::new(self.informed().with_bias(self.rules.bias))
     }
 
+    /// The behaviour policy without its bias, which would take it away from wherever a takeover began.
+    fn understudy(&self) -> Box<dyn Policy> {
+        Box::new(self.informed())
+    }
+
     fn oracle(&self) -> Option<Box<dyn Policy>> {
         Some(Box::new(self.informed().without_noise()))
     }
