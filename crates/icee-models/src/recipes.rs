@@ -24,11 +24,12 @@ pub const WORLDS: [(&str, &str); 4] = [
 /// What is trained on every world: variant, method preset, settings.
 const VARIANTS: [(&str, &str, &[&str]); 6] = [
     ("icee", "icee", &[]),
-    ("icee-paper", "icee-paper", &[]),
-    ("icee-biased", "icee-biased", &[]),
-    ("ad", "ad", &[]),
-    ("ad-sorted", "ad-sorted", &[]),
-    ("mgdt", "mgdt", &[]),
+    ("icee-paper", "icee-paper", &["train.lr=1e-3", "train.steps=6000"]),
+    ("icee-biased", "icee-biased", &["train.steps=5000"]),
+    // Smaller networks do as well here: imitation needs less than search, and MGDT reads one episode.
+    ("ad", "ad", &["model.layers=3", "train.steps=4000"]),
+    ("ad-sorted", "ad-sorted", &["model.layers=3", "train.steps=4000"]),
+    ("mgdt", "mgdt", &["model.layers=2", "model.width=64", "train.steps=3000"]),
 ];
 
 /// What is trained on one world to see what one thing does: world, variant, method preset, settings.

@@ -45,6 +45,23 @@ pub fn read(path: &Path, text: &str) -> Result<Vec<EpisodeRow>> {
     Ok(rows)
 }
 
+/// The options of `icee eval` that gave these results, where the text is what it printed with `--json`.
+#[must_use]
+pub fn options(text: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Said {
+        games: Option<usize>,
+        trials: Option<usize>,
+        seed: u64,
+    }
+    let Said { games, trials, seed } = serde_json::from_str(text).ok()?;
+    match (games, trials) {
+        (Some(games), _) => Some(format!("--games {games} --seed {seed}")),
+        (_, Some(trials)) => Some(format!("--trials {trials} --seed {seed}")),
+        _ => None,
+    }
+}
+
 /// What `icee eval --json` prints.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -113,6 +130,9 @@ mod tests {
         assert_eq!(read(path, &to_csv(&rows)).unwrap(), rows);
         let json = serde_json::json!({ "world": "x", "episodes": rows });
         assert_eq!(read(path, &json.to_string()).unwrap(), rows);
+        assert_eq!(options(&to_csv(&rows)), None);
+        assert_eq!(options(r#"{"games": 10, "seed": 3, "episodes": []}"#).unwrap(), "--games 10 --seed 3");
+        assert_eq!(options(r#"{"trials": 20, "seed": 0}"#).unwrap(), "--trials 20 --seed 0");
         let searches = r#"{"reports": [{"runs": [{"regret": [2.0, 1.0]}, {"regret": [4.0, 1.0]}]}, {"runs": []}]}"#;
         let rows = read(path, searches).unwrap();
         assert_eq!(rows.iter().map(|row| row.mean).collect::<Vec<_>>(), [3.0, 1.0]);
