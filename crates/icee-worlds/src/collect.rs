@@ -15,6 +15,10 @@ pub const MAX_STEPS: u128 = 1 << 28;
 /// worlds and joining parts cheap.
 const GAMES_PER_PART: usize = 8;
 
+/// The share of a searcher's sequences that begin with episodes in which nothing was found. With half of them, what is found
+/// late is made better use of, and what could be found early is found later.
+const QUIET: f32 = 0.25;
+
 /// Games that are dealt before fewer episodes without a find are asked for.
 const PATIENCE: usize = 24;
 
@@ -121,7 +125,7 @@ fn collect_part(
 
 /// A searcher's sequence, with the behaviour policy taking over at every step.
 ///
-/// Most games are searched for a few episodes only, and are easy from then on. So half of the sequences begin with
+/// Most games are searched for a few episodes only, and are easy from then on. So a share of the sequences begins with
 /// m ~ U{0..K/2} episodes in which nothing was found (or, where more than one thing can be, no more than one): other games are
 /// dealt until it is so. From there on the game is what it would be had nobody asked for that, given what was seen; before, it
 /// is not, so nothing is learned there.
@@ -133,7 +137,7 @@ fn search_sequence(
 ) -> Result<SequenceBatch, WorldError> {
     let several = world.spec().return_range.1 >= 2.0;
     let most = if several && rng.random::<bool>() { 1.0 } else { 0.0 };
-    let mut quiet = if rng.random::<bool>() { rng.random_range(0..=collection.episodes / 2) } else { 0 };
+    let mut quiet = if rng.random::<f32>() < QUIET { rng.random_range(0..=collection.episodes / 2) } else { 0 };
     let mut sequence = SequenceBatch::new(world.spec());
     sequence.reserve(collection.episodes * world.spec().episode_limit, collection.episodes);
     for attempt in 1.. {

@@ -162,7 +162,7 @@ fn takeovers_play_each_episode_to_its_end() {
     for id in ["DarkRoom-v0", "DarkRoomHard-v0", "DarkKeyToDoor-v0"] {
         let world = Registry::builtin().make(id).expect("a world");
         let (limit, most) = (world.spec().episode_limit as u32, world.spec().return_range.1);
-        let collection = Collection { searchers: 1.0, ..Collection::new(40, 6, 3) };
+        let collection = Collection { searchers: 1.0, ..Collection::new(80, 6, 3) };
         let batch = collect(&*world, &collection).expect("a batch");
         assert_eq!(batch.lessons.len(), batch.steps());
         let (mut earned, mut forgone) = (0.0, 0);
@@ -197,7 +197,7 @@ fn takeovers_play_each_episode_to_its_end() {
 #[test]
 fn chosen_games_are_as_likely_as_what_was_seen_says() {
     let world = Registry::builtin().make("DarkRoomHardTiny-v0").expect("a world");
-    let batch = collect(&*world, &Collection { searchers: 1.0, ..Collection::new(4_000, 2, 5) }).expect("a batch");
+    let batch = collect(&*world, &Collection { searchers: 1.0, ..Collection::new(8_000, 2, 5) }).expect("a batch");
     // Of the second episodes that follow an empty first one, by whether the first was chosen: the share that finds the goal.
     let (mut chosen, mut plain) = ((0, 0), (0, 0));
     for sequence in 0..batch.sequences() {
