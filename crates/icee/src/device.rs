@@ -5,7 +5,7 @@ use icee_nn::batch::{Batch, FieldValues, Tokens};
 use icee_nn::cpu::{self, Cpu, Gradients};
 use icee_nn::cuda::{self, Cuda};
 use icee_nn::optim::{AdamW, clip_scale};
-use icee_nn::{Model, Precision};
+use icee_nn::{Model, ModelSpec, Precision};
 
 pub use icee_nn::cpu::Cache;
 pub use icee_nn::cuda::{Outcome, ReturnDraw, Tilt};
@@ -20,6 +20,8 @@ const FEWER_GAMES: &str = "play fewer games at once (--games, train.eval_games),
 pub struct Device {
     cpu: Cpu,
     cuda: Option<Cuda>,
+    /// Whether the CPU will do where the GPU cannot.
+    flexible: bool,
 }
 
 /// Which device to take.
@@ -30,7 +32,7 @@ pub enum DeviceChoice {
     Cpu,
     /// The GPU; an error where there is none.
     Cuda,
-    /// The GPU where there is one, else the CPU.
+    /// The GPU where there is one that can do the model, else the CPU.
     Auto,
 }
 
@@ -40,7 +42,7 @@ impl Device {
     /// # Errors
     /// The engine's, where threads cannot be started.
     pub fn cpu(threads: usize) -> Result<Device> {
-        Ok(Device { cpu: Cpu::new(threads)?, cuda: None })
+        Ok(Device { cpu: Cpu::new(threads)?, cuda: None, flexible: false })
     }
 
     /// A device by choice, with this many threads for what the CPU does.
@@ -53,7 +55,7 @@ impl Device {
             DeviceChoice::Cuda => Some(Cuda::new()?),
             DeviceChoice::Auto => Cuda::new().ok(),
         };
-        Ok(Device { cpu: Cpu::new(threads)?, cuda })
+        Ok(Device { cpu: Cpu::new(threads)?, cuda, flexible: choice == DeviceChoice::Auto })
     }
 
     /// The device in words.
@@ -69,7 +71,18 @@ impl Device {
     /// The same without its GPU.
     #[must_use]
     pub fn without_gpu(&self) -> Device {
-        Device { cpu: self.cpu.clone(), cuda: None }
+        Device { cpu: self.cpu.clone(), cuda: None, flexible: false }
+    }
+
+    /// The device for these networks, and why it is another one: where any will do ([`DeviceChoice::Auto`]) and the GPU
+    /// cannot do one of them, the CPU.
+    #[must_use]
+    pub fn suited<'a>(&self, networks: impl IntoIterator<Item = &'a ModelSpec>) -> (Device, Option<String>) {
+        let refused = networks.into_iter().find_map(|spec| cuda::supports(spec).err());
+        match refused {
+            Some(error) if self.flexible && self.has_gpu() => (self.without_gpu(), Some(error.to_string())),
+            _ => (self.clone(), None),
+        }
     }
 
     /// Whether many games are played on a GPU.

@@ -1,6 +1,7 @@
 //! The device on the command line.
 
 use icee::{Device, DeviceChoice};
+use icee_nn::ModelSpec;
 
 /// Where to compute.
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -20,4 +21,13 @@ impl DeviceName {
         };
         Device::choose(choice, threads)
     }
+}
+
+/// The device for these networks; says so where `auto` has to leave the GPU alone.
+pub fn suited<'a>(device: &Device, networks: impl IntoIterator<Item = &'a ModelSpec>) -> Device {
+    let (device, why) = device.suited(networks);
+    if let Some(why) = why {
+        eprintln!("not on the GPU: {why}");
+    }
+    device
 }

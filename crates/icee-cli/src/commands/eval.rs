@@ -2,7 +2,7 @@
 //! of functions, how soon it finds the lowest value.
 
 use super::acting::ActingArgs;
-use super::device::DeviceName;
+use super::device::{DeviceName, suited};
 use super::eval_functions;
 use anyhow::{Context, bail};
 use icee::{Evaluation, evaluate};
@@ -89,7 +89,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let mut model = found.load()?;
     args.acting.apply(&mut model.config.acting)?;
-    let (device, count) = (args.device.open(args.threads.unwrap_or(0))?, args.games.unwrap_or(100));
+    let device = args.device.open(args.threads.unwrap_or(0))?;
+    let device = suited(&device, model.models.iter().map(|model| model.spec()));
+    let count = args.games.unwrap_or(100);
     let (evaluation, returns) = evaluate(&device, &model, count, args.episodes, args.seed)?;
     if let Some(path) = &args.csv {
         write_csv(path, &returns).with_context(|| format!("cannot write {}", path.display()))?;

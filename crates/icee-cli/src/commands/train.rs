@@ -1,6 +1,6 @@
 //! `icee train`: learn from a world's fresh games, from one's own logs, or from functions, into a run folder.
 
-use super::device::DeviceName;
+use super::device::{DeviceName, suited};
 use anyhow::{Context, bail};
 use icee::train::{
     self, HeldOut, Limits, Observer, Problem, RunFolder, RunInfo, StepReport, Stopped, Summary, Trainer, problem_of,
@@ -115,6 +115,7 @@ impl Job {
     pub fn run(self, device: &Device, max_minutes: Option<f64>) -> anyhow::Result<(Summary, RunFolder)> {
         let problem = &*self.problem;
         problem.remarks().iter().for_each(|remark| eprintln!("{remark}"));
+        let device = &suited(device, problem.networks().iter().map(|network| &network.spec));
         let (mut trainer, folder) = match self.place {
             Place::Old(folder) => (Trainer::resume(problem, &folder, device)?, folder),
             Place::New { logs, out } => {

@@ -1,6 +1,6 @@
 //! `icee tune`: pick a model's acting rules on validation games, and write them into its checkpoint.
 
-use super::device::DeviceName;
+use super::device::{DeviceName, suited};
 use anyhow::{Context, bail};
 use icee::{Trial, tune};
 use icee_models::{Place, Shelf};
@@ -55,7 +55,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         count += 1;
         eprintln!("trial {count}: mean return {:.3}", trial.evaluation.mean());
     };
-    let (trials, best) = tune(&args.device.open(args.threads)?, &model, args.games, args.seed, told)?;
+    let device = suited(&args.device.open(args.threads)?, model.models.iter().map(|model| model.spec()));
+    let (trials, best) = tune(&device, &model, args.games, args.seed, told)?;
     let row = |(index, trial): (usize, &Trial)| {
         let [first, middle, last] = trial.evaluation.first_middle_last();
         let (acting, mean) = (trial.acting.clone(), trial.evaluation.mean());

@@ -29,4 +29,5 @@ pub use ceilings::Ceilings;
 pub use device::Cuda;
 pub use learner::Learner;
 pub use network::Network;
+pub use places::supports;
 pub use update::step_together;

@@ -133,16 +133,25 @@ pub(super) struct Places {
     copies: Vec<CopyRun>,
 }
 
+/// Whether the kernels can do a model of this description.
+///
+/// # Errors
+/// [`Error::Cuda`] with what of it they cannot.
+pub fn supports(spec: &ModelSpec) -> Result<()> {
+    let unsupported = |what: String| Err(Error::Cuda(format!("{what}; use the CPU for this model")));
+    if !matches!(spec.head_width(), 16 | 32 | 64) {
+        return unsupported(format!("attention heads of width {}, supported are 16, 32 and 64", spec.head_width()));
+    }
+    if spec.width > 1024 || !spec.width.is_multiple_of(32) {
+        return unsupported(format!("width {}, supported are multiples of 32 up to 1024", spec.width));
+    }
+    Ok(())
+}
+
 impl Places {
     /// The device layout of a checked description, or what of it this device cannot do.
     pub fn new(spec: &ModelSpec, layout: &Layout) -> Result<Places> {
-        let unsupported = |what: String| Err(Error::Cuda(format!("{what}; use the CPU for this model")));
-        if !matches!(spec.head_width(), 16 | 32 | 64) {
-            return unsupported(format!("attention heads of width {}, supported are 16, 32 and 64", spec.head_width()));
-        }
-        if spec.width > 1024 || !spec.width.is_multiple_of(32) {
-            return unsupported(format!("width {}, supported are multiples of 32 up to 1024", spec.width));
-        }
+        supports(spec)?;
         let mut b = Builder { layout, len: 0, copies: Vec::new() };
         let width = spec.width;
         let fields = b.group(&layout.fields, width);
