@@ -33,11 +33,13 @@ const VARIANTS: [(&str, &str, &[&str]); 8] = [
     ("mgdt", "mgdt", &[]),
 ];
 
-/// The learned optimisers, preset and settings: the value model, the one for tables of one to eight columns, the same on
-/// the paper's prior, the exact objectives, the paper's own objective with and without importance weights.
-const OPTIMISERS: [(&str, &str, &[&str]); 7] = [
+/// The learned optimisers, preset and settings: the value model, the one for tables of one to eight columns and a small
+/// one for them, the same on the paper's prior, the exact objectives, the paper's own objective with and without
+/// importance weights.
+const OPTIMISERS: [(&str, &str, &[&str]); 8] = [
     ("value", "bo-value", &[]),
     ("value-columns", "bo-value-columns", &[]),
+    ("value-columns-small", "bo-value-columns-small", &[]),
     ("value-paper-prior", "bo-value", &["world=GpPaper-v0"]),
     ("exact-ei", "bo-exact", &[]),
     ("exact-ts", "bo-exact", &["data.spread=ts"]),
