@@ -1,6 +1,6 @@
 //! Discrete Bayesian optimisation below the learned models: what they train on, what they are compared with, and how.
 //!
-//! - To train on: [`prior`] draws functions, [`behaviour`] picks candidates from them.
+//! - To train on: [`prior`] draws functions, [`behaviour`] and [`searcher`] pick candidates from them.
 //! - To compare with: [`sampler`] is the ask/tell interface with random search behind it, [`gp_ei`] the Gaussian process
 //!   with expected improvement, on the regression in [`gp`]; [`surrogate`] is what any model says of a candidate,
 //!   [`gp_surrogate`] the Gaussian process behind it, [`remaining`] what follows for all that is left, [`history`] what
@@ -23,6 +23,7 @@ pub mod random;
 pub mod remaining;
 pub mod report;
 pub mod sampler;
+pub mod searcher;
 pub mod surrogate;
 
 pub use error::{BoError, BoResult};

@@ -33,6 +33,12 @@ struct RunSummary {
     seconds: f64,
 }
 
+/// What it earned, and the options of `icee eval` that say so.
+struct Evaluation {
+    rows: Vec<EpisodeRow>,
+    options: Option<String>,
+}
+
 /// Makes the model's folder and gives its path. The folder appears whole or not at all.
 ///
 /// # Errors
@@ -47,15 +53,15 @@ pub fn add(addition: &Addition<'_>) -> Result<PathBuf> {
         return Err(Error::Exists(folder));
     }
     let loaded = checkpoint::load(&checkpoint_in(run))?;
-    let rows = match evaluation {
+    let earned = match evaluation {
         Some(path) => {
             let text = fs::read_to_string(path).map_err(Error::io(path))?;
-            Some(results::read(path, &text)?)
+            Some(Evaluation { rows: results::read(path, &text)?, options: results::options(&text) })
         }
         None => None,
     };
     let unfinished = models.join(format!(".{name}.{}.tmp", std::process::id()));
-    let written = write(&unfinished, &loaded, run, name, rows.as_deref()).and_then(|()| {
+    let written = write(&unfinished, &loaded, run, name, earned.as_ref()).and_then(|()| {
         if folder.exists() {
             fs::remove_dir_all(&folder).map_err(Error::io(&folder))?;
         }
@@ -68,21 +74,22 @@ pub fn add(addition: &Addition<'_>) -> Result<PathBuf> {
     written.map(|()| folder)
 }
 
-fn write(folder: &Path, loaded: &Checkpoint, run: &Path, name: &str, rows: Option<&[EpisodeRow]>) -> Result<()> {
+fn write(folder: &Path, loaded: &Checkpoint, run: &Path, name: &str, earned: Option<&Evaluation>) -> Result<()> {
     fs::create_dir_all(folder).map_err(Error::io(folder))?;
     let models: Vec<_> = loaded.models.iter().map(|(name, model)| (name.as_str(), model)).collect();
     checkpoint::save(folder, &models, &loaded.meta, Precision::Half)?;
     let weights = models.iter().map(|(_, model)| model.weights().len()).sum();
     let description = Description::of(&loaded.meta, weights);
-    write_atomically(&folder.join("README.md"), card(&description, run, name, rows).as_bytes())?;
-    if let Some(rows) = rows {
+    let functions = bo::is_prior(&description.world);
+    write_atomically(&folder.join("README.md"), card(&description, run, name, functions, earned).as_bytes())?;
+    if let Some(Evaluation { rows, .. }) = earned {
         write_atomically(&folder.join(results::FILE), results::to_csv(rows).as_bytes())?;
     }
     Ok(())
 }
 
 /// The checkpoint's own card, or a short one for models that have none, with the run's origin and the results.
-fn card(description: &Description, run: &Path, name: &str, rows: Option<&[EpisodeRow]>) -> String {
+fn card(description: &Description, run: &Path, name: &str, functions: bool, earned: Option<&Evaluation>) -> String {
     let Description { world, method, step, seed, weights } = description;
     let own = TrainedModel::load(run).map(|model| model.card()).or_else(|_| bo::Model::load(run).map(|m| m.card()));
     let mut text = match own {
@@ -105,14 +112,21 @@ fn card(description: &Description, run: &Path, name: &str, rows: Option<&[Episod
         let _ = writeln!(text, "- training took {seconds:.0} s");
     }
     text += "- weights in 16 bits; everything it was told: `config.json`\n";
-    if let Some(rows) = rows {
-        text += "\n## What it earns\n| episode | mean return | 95 % interval |\n|---|---|---|\n";
+    if let Some(Evaluation { rows, options }) = earned {
+        text += match functions {
+            false => "\n## What it earns\n| episode | mean return | 95 % interval |\n|---|---|---|\n",
+            true => {
+                "\n## What it leaves\nMean regret on the 16 benchmark functions, in standard deviations of each pool.\n\n\
+                 | evaluations | mean regret | 95 % interval |\n|---|---|---|\n"
+            }
+        };
         for episode in results::milestones(rows.len()) {
             let row = rows[episode - 1];
             let interval = row.half_width_95.map_or_else(|| "–".into(), |half| format!("± {half:.3}"));
             let _ = writeln!(text, "| {episode} | {:.3} | {interval} |", row.mean);
         }
-        let _ = writeln!(text, "\nEvery episode: `{}`.", results::FILE);
+        let command = options.as_ref().map_or(String::new(), |options| format!(" by `icee eval {name} {options}`"));
+        let _ = writeln!(text, "\nAll of them{command}: `{}`.", results::FILE);
     }
     text
 }

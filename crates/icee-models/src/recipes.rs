@@ -22,27 +22,34 @@ pub const WORLDS: [(&str, &str); 4] = [
 ];
 
 /// What is trained on every world: variant, method preset, settings.
-const VARIANTS: [(&str, &str, &[&str]); 8] = [
+const VARIANTS: [(&str, &str, &[&str]); 6] = [
     ("icee", "icee", &[]),
-    ("icee-paper", "icee-paper", &[]),
-    ("icee-weighted", "icee-weighted", &[]),
-    ("icee-biased", "icee-biased", &[]),
-    ("icee-no-novices", "icee", &["data.novices=0"]),
-    ("ad", "ad", &[]),
-    ("ad-sorted", "ad-sorted", &[]),
-    ("mgdt", "mgdt", &[]),
+    ("icee-paper", "icee-paper", &["train.lr=1e-3", "train.steps=6000"]),
+    ("icee-biased", "icee-biased", &["train.steps=5000"]),
+    // Smaller networks do as well here: imitation needs less than search, and MGDT reads one episode.
+    ("ad", "ad", &["model.layers=3", "train.steps=4000"]),
+    ("ad-sorted", "ad-sorted", &["model.layers=3", "train.steps=4000"]),
+    ("mgdt", "mgdt", &["model.layers=2", "model.width=64", "train.steps=3000"]),
+];
+
+/// What is trained on one world to see what one thing does: world, variant, method preset, settings.
+const ABLATIONS: [(&str, &str, &str, &[&str]); 4] = [
+    ("dark-room", "icee-weighted", "icee-weighted", &[]),
+    ("dark-room", "icee-no-searchers", "icee", &["data.searchers=0"]),
+    ("dark-room", "icee-no-novices", "icee", &["data.searchers=0", "data.novices=0"]),
+    // From ICEE-biased only the weights differ.
+    ("dark-room-biased", "icee-weighted", "icee-weighted", &["data.searchers=0"]),
 ];
 
 /// The learned optimisers, preset and settings: the value model, the one for tables of one to eight columns and a small
-/// one for them, the same on the paper's prior, the exact objectives, the paper's own objective with and without
+/// one for them, the same on the paper's prior, the exact objective, the paper's own objective with and without
 /// importance weights.
-const OPTIMISERS: [(&str, &str, &[&str]); 8] = [
+const OPTIMISERS: [(&str, &str, &[&str]); 7] = [
     ("value", "bo-value", &[]),
     ("value-columns", "bo-value-columns", &[]),
     ("value-columns-small", "bo-value-columns-small", &[]),
     ("value-paper-prior", "bo-value", &["world=GpPaper-v0"]),
-    ("exact-ei", "bo-exact", &[]),
-    ("exact-ts", "bo-exact", &["data.spread=ts"]),
+    ("exact", "bo-exact", &[]),
     ("paper", "bo-paper", &[]),
     ("biased", "bo-biased", &[]),
 ];
@@ -57,13 +64,14 @@ pub fn recipes() -> Vec<Recipe> {
         settings,
     };
     let worlds = WORLDS.into_iter().flat_map(|(world, _)| VARIANTS.map(|variant| on_world(world, variant)));
+    let ablations = ABLATIONS.map(|(world, variant, method, settings)| on_world(world, (variant, method, settings)));
     let optimisers = OPTIMISERS.map(|(variant, preset, settings)| Recipe {
         name: format!("bo__{variant}"),
         preset,
         method: None,
         settings,
     });
-    worlds.chain(optimisers).collect()
+    worlds.chain(ablations).chain(optimisers).collect()
 }
 
 /// The recipe of a model.

@@ -1,6 +1,8 @@
-//! What a model earned, as it lies beside its weights: `evaluation.csv`, one line an episode.
+//! What a model earned, as it lies beside its weights: `evaluation.csv`, one line an episode. For a model of functions an
+//! evaluation stands for an episode, and the regret for the return.
 
 use crate::{Error, Result};
+use icee_bo::report::estimate;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -27,11 +29,10 @@ pub struct EpisodeRow {
 pub fn read(path: &Path, text: &str) -> Result<Vec<EpisodeRow>> {
     let fail = |problem: String| Error::File { path: path.to_owned(), problem };
     let rows: Vec<EpisodeRow> = if text.trim_start().starts_with('{') {
-        #[derive(Deserialize)]
-        struct Evaluation {
-            episodes: Vec<EpisodeRow>,
+        match serde_json::from_str::<Printed>(text).map_err(|e| fail(e.to_string()))? {
+            Printed::Games { episodes } => episodes,
+            Printed::Functions { reports } => reports.first().map(Report::rows).unwrap_or_default(),
         }
-        serde_json::from_str::<Evaluation>(text).map_err(|e| fail(e.to_string()))?.episodes
     } else {
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let rows: std::result::Result<Vec<EpisodeRow>, csv::Error> = reader.deserialize().collect();
@@ -42,6 +43,55 @@ pub fn read(path: &Path, text: &str) -> Result<Vec<EpisodeRow>> {
         return Err(fail("the episodes must be numbered from 1, each with a mean return".into()));
     }
     Ok(rows)
+}
+
+/// The options of `icee eval` that gave these results, where the text is what it printed with `--json`.
+#[must_use]
+pub fn options(text: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Said {
+        games: Option<usize>,
+        trials: Option<usize>,
+        seed: u64,
+    }
+    let Said { games, trials, seed } = serde_json::from_str(text).ok()?;
+    match (games, trials) {
+        (Some(games), _) => Some(format!("--games {games} --seed {seed}")),
+        (_, Some(trials)) => Some(format!("--trials {trials} --seed {seed}")),
+        _ => None,
+    }
+}
+
+/// What `icee eval --json` prints.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Printed {
+    Games { episodes: Vec<EpisodeRow> },
+    Functions { reports: Vec<Report> },
+}
+
+/// The searches of one sampler; the model's come first.
+#[derive(Deserialize)]
+struct Report {
+    runs: Vec<Search>,
+}
+
+#[derive(Deserialize)]
+struct Search {
+    regret: Vec<f64>,
+}
+
+impl Report {
+    /// The mean regret after each evaluation that all searches have.
+    fn rows(&self) -> Vec<EpisodeRow> {
+        let evaluations = self.runs.iter().map(|run| run.regret.len()).min().unwrap_or(0);
+        let row = |evaluation: usize| {
+            let all = estimate(&self.runs.iter().map(|run| run.regret[evaluation]).collect::<Vec<_>>());
+            let half_width_95 = Some(all.half_width).filter(|half| half.is_finite());
+            EpisodeRow { episode: evaluation + 1, mean: all.mean, half_width_95, entropy: None }
+        };
+        (0..evaluations).map(row).collect()
+    }
 }
 
 /// The rows as CSV.
@@ -56,11 +106,12 @@ pub fn to_csv(rows: &[EpisodeRow]) -> String {
 }
 
 /// The episodes that tables show: the paper's three, a fifth, three fifths and all of K (Key-to-Door, K = 20: a quarter,
-/// half and all).
+/// half and all; the protocol of functions, 55 evaluations: 10, 30 and all).
 #[must_use]
 pub fn milestones(episodes: usize) -> [usize; 3] {
     match episodes {
         20 => [5, 10, 20],
+        55 => [10, 30, 55],
         _ => [(episodes / 5).max(1), (3 * episodes / 5).max(1), episodes],
     }
 }
@@ -79,7 +130,21 @@ mod tests {
         assert_eq!(read(path, &to_csv(&rows)).unwrap(), rows);
         let json = serde_json::json!({ "world": "x", "episodes": rows });
         assert_eq!(read(path, &json.to_string()).unwrap(), rows);
-        for bad in ["", "a,b\n1,2\n", "episode,mean,half_width_95,entropy\n2,1,,\n", "{\"episodes\": []}", "{"] {
+        assert_eq!(options(&to_csv(&rows)), None);
+        assert_eq!(options(r#"{"games": 10, "seed": 3, "episodes": []}"#).unwrap(), "--games 10 --seed 3");
+        assert_eq!(options(r#"{"trials": 20, "seed": 0}"#).unwrap(), "--trials 20 --seed 0");
+        let searches = r#"{"reports": [{"runs": [{"regret": [2.0, 1.0]}, {"regret": [4.0, 1.0]}]}, {"runs": []}]}"#;
+        let rows = read(path, searches).unwrap();
+        assert_eq!(rows.iter().map(|row| row.mean).collect::<Vec<_>>(), [3.0, 1.0]);
+        assert!(rows[0].half_width_95 > Some(1.0) && rows[1].half_width_95 == Some(0.0));
+        for bad in [
+            "",
+            "{\"reports\": []}",
+            "a,b\n1,2\n",
+            "episode,mean,half_width_95,entropy\n2,1,,\n",
+            "{\"episodes\": []}",
+            "{",
+        ] {
             assert!(read(path, bad).is_err(), "{bad}");
         }
     }

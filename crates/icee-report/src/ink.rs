@@ -26,6 +26,7 @@ pub const INKS: [Ink; 20] = [
     ink("icee-paper", "ICEE, paper's networks", "#009E73", "#35C79B"),
     ink("icee-weighted", "ICEE, weighted", "#56B4E9", "#A3D8F7"),
     ink("icee-biased", "ICEE-biased", "#CC79A7", "#E79FC6"),
+    ink("icee-no-searchers", "ICEE, no searchers", "#8A6D3B", "#C9AA72"),
     ink("icee-no-novices", "ICEE, no novices", "#D55E00", "#FF8C4B"),
     ink("icee-always-one", "ICEE, always-one", "#E69F00", "#F4B942"),
     ink("ad", "AD", "#E69F00", "#F4B942"),
@@ -38,8 +39,7 @@ pub const INKS: [Ink; 20] = [
     ink("random", "random", "#8C8C8C", "#9A9A9A"),
     ink("value", "ICEE, value", "#0072B2", "#4DA9E8"),
     ink("value-paper-prior", "value, paper's prior", "#56B4E9", "#A3D8F7"),
-    ink("exact-ei", "exact, EI", "#E69F00", "#F4B942"),
-    ink("exact-ts", "exact, TS", "#8A6D3B", "#C9AA72"),
+    ink("exact", "exact objective", "#E69F00", "#F4B942"),
     ink("paper", "ICEE, paper's objective", "#009E73", "#35C79B"),
     ink("biased", "ICEE-biased", "#CC79A7", "#E79FC6"),
 ];

@@ -3,7 +3,7 @@
 use crate::work::{ActingChange, Unit, Work};
 use crate::{Error, Result};
 use icee_bo::functions;
-use icee_models::recipes::WORLDS;
+use icee_models::recipes::{self, WORLDS};
 use icee_worlds::{Reference, nearest_names};
 use std::str::FromStr;
 
@@ -38,7 +38,7 @@ pub const REFERENCES: [Reference; 3] = [Reference::Source, Reference::Posterior,
 /// The optimisers of the paper's comparison.
 pub const OPTIMISERS: [&str; 5] = ["value", "gp-ei", "paper", "biased", "random"];
 /// The optimisers of the ablation.
-pub const OPTIMISER_VARIANTS: [&str; 5] = ["value", "value-paper-prior", "exact-ei", "exact-ts", "paper"];
+pub const OPTIMISER_VARIANTS: [&str; 4] = ["value", "value-paper-prior", "exact", "paper"];
 /// κ and δ that are tried on one model.
 pub const KAPPAS: [f64; 5] = [0.0, 2.0, 8.0, 20.0, 80.0];
 /// See [`KAPPAS`].
@@ -140,8 +140,9 @@ fn ablation_units(options: &Options) -> Vec<Unit> {
     let mut units = Vec::new();
     for world in 0..WORLDS.len() {
         units.push(reference(world, Reference::Oracle, options));
-        let variants = ["icee", "icee-paper", "icee-weighted", "icee-no-novices"];
-        units.extend(variants.map(|variant| play(world, variant, options)));
+        let variants = ["icee", "icee-paper", "icee-weighted", "icee-no-searchers", "icee-no-novices"];
+        let trained = variants.into_iter().filter(|variant| recipes::find(&play_id(world, variant)).is_some());
+        units.extend(trained.map(|variant| play(world, variant, options)));
         let change = ActingChange { always_one: true, ..ActingChange::default() };
         units.push(changed(play_id(world, "icee-always-one"), world, change, options));
     }
@@ -212,7 +213,6 @@ const SECONDS_OF_A_GP_SEARCH: f64 = 1.0;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use icee_models::recipes;
 
     fn options(parts: Vec<Part>) -> Options {
         Options { games: 100, trials: 5, seed: 0, parts }

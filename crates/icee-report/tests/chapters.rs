@@ -78,6 +78,7 @@ fn everything_is_drawn_and_nothing_fetched() {
             "bo-functions",
             "ablation-networks",
             "ablation-joint",
+            "ablation-histories",
             "ablation-kappa",
             "ablation-guard",
             "ablation-bo"
@@ -101,8 +102,7 @@ fn everything_is_drawn_and_nothing_fetched() {
 
 #[test]
 fn what_is_missing_is_left_out() {
-    let results =
-        results(&["__ad", "icee-weighted", "icee-paper", "icee-no-novices", "always-one", "bo__value", "kappa"]);
+    let results = results(&["__ad", "icee-weighted", "icee-paper", "icee-no-", "always-one", "bo__value", "kappa"]);
     let page = page(&results);
     let ids: Vec<&str> = page.figures().map(|figure| figure.id.as_str()).collect();
     assert!(!ids.contains(&"ablation-networks") && !ids.contains(&"ablation-kappa"), "{ids:?}");

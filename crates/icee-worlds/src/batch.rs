@@ -1,6 +1,6 @@
 //! The flat, ragged layout in which data lies: one array a quantity, sequences and episodes as offsets into them.
 
-use crate::{Observations, Takeover, WorldError, WorldSpec};
+use crate::{Lesson, Observations, WorldError, WorldSpec};
 use std::ops::Range;
 
 /// Sequences of whole episodes, end to end. A step is (o, a, r, π(·|o)).
@@ -18,9 +18,8 @@ pub struct SequenceBatch {
     pub rewards: Vec<f32>,
     /// π(·|o): the probability of every action. `[steps, action_count]`
     pub probabilities: Vec<f32>,
-    /// What the behaviour policy would have done from each step on, where the history is not its own; empty where all
-    /// of it is. `[steps]`
-    pub takeovers: Vec<Option<Takeover>>,
+    /// What is learned at each step; empty where all is [`Lesson::Own`]. `[steps]`
+    pub lessons: Vec<Lesson>,
     /// The first step of each episode, and the number of steps. `[episodes + 1]`
     pub episode_offsets: Vec<usize>,
     /// ε of each episode. `[episodes]`
@@ -44,7 +43,7 @@ impl SequenceBatch {
             actions: Vec::new(),
             rewards: Vec::new(),
             probabilities: Vec::new(),
-            takeovers: Vec::new(),
+            lessons: Vec::new(),
             episode_offsets: vec![0],
             epsilons: Vec::new(),
             terminated: Vec::new(),
@@ -107,16 +106,36 @@ impl SequenceBatch {
         self.rewards[self.episode_steps(episode)].iter().sum()
     }
 
-    /// What the behaviour policy would have done from a step on; none where the history is its own.
+    /// What is learned at a step.
     #[must_use]
-    pub fn takeover(&self, step: usize) -> Option<&Takeover> {
-        self.takeovers.get(step)?.as_ref()
+    pub fn lesson(&self, step: usize) -> Lesson {
+        self.lessons.get(step).copied().unwrap_or_default()
     }
 
-    /// The takeover of the step that is about to be written.
-    pub(crate) fn push_takeover(&mut self, takeover: Takeover) {
-        self.takeovers.resize(self.steps(), None);
-        self.takeovers.push(Some(takeover));
+    /// The lesson of the step that is about to be written.
+    pub(crate) fn push_lesson(&mut self, lesson: Lesson) {
+        self.lessons.resize(self.steps(), Lesson::Own);
+        self.lessons.push(lesson);
+    }
+
+    /// Nothing is learned from the steps so far.
+    pub(crate) fn forgo_lessons(&mut self) {
+        self.lessons.clear();
+        self.lessons.resize(self.steps(), Lesson::Nothing);
+    }
+
+    /// Empty again.
+    pub(crate) fn clear(&mut self) {
+        self.observations.clear();
+        self.actions.clear();
+        self.rewards.clear();
+        self.probabilities.clear();
+        self.lessons.clear();
+        self.epsilons.clear();
+        self.terminated.clear();
+        for offsets in [&mut self.episode_offsets, &mut self.sequence_episodes, &mut self.sequence_offsets] {
+            offsets.truncate(1);
+        }
     }
 
     /// Makes room for more.
@@ -152,10 +171,10 @@ impl SequenceBatch {
         self.actions.extend_from_slice(&other.actions);
         self.rewards.extend_from_slice(&other.rewards);
         self.probabilities.extend_from_slice(&other.probabilities);
-        if !(self.takeovers.is_empty() && other.takeovers.is_empty()) {
-            self.takeovers.resize(steps, None);
-            self.takeovers.extend_from_slice(&other.takeovers);
-            self.takeovers.resize(self.steps(), None);
+        if !(self.lessons.is_empty() && other.lessons.is_empty()) {
+            self.lessons.resize(steps, Lesson::Own);
+            self.lessons.extend_from_slice(&other.lessons);
+            self.lessons.resize(self.steps(), Lesson::Own);
         }
         self.epsilons.extend_from_slice(&other.epsilons);
         self.terminated.extend_from_slice(&other.terminated);

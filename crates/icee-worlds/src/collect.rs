@@ -2,8 +2,8 @@
 //! layout. Every game has a random stream of its own and games are cut into parts of fixed size, so that the number of
 //! threads leaves no trace.
 
-use crate::takeover::{Searcher, take_over};
-use crate::{GameRng, Policy, Purpose, SequenceBatch, Split, World, WorldError, sample_action, stream};
+use crate::takeover::{Searcher, Understudy};
+use crate::{GameRng, Lesson, Policy, Purpose, SequenceBatch, Split, World, WorldError, sample_action, stream};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -14,6 +14,13 @@ pub const MAX_STEPS: u128 = 1 << 28;
 /// Games in one parallel part: small enough to balance two threads on a batch of 64, large enough to make copying
 /// worlds and joining parts cheap.
 const GAMES_PER_PART: usize = 8;
+
+/// The share of a searcher's sequences that begin with episodes in which nothing was found. With half of them, what is found
+/// late is made better use of, and what could be found early is found later.
+const QUIET: f32 = 0.25;
+
+/// Games that are dealt before fewer episodes without a find are asked for.
+const PATIENCE: usize = 24;
 
 /// What to collect.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,9 +35,10 @@ pub struct Collection {
     /// games for every batch.
     pub first_game: u64,
     /// The share of sequences with a novice's history: their first m ~ U{0..K} episodes have ε ~ U(0.6, 0.9), as of
-    /// somebody who has not found anything yet.
+    /// somebody who has not found anything yet; a searcher's noise is then ~ U(0.6, 1).
     pub novices: f32,
-    /// The share of sequences whose history is by somebody who does not know the game, see [`Takeover`](crate::Takeover).
+    /// The share of sequences whose history is by somebody who does not know the game, see
+    /// [`Takeover`](crate::Takeover).
     pub searchers: f32,
 }
 
@@ -98,25 +106,67 @@ fn collect_part(
         let mut rng = stream(collection.seed, Purpose::Collection, index);
         world.new_game(rng.next_u64(), Split::Training);
         // Not drawn where there are none, so that their absence leaves older batches as they were.
-        if collection.searchers > 0.0 && rng.random::<f32>() < collection.searchers {
-            let mut searcher = Searcher::new(&*world, &mut rng)?;
-            searcher.begin_game();
-            for _ in 0..collection.episodes {
-                let noise = Searcher::draw_noise(&mut rng);
-                collect_episode(&mut *world, &mut searcher, noise, true, &mut rng, &mut batch)?;
-            }
+        let searches = collection.searchers > 0.0 && rng.random::<f32>() < collection.searchers;
+        let novice_episodes = draw_novice_episodes(collection, &mut rng);
+        if searches {
+            batch.append(&search_sequence(&mut *world, collection, novice_episodes, &mut rng)?)?;
         } else {
             let mut policy = world.behaviour();
             policy.begin_game();
-            let novice_episodes = draw_novice_episodes(collection, &mut rng);
             for episode in 0..collection.episodes {
                 let epsilon = if episode < novice_episodes { rng.random_range(0.6..0.9) } else { rng.random::<f32>() };
-                collect_episode(&mut *world, &mut *policy, epsilon, false, &mut rng, &mut batch)?;
+                collect_episode(&mut *world, &mut *policy, epsilon, None, &mut rng, &mut batch)?;
             }
+            batch.end_sequence();
         }
-        batch.end_sequence();
     }
     Ok(batch)
+}
+
+/// A searcher's sequence, with the behaviour policy taking over at every step.
+///
+/// Most games are searched for a few episodes only, and are easy from then on. So a share of the sequences begins with
+/// m ~ U{0..K/2} episodes in which nothing was found (or, where more than one thing can be, no more than one): other games are
+/// dealt until it is so. From there on the game is what it would be had nobody asked for that, given what was seen; before, it
+/// is not, so nothing is learned there.
+fn search_sequence(
+    world: &mut dyn World,
+    collection: &Collection,
+    novice_episodes: usize,
+    rng: &mut GameRng,
+) -> Result<SequenceBatch, WorldError> {
+    let several = world.spec().return_range.1 >= 2.0;
+    let most = if several && rng.random::<bool>() { 1.0 } else { 0.0 };
+    let mut quiet = if rng.random::<f32>() < QUIET { rng.random_range(0..=collection.episodes / 2) } else { 0 };
+    let mut sequence = SequenceBatch::new(world.spec());
+    sequence.reserve(collection.episodes * world.spec().episode_limit, collection.episodes);
+    for attempt in 1.. {
+        let mut searcher = Searcher::new(world, rng)?;
+        searcher.begin_game();
+        let mut found = false;
+        while !found && sequence.episodes() < quiet {
+            let noise = Searcher::draw_noise(sequence.episodes() < novice_episodes, rng);
+            collect_episode(world, &mut searcher, noise, None, rng, &mut sequence)?;
+            found = sequence.episode_return(sequence.episodes() - 1) > most;
+        }
+        if !found {
+            sequence.forgo_lessons();
+            let mut understudy = Understudy::new(world);
+            for episode in quiet..collection.episodes {
+                let noise = Searcher::draw_noise(episode < novice_episodes, rng);
+                collect_episode(world, &mut searcher, noise, Some(&mut understudy), rng, &mut sequence)?;
+            }
+            break;
+        }
+        sequence.clear();
+        world.new_game(rng.next_u64(), Split::Training);
+        // Good searchers find nearly everything before long.
+        if attempt % PATIENCE == 0 {
+            quiet /= 2;
+        }
+    }
+    sequence.end_sequence();
+    Ok(sequence)
 }
 
 /// m ~ U{0..K} in a share of the sequences, 0 in the others.
@@ -124,12 +174,13 @@ fn draw_novice_episodes(collection: &Collection, rng: &mut GameRng) -> usize {
     if rng.random::<f32>() < collection.novices { rng.random_range(0..=collection.episodes) } else { 0 }
 }
 
-/// One episode of a policy; with `takeovers`, what the behaviour policy would have made of every step is noted, too.
+/// One episode of a policy; with an understudy, what the behaviour policy would have made of every step is
+/// noted, too.
 fn collect_episode(
     world: &mut dyn World,
     policy: &mut dyn Policy,
     epsilon: f32,
-    takeovers: bool,
+    mut understudy: Option<&mut Understudy>,
     rng: &mut GameRng,
     batch: &mut SequenceBatch,
 ) -> Result<(), WorldError> {
@@ -147,9 +198,9 @@ fn collect_episode(
         let probabilities = &mut batch.probabilities[start..];
         policy.probabilities(observation, rng, probabilities);
         let action = sample_action(probabilities, rng);
-        if takeovers {
-            let takeover = take_over(&*world, batch, first_step, rng)?;
-            batch.push_takeover(takeover);
+        if let Some(understudy) = &mut understudy {
+            let takeover = understudy.take_over(&*world, batch, first_step, rng)?;
+            batch.push_lesson(Lesson::Takeover(takeover));
         }
         let step = world.step(action)?;
         policy.observe(action, step.reward);

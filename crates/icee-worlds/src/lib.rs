@@ -48,5 +48,5 @@ pub use reference::{Reference, ReferenceAgent};
 pub use registry::{Registry, nearest_names};
 pub use returns::{Returns, Summary};
 pub use rollout::{Games, MAX_EPISODES, MAX_GAMES, PlayedStep};
-pub use takeover::Takeover;
+pub use takeover::{Lesson, Takeover};
 pub use world::{CloneWorld, EpisodeClock, Split, Step, World, WorldSpec};

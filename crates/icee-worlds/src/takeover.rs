@@ -15,7 +15,7 @@ use rand::RngExt;
 pub struct Takeover {
     /// The first action.
     pub action: u32,
-    /// That action's probability.
+    /// π(a|o): how likely the behaviour policy would have been to take it.
     pub probability: f32,
     /// What the first action earned.
     pub reward: f32,
@@ -25,7 +25,19 @@ pub struct Takeover {
     pub idle: u32,
 }
 
-/// The greatest noise of a searcher's episode.
+/// What is learned at a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Lesson {
+    /// What was done there, and what came of it.
+    #[default]
+    Own,
+    /// What the behaviour policy would have made of it.
+    Takeover(Takeover),
+    /// Nothing: which game it is was decided by what happened later.
+    Nothing,
+}
+
+/// The greatest noise of an episode of a searcher who is no novice.
 const MOST_NOISE: f32 = 0.6;
 
 /// Somebody who acts on what the episodes have shown, and with a chance of its own at random.
@@ -44,9 +56,11 @@ impl Searcher {
         Ok(Self { policy: policy.ok_or_else(missing)?, noise: 0.0 })
     }
 
-    /// The noise of one episode: from a searcher without fault to one that hardly searches.
-    pub fn draw_noise(rng: &mut GameRng) -> f32 {
-        rng.random::<f32>() * MOST_NOISE
+    /// The noise of one episode: from a searcher without fault to one that hardly searches, and a novice who walks at
+    /// random. Without novices nearly all is found early, and a model would not know what to make of a late find.
+    pub fn draw_noise(novice: bool, rng: &mut GameRng) -> f32 {
+        let (low, high) = if novice { (MOST_NOISE, 1.0) } else { (0.0, MOST_NOISE) };
+        rng.random_range(low..high)
     }
 }
 
@@ -71,44 +85,62 @@ impl Policy for Searcher {
     }
 }
 
-/// An action drawn uniformly, then the behaviour policy, with a noise of its own, to the episode's end, in a copy of the
-/// world.
-pub(crate) fn take_over(
-    world: &dyn World,
-    batch: &SequenceBatch,
-    first_step: usize,
-    rng: &mut GameRng,
-) -> Result<Takeover, WorldError> {
-    let mut copy = world.clone_world();
-    let mut policy = world.behaviour();
-    policy.begin_game();
-    policy.begin_episode(rng.random());
-    let now = batch.steps();
-    for step in first_step..now {
-        policy.observe(batch.actions[step] as usize, batch.rewards[step]);
+/// Plays the rest of an episode in a copy of the world. Copy and policy are kept from one takeover to the next: there is
+/// one at every step.
+pub(crate) struct Understudy {
+    copy: Box<dyn World>,
+    policy: Box<dyn Policy>,
+    probabilities: Vec<f32>,
+}
+
+impl Understudy {
+    /// For the world's current game.
+    pub fn new(world: &dyn World) -> Self {
+        let mut policy = world.understudy();
+        policy.begin_game();
+        Self { copy: world.clone_world(), policy, probabilities: vec![0.0; world.spec().actions()] }
     }
-    let mut takeover = Takeover { action: 0, probability: 0.0, reward: 0.0, earned: 0.0, idle: 0 };
-    let mut probabilities = vec![0.0; batch.action_count];
-    let unseen = || WorldError::ObservationKind { world: batch.world.clone() };
-    let mut observation = batch.observations.get(now).ok_or_else(unseen)?;
-    for steps in 0..world.spec().episode_limit {
-        match steps {
-            0 => probabilities.fill(1.0 / batch.action_count as f32),
-            _ => policy.probabilities(observation, rng, &mut probabilities),
+
+    /// An action drawn uniformly, then the behaviour policy with an ε of its own to the episode's end. The episode began
+    /// at `first_step` of the batch, which holds what was seen last, too.
+    pub fn take_over(
+        &mut self,
+        world: &dyn World,
+        batch: &SequenceBatch,
+        first_step: usize,
+        rng: &mut GameRng,
+    ) -> Result<Takeover, WorldError> {
+        let Self { copy, policy, probabilities } = self;
+        world.copy_to(copy);
+        policy.begin_episode(rng.random());
+        let now = batch.steps();
+        for step in first_step..now {
+            policy.observe(batch.actions[step] as usize, batch.rewards[step]);
         }
-        let action = sample_action(&probabilities, rng);
-        let step = copy.step(action)?;
+        let unseen = || WorldError::ObservationKind { world: batch.world.clone() };
+        let observation = batch.observations.get(now).ok_or_else(unseen)?;
+        policy.probabilities(observation, rng, probabilities);
+        let action = rng.random_range(0..batch.action_count);
+        let mut step = copy.step(action)?;
         policy.observe(action, step.reward);
-        if steps == 0 {
-            (takeover.action, takeover.probability) = (action as u32, probabilities[action]);
-            takeover.reward = step.reward;
+        let mut takeover = Takeover {
+            action: action as u32,
+            probability: probabilities[action],
+            reward: step.reward,
+            earned: step.reward,
+            idle: u32::from(step.reward == 0.0),
+        };
+        for _ in 0..world.spec().episode_limit {
+            if step.done() {
+                return Ok(takeover);
+            }
+            policy.probabilities(step.observation, rng, probabilities);
+            let action = sample_action(probabilities, rng);
+            step = copy.step(action)?;
+            policy.observe(action, step.reward);
+            takeover.earned += step.reward;
+            takeover.idle += u32::from(step.reward == 0.0);
         }
-        takeover.earned += step.reward;
-        takeover.idle += u32::from(step.reward == 0.0);
-        if step.done() {
-            return Ok(takeover);
-        }
-        observation = step.observation;
+        Err(WorldError::EpisodeTooLong { world: batch.world.clone(), limit: world.spec().episode_limit })
     }
-    Err(WorldError::EpisodeTooLong { world: batch.world.clone(), limit: world.spec().episode_limit })
 }

@@ -1,6 +1,7 @@
 //! What a world is: Gymnasium's semantics, with the hidden game drawn apart from the start of an episode.
 
 use crate::{Observation, ObservationSpace, Policy, WorldError};
+use std::any::Any;
 
 /// A family of games that differ in a part that agents cannot see.
 ///
@@ -13,7 +14,7 @@ use crate::{Observation, ObservationSpace, Policy, WorldError};
 /// - An episode is truncated at its step T unless it terminates there or before; it is never both.
 ///
 /// [`EpisodeClock`] keeps the last two for you; [`conformance::check`](crate::conformance::check) tests all of them.
-pub trait World: CloneWorld + Send + Sync {
+pub trait World: CloneWorld + Any + Send + Sync {
     /// What is known of the world before playing.
     fn spec(&self) -> &WorldSpec;
 
@@ -31,6 +32,12 @@ pub trait World: CloneWorld + Send + Sync {
 
     /// The policy that makes the training data of the current game. It may know the hidden part.
     fn behaviour(&self) -> Box<dyn Policy>;
+
+    /// The policy that takes over from a searcher in a copy of the world, see [`Takeover`](crate::Takeover): the behaviour
+    /// policy, unless somebody who knows the hidden part as well is of more use there.
+    fn understudy(&self) -> Box<dyn Policy> {
+        self.behaviour()
+    }
 
     /// The best policy for the current game, which knows the hidden part.
     fn oracle(&self) -> Option<Box<dyn Policy>> {
@@ -57,11 +64,22 @@ pub trait World: CloneWorld + Send + Sync {
 pub trait CloneWorld {
     /// A copy with the same game and the same state.
     fn clone_world(&self) -> Box<dyn World>;
+
+    /// Makes `other` a copy, in its place where it is a world of the same type: no allocation where `Clone::clone_from`
+    /// needs none.
+    fn copy_to(&self, other: &mut Box<dyn World>);
 }
 
-impl<W: World + Clone + 'static> CloneWorld for W {
+impl<W: World + Clone> CloneWorld for W {
     fn clone_world(&self) -> Box<dyn World> {
         Box::new(self.clone())
+    }
+
+    fn copy_to(&self, other: &mut Box<dyn World>) {
+        match (&mut **other as &mut dyn Any).downcast_mut::<W>() {
+            Some(same) => same.clone_from(self),
+            None => *other = self.clone_world(),
+        }
     }
 }
 
@@ -124,7 +142,7 @@ impl Step<'_> {
 }
 
 /// Counts an episode's steps and guards its end, so that no world has to do it again.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct EpisodeClock {
     elapsed: usize,
     running: bool,

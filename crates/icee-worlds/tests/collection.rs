@@ -1,6 +1,6 @@
 //! Collected data: its layout, its seeds, its independence of threads, and what is refused.
 
-use icee_worlds::{Collection, Observation, Registry, SequenceBatch, World, WorldError, collect};
+use icee_worlds::{Collection, Lesson, Observation, Registry, SequenceBatch, World, WorldError, collect};
 use proptest::{prelude::*, test_runner::RngSeed};
 
 fn world(id: &str) -> Box<dyn World> {
@@ -155,20 +155,28 @@ fn what_cannot_be_collected_is_an_error() {
     }
 }
 
-/// The behaviour policy takes over at every step of a searcher's history and plays on to the end of the episode.
+/// The behaviour policy takes over at every step of a searcher's history from which something is learned, and plays on to the
+/// end of the episode. Nothing is learned from a beginning that was chosen, in which no episode earned more than was asked for.
 #[test]
 fn takeovers_play_each_episode_to_its_end() {
     for id in ["DarkRoom-v0", "DarkRoomHard-v0", "DarkKeyToDoor-v0"] {
         let world = Registry::builtin().make(id).expect("a world");
         let (limit, most) = (world.spec().episode_limit as u32, world.spec().return_range.1);
-        let collection = Collection { searchers: 1.0, ..Collection::new(20, 6, 3) };
+        let collection = Collection { searchers: 1.0, ..Collection::new(80, 6, 3) };
         let batch = collect(&*world, &collection).expect("a batch");
-        assert_eq!(batch.takeovers.len(), batch.steps());
-        let mut earned = 0.0;
+        assert_eq!(batch.lessons.len(), batch.steps());
+        let (mut earned, mut forgone) = (0.0, 0);
         for episode in 0..batch.episodes() {
             let steps = batch.episode_steps(episode);
+            if batch.lesson(steps.start) == Lesson::Nothing {
+                assert!(steps.clone().all(|step| batch.lesson(step) == Lesson::Nothing));
+                assert!(episode % 6 < 3 && batch.episode_return(episode) <= 1.0);
+                assert!(episode % 6 == 0 || batch.lesson(steps.start - 1) == Lesson::Nothing, "only at the beginning");
+                forgone += 1;
+                continue;
+            }
             for (t, step) in steps.clone().enumerate() {
-                let takeover = batch.takeover(step).expect("a takeover at every step");
+                let Lesson::Takeover(takeover) = batch.lesson(step) else { panic!("no takeover at {step}") };
                 let before: f32 = batch.rewards[steps.start..step].iter().sum();
                 let played = takeover.earned as u32 + takeover.idle;
                 assert!(t as u32 + played <= limit && played > 0, "{id}: {takeover:?} at {t}");
@@ -176,12 +184,35 @@ fn takeovers_play_each_episode_to_its_end() {
                 let ends_early = id != "DarkRoom-v0" && before + takeover.earned == most;
                 assert!(t as u32 + played == limit || ends_early, "{id}: {takeover:?} at {t}");
                 assert!(before + takeover.earned <= most);
-                assert!(takeover.probability > 0.0 && takeover.reward <= takeover.earned);
+                assert!((0.0..=1.0).contains(&takeover.probability) && takeover.reward <= takeover.earned);
                 earned += takeover.earned;
             }
         }
-        assert!(earned > 0.0);
+        assert!(earned > 0.0 && forgone > 10, "{earned} {forgone}");
     }
+}
+
+/// Given that nothing was found, the goal is uniform over what was not visited: dealing games until nothing is found gives
+/// exactly that, so what follows can be learned from.
+#[test]
+fn chosen_games_are_as_likely_as_what_was_seen_says() {
+    let world = Registry::builtin().make("DarkRoomHardTiny-v0").expect("a world");
+    let batch = collect(&*world, &Collection { searchers: 1.0, ..Collection::new(8_000, 2, 5) }).expect("a batch");
+    // Of the second episodes that follow an empty first one, by whether the first was chosen: the share that finds the goal.
+    let (mut chosen, mut plain) = ((0, 0), (0, 0));
+    for sequence in 0..batch.sequences() {
+        let first = batch.sequence_episodes(sequence).start;
+        if batch.episode_return(first) > 0.0 {
+            continue;
+        }
+        let asked = batch.lesson(batch.episode_steps(first).start) == Lesson::Nothing;
+        let counts = if asked { &mut chosen } else { &mut plain };
+        *counts = (counts.0 + u32::from(batch.episode_return(first + 1) > 0.0), counts.1 + 1);
+    }
+    let share = |(found, of): (u32, u32)| f64::from(found) / f64::from(of);
+    // About 1,000 and 2,300 episodes with a chance of a quarter: the difference has a standard error of 0.016.
+    assert!(chosen.1 > 800 && plain.1 > 1_500, "{chosen:?} {plain:?}");
+    assert!((share(chosen) - share(plain)).abs() < 0.06, "{chosen:?} {plain:?}");
 }
 
 /// A searcher does not know the goal: in the first episode it earns no more than one who searches.

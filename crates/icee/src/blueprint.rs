@@ -172,7 +172,7 @@ impl Blueprint {
     #[must_use]
     pub fn batches(&self, sequences: &Sequences, labels: &Labels) -> Vec<Batch> {
         let count = labels.actions.len();
-        let mean = 1.0 / count.max(1) as f32;
+        let mean = 1.0 / labels.learned.iter().sum::<f32>().max(1.0);
         let condition = |name: &str| {
             FieldValues::Categorical(match name {
                 "action" => labels.actions.clone(),
@@ -186,7 +186,6 @@ impl Blueprint {
                 let pairs = labels.episode_rtg.iter().zip(&labels.step_bins);
                 pairs.map(|(&e, &c)| if joint { self.joint_class(e, c) } else { c }).collect()
             };
-            let weighted = head.name == ACTION && self.method.importance_weights;
             ClassTargets {
                 head: index,
                 rows: (0..count as u32).collect(),
@@ -196,7 +195,11 @@ impl Blueprint {
                     REWARD => labels.rewards.iter().map(|&reward| self.task.reward_class(reward)).collect(),
                     _ => returns(),
                 },
-                weights: if weighted { labels.weights.clone() } else { vec![1.0; count] },
+                weights: match head.name.as_str() {
+                    ACTION if self.method.importance_weights => labels.weights.clone(),
+                    RETURN => labels.behaviour_weights.clone(),
+                    _ => labels.learned.clone(),
+                },
                 scale: if head.name == REWARD { mean * self.reward_weight } else { mean },
             }
         };

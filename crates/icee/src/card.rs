@@ -2,6 +2,7 @@
 
 use crate::bo;
 use crate::config::{ActionRule, Architecture, Config};
+use crate::methods::Span;
 use crate::task::Task;
 
 /// A short card, in Markdown, of a model of games after `step` updates. How it acts is not in it: `config.json` says so,
@@ -28,8 +29,21 @@ pub(crate) fn of_games(config: &Config, task: &Task, step: u64, weights: usize) 
          | weights | {weights} |\n\
          | training | {step} of {updates} updates of {games} fresh games, learning rate {rate}, histories by novices {novices}, by searchers {searchers} |\n\
          | seed | {seed} |\n\n\
-         `icee eval FOLDER` measures it, `icee play FOLDER` shows a game, `icee tune FOLDER` picks how it acts.\n",
+         `icee eval FOLDER` measures it, `icee play FOLDER` shows a game, `icee tune FOLDER` picks how it acts.\n\n\
+         ## Limits\n\
+         It knows games of {world} and no others: {actions} actions, episodes of at most {limit} steps, returns-to-go between {low} and {high}. {memory}\n",
         world = task.name,
+        actions = task.actions,
+        limit = task.episode_limit,
+        low = task.return_range.0,
+        high = task.return_range.1,
+        memory = match config.method().map(|method| method.span) {
+            Ok(Span::Episode) => "It forgets everything at the end of an episode.".to_owned(),
+            _ => format!(
+                "Its memory holds {} episodes; after that the most recent ones are kept, and it was never trained for it.",
+                if config.data.episodes == 0 { task.episodes } else { config.data.episodes }
+            ),
+        },
         method = config.method,
         seed = config.seed,
     )
@@ -51,6 +65,16 @@ pub(crate) fn of_functions(config: &bo::Config, step: u64, weights: usize) -> St
          | weights | {weights} |\n\
          | training | {step} of {updates} updates of {functions} fresh functions, learning rate {rate} |\n\
          | seed | {seed} |\n\n\
-         `icee eval FOLDER` lets it search the benchmark functions.\n",
+         `icee eval FOLDER` lets it search the benchmark functions.\n\n\
+         ## Limits\n\
+         It reads pools of {columns}, with numbers scaled to [0, 1], and histories of at most {longest} evaluations. Functions unlike its prior \
+         ({prior}) make it sure of what is not so: trust its intervals as far as its calibration goes (`icee eval`).\n",
+        columns = match config.prior() {
+            Ok(prior) if prior.mixed => format!("one to {} columns", prior.most_columns),
+            Ok(prior) => format!("{} columns", prior.most_columns),
+            Err(_) => "columns unknown".to_owned(),
+        },
+        longest = config.data.longest,
+        prior = config.prior().map_or("unknown", |prior| prior.summary),
     )
 }

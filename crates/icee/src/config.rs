@@ -135,6 +135,8 @@ pub struct Acting {
 pub enum EpisodeRule {
     /// 1 in every episode, as in the paper.
     AlwaysOne,
+    /// 1 until an episode has earned all that can be earned, then 0: what cannot be beaten is not asked to be.
+    WhilePossible,
     /// Drawn with c from the model's own p(c̃, c | h) u(c), the joint tilt.
     Joint,
 }
@@ -246,7 +248,7 @@ impl Config {
         let asks_to_improve = method.condition == Condition::StepAndEpisode;
         if paper && asks_to_improve && self.acting.episode_rule == EpisodeRule::Joint {
             return fail(
-                "the paper's architecture reads c̃ and cannot predict it; set acting.episode_rule=\"always-one\"",
+                "the paper's architecture reads c̃ and cannot predict it; set acting.episode_rule=\"always-one\" or \"while-possible\"",
             );
         }
         if self.data.searchers > 0.0 && (paper || !asks_to_improve) {

@@ -1,6 +1,7 @@
 //! The returns that the model is conditioned on: c (`step_rtg`) and c̃ (`episode_rtg`), and the weights U/π.
 
 use crate::sequences::Sequences;
+use icee_worlds::Lesson;
 use serde::{Deserialize, Serialize};
 
 /// The uniform bins into which c is sorted.
@@ -99,9 +100,13 @@ pub struct Labels {
     pub step_bins: Vec<u32>,
     /// c̃ of the step's episode.
     pub episode_rtg: Vec<u32>,
-    /// U(a)/π(a|o), clipped.
+    /// 1, or 0 where nothing is learned; the weights that follow are 0 there, too.
+    pub learned: Vec<f32>,
+    /// U(a)/π(a|o), clipped; 1 where a was drawn from U.
     pub weights: Vec<f32>,
-    /// (Σw)²/Σw² as a share of the number of steps.
+    /// What makes the actions those of the behaviour policy: π(a|o)/U(a) where a was drawn from U, 1 elsewhere.
+    pub behaviour_weights: Vec<f32>,
+    /// (Σw)²/Σw² as a share of the number of steps that are learned from.
     pub effective_share: f64,
     /// The share of weights that were clipped.
     pub clipped_share: f64,
@@ -110,7 +115,9 @@ pub struct Labels {
 /// What is learned at one step.
 struct Label {
     action: u32,
-    probability: f32,
+    learned: f32,
+    weight: f32,
+    behaviour_weight: f32,
     reward: f32,
     step_rtg: f32,
     episode_rtg: u32,
@@ -121,8 +128,9 @@ impl Labels {
     #[must_use]
     pub fn new(sequences: &Sequences, bins: ReturnBins, episode_limit: usize, clip: f32) -> Labels {
         let data = &*sequences.data;
+        let actions = data.action_count as f32;
         let mut labels = Labels::default();
-        let (mut clipped, mut sum, mut squares) = (0usize, 0.0f64, 0.0f64);
+        let (mut clipped, mut count, mut sum, mut squares) = (0usize, 0.0f64, 0.0f64, 0.0f64);
         for order in &sequences.order {
             let mut record = Record::default();
             for (k, &episode) in order.iter().enumerate() {
@@ -134,33 +142,43 @@ impl Labels {
                 for (step, step_rtg) in steps.zip(returns) {
                     let own = Label {
                         action: data.actions[step],
-                        probability: data.taken_probability(step),
+                        learned: 1.0,
+                        weight: 1.0 / (actions * data.taken_probability(step)),
+                        behaviour_weight: 1.0,
                         reward: data.rewards[step],
                         step_rtg,
                         episode_rtg,
                     };
-                    let label = data.takeover(step).map_or(own, |t| Label {
-                        action: t.action,
-                        probability: t.probability,
-                        reward: t.reward,
-                        step_rtg: (f64::from(t.earned) - f64::from(t.idle) / episode_limit as f64) as f32,
-                        episode_rtg: u32::from(before.is_beaten_by(earned + t.earned)),
-                    });
+                    let label = match data.lesson(step) {
+                        Lesson::Own => own,
+                        Lesson::Nothing => Label { learned: 0.0, weight: 0.0, behaviour_weight: 0.0, ..own },
+                        Lesson::Takeover(t) => Label {
+                            action: t.action,
+                            learned: 1.0,
+                            weight: 1.0,
+                            behaviour_weight: actions * t.probability,
+                            reward: t.reward,
+                            step_rtg: (f64::from(t.earned) - f64::from(t.idle) / episode_limit as f64) as f32,
+                            episode_rtg: u32::from(before.is_beaten_by(earned + t.earned)),
+                        },
+                    };
                     earned += data.rewards[step];
-                    let weight = 1.0 / (data.action_count as f32 * label.probability);
-                    clipped += usize::from(weight > clip);
-                    let weight = weight.min(clip);
+                    clipped += usize::from(label.weight > clip);
+                    let weight = label.weight.min(clip);
+                    count += f64::from(label.learned);
                     sum += f64::from(weight);
                     squares += f64::from(weight) * f64::from(weight);
+                    labels.learned.push(label.learned);
                     labels.actions.push(label.action);
                     labels.rewards.push(label.reward);
                     labels.step_bins.push(bins.bin(label.step_rtg));
                     labels.episode_rtg.push(label.episode_rtg);
                     labels.weights.push(weight);
+                    labels.behaviour_weights.push(label.behaviour_weight);
                 }
             }
         }
-        let count = labels.weights.len().max(1) as f64;
+        let count = count.max(1.0);
         labels.effective_share = if squares > 0.0 { sum * sum / squares / count } else { 0.0 };
         labels.clipped_share = clipped as f64 / count;
         labels

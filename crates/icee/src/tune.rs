@@ -36,8 +36,9 @@ pub fn tuning_grid(model: &TrainedModel) -> Vec<Acting> {
         true => vec![(0.0, exactly), (0.002, at_least), (0.02, at_least), (0.05, at_least)],
         false => vec![(0.0, exactly), (0.02, exactly), (0.05, exactly)],
     };
-    let kappas = [8.0, 20.0, 80.0];
-    let all = kappas.into_iter().flat_map(|kappa| readings.iter().map(move |&reading| (kappa, reading)));
+    // The paper's networks want a gentler tilt.
+    let kappas: &[f64] = if bayes { &[8.0, 20.0, 80.0] } else { &[2.0, 8.0, 20.0, 80.0] };
+    let all = kappas.iter().flat_map(|kappa| readings.iter().map(move |&reading| (*kappa, reading)));
     all.map(|(kappa, (guard, outcome))| Acting { kappa, guard, outcome, ..base.clone() }).collect()
 }
 
@@ -59,9 +60,9 @@ pub fn tune(
     let mut run = |acting: Acting, trials: &mut Vec<Trial>| -> Result<()> {
         agent.set_acting(&acting)?;
         let episodes = world.spec().episodes;
-        // Games as at training: the evaluation's own kind of game, where it is another, is not looked at.
+        // The kind of game that it will play, and other games than those that are reported.
         let seed = seed ^ VALIDATION;
-        let (evaluation, _) = evaluate_agent(&mut agent, &*world, games, episodes, seed, Split::Training)?;
+        let (evaluation, _) = evaluate_agent(&mut agent, &*world, games, episodes, seed, Split::Evaluation)?;
         let trial = Trial { acting, evaluation };
         tried(&trial);
         trials.push(trial);

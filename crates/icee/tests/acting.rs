@@ -137,6 +137,21 @@ proptest! {
     }
 }
 
+/// In a world that pays 1 at most, c̃ = 1 is asked for until an episode earned it, and never again.
+#[test]
+fn nothing_better_is_asked_for_once_all_was_earned() {
+    for (rule, last) in [("while-possible", 0), ("always-one", 1)] {
+        let model = untrained("icee-paper", &[&format!("acting.episode_rule={rule}")], 3);
+        let mut agent = LiveAgent::new(&Device::cpu(1).unwrap(), &model, 3).unwrap();
+        let asked = [0.0, 1.0, 0.0].map(|reward| {
+            agent.act(Observation::Discrete(12)).unwrap();
+            agent.observe(reward, true).unwrap();
+            agent.thought().episode_rtg
+        });
+        assert_eq!(asked, [1, 1, last], "{rule}");
+    }
+}
+
 /// The same games one by one, and on other numbers of threads.
 #[test]
 fn choices_do_not_depend_on_the_batch_or_the_threads() {

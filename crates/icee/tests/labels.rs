@@ -2,7 +2,7 @@
 
 use icee::methods::Method;
 use icee::{Labels, ReturnBins, Sequences};
-use icee_worlds::{Collection, Registry, collect};
+use icee_worlds::{Collection, Lesson, Registry, collect};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -41,21 +41,29 @@ proptest! {
                     let shaped = |s: usize| if data.rewards[s] != 0.0 { f64::from(data.rewards[s]) } else { -1.0 / limit as f64 };
                     let own: f64 = (step..end).map(shaped).sum();
                     // Where the behaviour policy took over: what it did, earned and made of the episode.
-                    let takeover = data.takeover(step);
+                    let takeover = match data.lesson(step) {
+                        Lesson::Takeover(takeover) => Some(takeover),
+                        _ => None,
+                    };
+                    let learned = f32::from(u8::from(data.lesson(step) != Lesson::Nothing));
+                    prop_assert_eq!(labels.learned[row], learned);
                     let c = takeover.map_or(own, |t| f64::from(t.earned) - f64::from(t.idle) / limit as f64);
                     let before: f32 = (data.episode_steps(episode).start..step).map(|s| data.rewards[s]).sum();
                     let improves = takeover.map_or(improves, |t| before + t.earned > best);
-                    let (action, probability, reward) = takeover.map_or(
-                        (data.actions[step], data.taken_probability(step), data.rewards[step]),
-                        |t| (t.action, t.probability, t.reward),
+                    // A takeover's first action is drawn from U: it needs no weight U/π, and π/U where the behaviour
+                    // policy's own action is meant.
+                    let even = 1.0 / spec.actions() as f32;
+                    let (action, weight, behaviour_weight, reward) = takeover.map_or(
+                        (data.actions[step], even / data.taken_probability(step), 1.0, data.rewards[step]),
+                        |t| (t.action, 1.0, t.probability / even, t.reward),
                     );
                     let share = (c - f64::from(bins.low)) / f64::from(bins.high - bins.low);
                     let bin = ((share * 64.0 + 1e-4).floor() as i64).clamp(0, 63);
                     prop_assert_eq!(i64::from(labels.step_bins[row]), bin);
                     prop_assert_eq!(labels.episode_rtg[row], u32::from(improves));
                     prop_assert_eq!((labels.actions[row], labels.rewards[row]), (action, reward));
-                    let weight = 1.0 / spec.actions() as f32 / probability;
-                    prop_assert!((labels.weights[row] - weight.min(clip)).abs() < 1e-4 * weight.min(clip));
+                    prop_assert!((labels.behaviour_weights[row] - learned * behaviour_weight).abs() < 1e-4);
+                    prop_assert!((labels.weights[row] - learned * weight.min(clip)).abs() < 1e-4 * weight.min(clip));
                     row += 1;
                 }
             }

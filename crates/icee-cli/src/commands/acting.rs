@@ -8,8 +8,8 @@ use icee::config::{EpisodeRule, OutcomeReading};
 #[derive(clap::Args)]
 #[command(next_help_heading = "Acting (default: as the checkpoint says)")]
 pub struct ActingArgs {
-    /// How c̃ is chosen: always-one or joint.
-    #[arg(long, value_name = "RULE", value_parser = ["always-one", "joint"])]
+    /// How c̃ is chosen: always-one, while-possible (until an episode has earned all there is), or joint.
+    #[arg(long, value_name = "RULE", value_parser = ["always-one", "while-possible", "joint"])]
     episode_rule: Option<String>,
     /// How strongly high returns are asked for.
     #[arg(long, value_name = "K")]
@@ -36,7 +36,11 @@ impl ActingArgs {
     /// Puts what was given over `acting`.
     pub fn apply(&self, acting: &mut Acting) -> anyhow::Result<()> {
         if let Some(rule) = &self.episode_rule {
-            acting.episode_rule = if rule == "joint" { EpisodeRule::Joint } else { EpisodeRule::AlwaysOne };
+            acting.episode_rule = match rule.as_str() {
+                "joint" => EpisodeRule::Joint,
+                "while-possible" => EpisodeRule::WhilePossible,
+                _ => EpisodeRule::AlwaysOne,
+            };
         }
         if let Some(reading) = &self.outcome {
             acting.outcome = if reading == "exactly" { OutcomeReading::Exactly } else { OutcomeReading::AtLeast };

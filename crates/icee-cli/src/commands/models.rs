@@ -113,7 +113,7 @@ fn place_of(found: &Found) -> String {
 fn write_list(out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
     let (here, missing): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.place.is_some());
     if !here.is_empty() {
-        let line = ["model", "world", "method", "weights", "return at episode", "where"];
+        let line = ["model", "world", "method", "weights", "return at episode, or regret", "where"];
         writeln!(out, "{:<34}{:<20}{:<13}{:>9}  {:<34}{}", line[0], line[1], line[2], line[3], line[4], line[5])?;
     }
     for row in here {

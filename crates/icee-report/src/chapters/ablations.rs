@@ -40,11 +40,20 @@ pub fn ablations(results: &Results) -> Vec<Block> {
         ),
         figure(
             "ablation-joint",
-            "What is asked for, and novice histories",
+            "What is asked for",
             "Always asking for a better episode than ever (c̃ = 1, as in the paper) against drawing c̃ from the model's own \
-             belief; training without histories in which nothing was found yet.",
+             belief: one model each.",
             &[0, 1, 2, 3],
-            variants(&["icee", "icee-always-one", "icee-no-novices"]),
+            variants(&["icee", "icee-always-one"]),
+            results,
+        ),
+        figure(
+            "ablation-histories",
+            "Histories that are learned from",
+            "Trained without histories by searchers, who do not know the goal; and without those of novices, in which nothing was \
+             found yet, either: then all episodes are the behaviour policy's own.",
+            &[0],
+            variants(&["icee", "icee-no-searchers", "icee-no-novices"]),
             results,
         ),
         figure(

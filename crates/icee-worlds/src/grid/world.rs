@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use std::sync::Arc;
 
 /// A dark room in play: the agent sees its own cell and nothing else.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct GridWorld {
     rules: Arc<GridRules>,
     spec: Arc<WorldSpec>,
@@ -20,6 +20,22 @@ pub struct GridWorld {
     /// How many of the goals that pay once have been reached in this episode.
     stage: usize,
     clock: EpisodeClock,
+}
+
+impl Clone for GridWorld {
+    fn clone(&self) -> Self {
+        Self { rules: Arc::clone(&self.rules), spec: Arc::clone(&self.spec), ..*self }
+    }
+
+    /// Copies of one room share its rules, and leave their counts alone: threads that copy rooms all the time would only
+    /// wait for each other there.
+    fn clone_from(&mut self, other: &Self) {
+        if !(Arc::ptr_eq(&self.rules, &other.rules) && Arc::ptr_eq(&self.spec, &other.spec)) {
+            return *self = other.clone();
+        }
+        let Self { rules: _, spec: _, room, goals, cell, stage, clock } = other;
+        (self.room, self.goals, self.cell, self.stage, self.clock) = (*room, *goals, *cell, *stage, *clock);
+    }
 }
 
 impl GridWorld {
@@ -121,6 +137,11 @@ impl World for GridWorld {
 
     fn behaviour(&self) -> Box<dyn Policy> {
         Box::new(self.informed().with_bias(self.rules.bias))
+    }
+
+    /// The behaviour policy without its bias, which would take it away from wherever a takeover began.
+    fn understudy(&self) -> Box<dyn Policy> {
+        Box::new(self.informed())
     }
 
     fn oracle(&self) -> Option<Box<dyn Policy>> {

@@ -52,9 +52,6 @@ impl GpuBrain {
         let joint = blueprint.networks[0].spec.heads[head].classes != blueprint.bins.count;
         let draws = chosen(memories, games).map(|memory| {
             let begins = joint && memory.at_episode_start();
-            if begins && rules.acting.episode_rule == EpisodeRule::AlwaysOne {
-                memory.thought.episode_rtg = 1;
-            }
             let drawn = begins && rules.acting.episode_rule == EpisodeRule::Joint;
             let slice_uniform = if drawn { memory.rng.random() } else { 0.0 };
             let slice = match (joint, drawn) {

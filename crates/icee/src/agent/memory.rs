@@ -73,6 +73,12 @@ impl Memory {
         self.steps() == self.episode_start()
     }
 
+    /// The highest return of a remembered episode that is over.
+    pub fn best_return(&self) -> Option<f32> {
+        let returns = self.starts.windows(2).map(|ends| self.rewards[ends[0]..ends[1]].iter().sum());
+        returns.max_by(f32::total_cmp)
+    }
+
     /// The number of the current episode since the game began.
     pub fn episode(&self) -> usize {
         self.forgotten + self.starts.len() - 1

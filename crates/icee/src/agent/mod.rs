@@ -14,7 +14,7 @@ pub use memory::Thought;
 pub use rules::Rules;
 
 use crate::blueprint::{ACTION, Blueprint, OUTCOME, RETURN};
-use crate::config::{Acting, Config};
+use crate::config::{Acting, Config, EpisodeRule};
 use crate::device::{Cache, Device, Network};
 use crate::math::{entropy, sample, softmax};
 use crate::methods::{Condition, Span};
@@ -184,7 +184,7 @@ impl Agent {
             let slice = if classes == bins {
                 &probabilities[..]
             } else {
-                if memory.at_episode_start() {
+                if memory.at_episode_start() && self.rules.acting.episode_rule == EpisodeRule::Joint {
                     memory.thought.episode_rtg = self.rules.draw_episode_rtg(&probabilities, &mut memory.rng);
                 }
                 &probabilities[memory.thought.episode_rtg as usize * bins..][..bins]
@@ -253,8 +253,12 @@ impl Agent {
                 return Err(Error::Agent(format!("the observation of game {game} is not one of {kind:?}")));
             }
             if memory.at_episode_start() {
-                // Where returns are inputs, c̃ is always one; where they are not, it is drawn below.
-                memory.thought.episode_rtg = u32::from(self.blueprint.method.condition == Condition::StepAndEpisode);
+                // The joint tilt draws it below.
+                let asked = self.blueprint.method.condition == Condition::StepAndEpisode;
+                let most = self.blueprint.task.return_range.1;
+                let possible = self.rules.acting.episode_rule != EpisodeRule::WhilePossible
+                    || memory.best_return().is_none_or(|best| best < most);
+                memory.thought.episode_rtg = u32::from(asked && possible);
             }
         }
         if !crowded.is_empty() {

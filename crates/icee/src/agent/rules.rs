@@ -1,7 +1,7 @@
 //! The acting rules, as plain functions of the model's probabilities: which return to ask for, and which action that
 //! asks for.
 
-use crate::config::{Acting, EpisodeRule, OutcomeReading};
+use crate::config::{Acting, OutcomeReading};
 use crate::label::ReturnBins;
 use crate::math::{exp, ln, sample, softmax, softmax64};
 use icee_worlds::GameRng;
@@ -42,9 +42,6 @@ impl Rules {
     /// P(c̃) ∝ Σ_c p(c̃, c | h) u(c). A c̃ in which the model believes less than the guard is not asked for.
     #[must_use]
     pub fn improvement_probability(&self, joint: &[f64]) -> f64 {
-        if self.acting.episode_rule == EpisodeRule::AlwaysOne {
-            return 1.0;
-        }
         let (no, yes) = joint.split_at(self.tilt.len());
         let mass: f64 = yes.iter().sum();
         if mass < self.acting.guard {
@@ -60,15 +57,10 @@ impl Rules {
         if no + yes > 0.0 { yes / (no + yes) } else { 1.0 }
     }
 
-    /// Draws c̃ for an episode.
+    /// Draws c̃ for an episode by the joint tilt.
     pub fn draw_episode_rtg(&self, joint: &[f64], rng: &mut GameRng) -> u32 {
-        match self.acting.episode_rule {
-            EpisodeRule::AlwaysOne => 1,
-            EpisodeRule::Joint => {
-                let yes = self.improvement_probability(joint);
-                sample(&[1.0 - yes, yes], rng) as u32
-            }
-        }
+        let yes = self.improvement_probability(joint);
+        sample(&[1.0 - yes, yes], rng) as u32
     }
 
     /// Draws the bin of c from q(c) ∝ p(c | c̃, h) u(c).

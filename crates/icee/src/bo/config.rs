@@ -67,8 +67,11 @@ pub struct DataConfig {
     pub longest: usize,
     /// Candidates whose value is asked for, of `value`.
     pub queries: usize,
-    /// The share of histories drawn by the rank policy, of `value`; the rest is uniform.
+    /// The share of histories drawn by the rank policy, of `value`.
     pub ranked: f64,
+    /// The share of histories that are a search's, of `value`; the rest is uniform.
+    #[serde(default)]
+    pub searched: f64,
     /// How `exact` spreads its target over the candidates that improve.
     pub spread: Spread,
 }
@@ -118,6 +121,7 @@ impl Default for Config {
                 longest: 64,
                 queries: 128,
                 ranked: 0.7,
+                searched: 0.0,
                 spread: Spread::Ei,
             },
             train: TrainConfig {
@@ -194,7 +198,13 @@ impl Config {
                 return fail(format!("{key} is {value}; with these settings it must lie between {least} and {most}"));
             }
         }
-        for (key, value) in [("data.noisy", data.noisy), ("data.stepped", data.stepped), ("data.ranked", data.ranked)] {
+        for (key, value) in [
+            ("data.noisy", data.noisy),
+            ("data.stepped", data.stepped),
+            ("data.ranked", data.ranked),
+            ("data.searched", data.searched),
+            ("data.ranked + data.searched", data.ranked + data.searched),
+        ] {
             if !(0.0..=1.0).contains(&value) {
                 return fail(format!("{key} is {value}; it must lie between 0 and 1"));
             }

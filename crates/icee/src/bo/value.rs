@@ -9,6 +9,7 @@ use super::scale::{Scale, ValueBins};
 use crate::{Error, Result};
 use icee_bo::behaviour::{RankPolicy, draw_sharpness};
 use icee_bo::prior::FunctionGroup;
+use icee_bo::searcher::search;
 use icee_nn::batch::{Batch, ClassTargets, FieldValues, Tokens};
 use icee_nn::{FieldKind, FieldSpec, HeadSpec, History, ModelSpec, TokenRole};
 use rand::seq::index;
@@ -102,7 +103,7 @@ impl ValuePlan {
             let locations = self.locations(group);
             let location = |candidate: usize| &locations[candidate * self.features.size()..][..self.features.size()];
             for values in group.functions() {
-                let split = self.split(values, rng)?;
+                let split = self.split(group, values, rng)?;
                 let value = |candidate: usize| f64::from(values[candidate]);
                 let scale = Scale::of(split.history.iter().map(|&candidate| value(candidate)));
                 let size = history_size(split.history.len());
@@ -135,29 +136,22 @@ impl ValuePlan {
         })
     }
 
-    /// Draws the evaluated candidates, by the rank policy or uniformly, and the asked ones from the rest.
-    pub(crate) fn split<R: Rng>(&self, values: &[f32], rng: &mut R) -> Result<Split> {
+    /// Draws the evaluated candidates, by a search, by the rank policy or uniformly, and the asked ones from the rest.
+    pub(crate) fn split<R: Rng>(&self, group: &FunctionGroup, values: &[f32], rng: &mut R) -> Result<Split> {
         let data = &self.data;
         let pool = values.len();
         let longest = data.longest.min(pool / 2);
         let count = rng.random_range(data.shortest.min(longest)..=longest);
-        let mut taken = vec![false; pool];
-        let history: Vec<usize> = if rng.random_bool(data.ranked) {
-            let policy = RankPolicy::new(values, draw_sharpness(rng))?;
-            let mut drawn = Vec::with_capacity(count);
-            // Half of the ranks at most are wanted, so enough of the mass is always left.
-            while drawn.len() < count {
-                let candidate = policy.sample(rng);
-                if !std::mem::replace(&mut taken[candidate], true) {
-                    drawn.push(candidate);
-                }
-            }
-            drawn
+        let kind = rng.random::<f64>();
+        let history = if kind < data.searched {
+            search(group.locations(), group.dimension(), values, count, rng)
+        } else if kind < data.searched + data.ranked {
+            draw_by_rank(values, count, rng)?
         } else {
-            let drawn = index::sample(rng, pool, count).into_vec();
-            drawn.iter().for_each(|&candidate| taken[candidate] = true);
-            drawn
+            index::sample(rng, pool, count).into_vec()
         };
+        let mut taken = vec![false; pool];
+        history.iter().for_each(|&candidate| taken[candidate] = true);
         let left: Vec<usize> = (0..pool).filter(|&candidate| !taken[candidate]).collect();
         let asked = index::sample(rng, left.len(), data.queries.min(left.len()));
         Ok(Split { history, queries: asked.into_iter().map(|at| left[at]).collect() })
@@ -214,6 +208,21 @@ impl ValuePlan {
         tokens.push(&[], size);
         Ok(())
     }
+}
+
+/// `count` different candidates by the rank policy.
+fn draw_by_rank<R: Rng>(values: &[f32], count: usize, rng: &mut R) -> Result<Vec<usize>> {
+    let policy = RankPolicy::new(values, draw_sharpness(rng))?;
+    let mut taken = vec![false; values.len()];
+    let mut drawn = Vec::with_capacity(count);
+    // Half of the ranks at most are wanted, so enough of the mass is always left.
+    while drawn.len() < count {
+        let candidate = policy.sample(rng);
+        if !std::mem::replace(&mut taken[candidate], true) {
+            drawn.push(candidate);
+        }
+    }
+    Ok(drawn)
 }
 
 /// The history's size as networks see it: about 0 to 1 for 2 to 64 points.

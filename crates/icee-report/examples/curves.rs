@@ -1,0 +1,80 @@
+//! Mean return by episode of several evaluations in one figure and one table.
+//!
+//! `curves OUT TITLE KEY=FILE...` takes what `icee eval RUN --json` printed for each method (KEY is a method's name as figures
+//! know it, with `:2` for a second seed) and writes OUT.svg, OUT.csv and OUT.md. The reference agents come from the first file.
+#![allow(clippy::print_stdout)]
+
+use icee_models::results::EpisodeRow;
+use icee_report::chapters::curve;
+use icee_report::draw;
+use icee_report::figure::{Axis, Figure, Mark, Series};
+use icee_report::ink;
+use serde::Deserialize;
+use std::error::Error;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+#[derive(Deserialize)]
+struct Evaluation {
+    games: usize,
+    episodes: Vec<EpisodeRow>,
+    references: Vec<(String, Vec<f64>)>,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [out, title, files @ ..] = &arguments[..] else {
+        return Err("usage: curves OUT TITLE KEY=FILE...".into());
+    };
+    let mut series = Vec::new();
+    let mut references = Vec::new();
+    let mut games = 0;
+    for file in files {
+        let (key, path) = file.split_once('=').ok_or_else(|| format!("{file} is not KEY=FILE"))?;
+        let text = fs::read_to_string(path).map_err(|e| format!("{path}: {e}"))?;
+        let evaluation: Evaluation = serde_json::from_str(&text).map_err(|e| format!("{path}: {e}"))?;
+        if references.is_empty() {
+            references = evaluation.references;
+            games = evaluation.games;
+        }
+        let (method, seed) = key.split_once(':').map_or((key, None), |(method, seed)| (method, Some(seed)));
+        let line = curve(&evaluation.episodes, ink::of(method), Mark::Line);
+        let label = seed.map_or(line.label.clone(), |seed| format!("{}, seed {seed}", line.label));
+        series.push(line.called(&label));
+    }
+    for (agent, means) in references {
+        let row =
+            |(index, &mean): (usize, &f64)| EpisodeRow { episode: index + 1, mean, half_width_95: None, entropy: None };
+        let rows: Vec<EpisodeRow> = means.iter().enumerate().map(row).collect();
+        series.push(curve(&rows, ink::of(&agent), Mark::Dashed));
+    }
+    let caption = format!("Mean return over {games} unseen games; bands are 95 % intervals.");
+    let table = table(&series);
+    let id = Path::new(out).file_stem().and_then(|name| name.to_str()).unwrap_or("curves");
+    let (x, y) = (Axis::linear("episode"), Axis::linear("mean return"));
+    let figure = Figure::single(id, title, &caption, x, y, series);
+    fs::write(format!("{out}.svg"), draw::svg_file(&figure))?;
+    fs::write(format!("{out}.csv"), figure.to_csv()?)?;
+    fs::write(format!("{out}.md"), &table)?;
+    print!("{table}");
+    Ok(())
+}
+
+/// Every method at the first episode, a quarter, half and all of them.
+fn table(series: &[Series]) -> String {
+    let episodes = series.first().map_or(0, |series| series.points.len());
+    let shown = [1, episodes / 4, episodes / 2, episodes];
+    let head: Vec<String> = shown.iter().map(usize::to_string).collect();
+    let mut text = format!("| episode | {} |\n|---|---|---|---|---|\n", head.join(" | "));
+    for series in series {
+        let cell = |&episode: &usize| {
+            series.points.get(episode.saturating_sub(1)).map_or("–".into(), |point| match point.half_width {
+                Some(half) => format!("{:.2} ± {half:.2}", point.y),
+                None => format!("{:.2}", point.y),
+            })
+        };
+        let _ = writeln!(text, "| {} | {} |", series.label, shown.iter().map(cell).collect::<Vec<_>>().join(" | "));
+    }
+    text
+}
