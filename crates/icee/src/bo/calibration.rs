@@ -17,7 +17,7 @@ const LOOKS: [usize; 3] = [10, 20, 40];
 /// Nominal levels of the intervals.
 const LEVELS: [f64; 3] = [0.5, 0.8, 0.95];
 /// Upper ends of the classes of predicted probabilities.
-const CLASSES: [f64; 8] = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0];
+const CLASSES: [f64; 4] = [0.01, 0.1, 0.5, 1.0];
 
 /// Beliefs beside what was true.
 #[derive(Clone, Debug, PartialEq, Serialize)]
