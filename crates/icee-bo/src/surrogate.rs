@@ -22,11 +22,18 @@ pub trait Surrogate: Send {
     /// One belief a candidate, in their order. Depends on nothing but the arguments.
     fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>>;
 
+    /// One belief a history, all about the same candidate: what [`Surrogate::predict`] says after each of them. Models
+    /// that are faster with several at once do them together.
+    fn predict_after(&mut self, pool: &Pool, histories: &[&[Told]], candidate: usize) -> BoResult<Vec<Belief>> {
+        histories.iter().map(|told| Ok(self.predict(pool, told, &[candidate])?.remove(0))).collect()
+    }
+
     /// P(at least one of the candidates has a value below `bound`), for candidates in the order of their promise.
     ///
     /// Single probabilities cannot say it, because neighbours stand and fall together. So the first few candidates are
     /// taken one after another, each given a sampled outcome that is *not* below the bound for those before it:
-    /// P(none) is the product of what is left at every step (Geweke, Hajivassiliou, Keane), averaged over paths.
+    /// P(none) is the product of what is left at every step (Geweke, Hajivassiliou, Keane), averaged over paths. The
+    /// paths go side by side, so that a model can predict for all of them at once.
     fn any_below(
         &mut self,
         pool: &Pool,
@@ -35,29 +42,48 @@ pub trait Surrogate: Send {
         bound: f64,
         rng: &mut dyn Rng,
     ) -> BoResult<f64> {
-        let mut none = 0.0;
-        for _ in 0..STEPWISE_PATHS {
-            let mut known = told.to_vec();
-            let mut none_on_path = 1.0;
-            for &candidate in candidates.iter().take(STEPWISE_CANDIDATES) {
-                let belief = self.predict(pool, &known, &[candidate])?.remove(0);
+        let candidates = &candidates[..candidates.len().min(STEPWISE_CANDIDATES)];
+        // Drawn path by path and beforehand, so that none depends on where another path ends.
+        let mut paths: Vec<Path> = (0..STEPWISE_PATHS).map(|_| Path::new(told, candidates.len(), rng)).collect();
+        for (step, &candidate) in candidates.iter().enumerate() {
+            let beliefs = if step == 0 {
+                // Nothing tells the paths apart yet.
+                vec![self.predict(pool, told, &[candidate])?.remove(0); paths.len()]
+            } else {
+                let histories: Vec<&[Told]> = paths.iter().map(|path| path.known.as_slice()).collect();
+                self.predict_after(pool, &histories, candidate)?
+            };
+            for (path, belief) in paths.iter_mut().zip(&beliefs) {
                 let below = belief.below(bound);
-                none_on_path *= 1.0 - below;
-                if none_on_path < 1e-6 {
-                    break;
-                }
-                let value = belief.quantile(below + (1.0 - below) * open_unit(rng));
-                known.push(Told { candidate, value });
+                path.none *= 1.0 - below;
+                let value = belief.quantile(below + (1.0 - below) * path.draws[step]);
+                path.known.push(Told { candidate, value });
             }
-            none += none_on_path / STEPWISE_PATHS as f64;
+            paths.retain(|path| path.none >= NEGLIGIBLE);
         }
-        Ok((1.0 - none).clamp(0.0, 1.0))
+        let none: f64 = paths.iter().map(|path| path.none).sum();
+        Ok((1.0 - none / STEPWISE_PATHS as f64).clamp(0.0, 1.0))
+    }
+}
+
+/// A way in which things may turn out, none of them below a bound.
+struct Path {
+    known: Vec<Told>,
+    none: f64,
+    draws: Vec<f64>,
+}
+
+impl Path {
+    fn new(told: &[Told], steps: usize, rng: &mut dyn Rng) -> Path {
+        Path { known: told.to_vec(), none: 1.0, draws: (0..steps).map(|_| open_unit(rng)).collect() }
     }
 }
 
 /// Candidates and paths of [`Surrogate::any_below`]: a prediction each, hence few.
 const STEPWISE_CANDIDATES: usize = 16;
 const STEPWISE_PATHS: usize = 8;
+/// A path that is less likely than this is not followed.
+const NEGLIGIBLE: f64 = 1e-6;
 
 /// A distribution of one value.
 #[derive(Debug, Clone, PartialEq)]

@@ -41,11 +41,13 @@ const ABLATIONS: [(&str, &str, &str, &[&str]); 4] = [
     ("dark-room-biased", "icee-weighted", "icee-weighted", &["data.searchers=0"]),
 ];
 
-/// The learned optimisers, preset and settings: the value model, the one for tables of one to eight columns, the same on
-/// the paper's prior, the exact objective, the paper's own objective with and without importance weights.
-const OPTIMISERS: [(&str, &str, &[&str]); 6] = [
+/// The learned optimisers, preset and settings: the value model, the one for tables of one to eight columns and a small
+/// one for them, the same on the paper's prior, the exact objective, the paper's own objective with and without
+/// importance weights.
+const OPTIMISERS: [(&str, &str, &[&str]); 7] = [
     ("value", "bo-value", &[]),
     ("value-columns", "bo-value-columns", &[]),
+    ("value-columns-small", "bo-value-columns-small", &[]),
     ("value-paper-prior", "bo-value", &["world=GpPaper-v0"]),
     ("exact", "bo-exact", &[]),
     ("paper", "bo-paper", &[]),

@@ -150,7 +150,7 @@ impl Blueprint {
     /// # Errors
     /// The engine's.
     pub fn fresh_models(&self, seed: u64) -> Result<Vec<Model>> {
-        networks::fresh(&self.specs(), seed, self.init_std)
+        networks::fresh(&self.specs(), seed, networks::Start { std: self.init_std, aligned: false })
     }
 
     /// c̃ and c as one class of the joint heads.

@@ -6,7 +6,7 @@ use crate::config::{Config, TrainConfig};
 use crate::device::Device;
 use crate::eval::{Evaluation, evaluate_agent};
 use crate::model::Meta;
-use crate::networks::NetworkSpec;
+use crate::networks::{NetworkSpec, Start};
 use crate::source::Source;
 use crate::train::{HeldOut, Prepared, Problem};
 use crate::{Error, Result, card};
@@ -52,8 +52,8 @@ impl Problem for Games {
         &self.config.train
     }
 
-    fn init_std(&self) -> f64 {
-        self.config.model.init_std
+    fn start(&self) -> Start {
+        Start { std: self.config.model.init_std, aligned: false }
     }
 
     fn networks(&self) -> Vec<NetworkSpec> {

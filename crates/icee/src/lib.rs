@@ -42,7 +42,7 @@ pub use eval::{EpisodeResult, Evaluation, evaluate, evaluate_agent};
 pub use games::Games;
 pub use label::{Labels, ReturnBins};
 pub use model::{TrainedModel, checkpoint_in};
-pub use networks::NetworkSpec;
+pub use networks::{NetworkSpec, Start};
 pub use sequences::Sequences;
 pub use source::Source;
 pub use task::{ObservationKind, Task};

@@ -15,18 +15,46 @@ pub struct NetworkSpec {
     pub spec: ModelSpec,
 }
 
-/// Fresh models, their weights fixed by the seed; matrices have the standard deviation `init_std`.
-pub(crate) fn fresh(networks: &[NetworkSpec], seed: u64, init_std: f64) -> Result<Vec<Model>> {
+/// How weights begin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Start {
+    /// The standard deviation of matrices.
+    pub std: f64,
+    /// Whether keys begin as copies of the queries' weights, so that attention begins as a kernel: like tokens look at
+    /// each other.
+    pub aligned: bool,
+}
+
+/// Fresh models, their weights fixed by the seed.
+pub(crate) fn fresh(networks: &[NetworkSpec], seed: u64, start: Start) -> Result<Vec<Model>> {
     let fresh = |(index, network): (usize, &NetworkSpec)| {
         let mut model = Model::new(network.spec.clone(), seed.wrapping_add(index as u64))?;
         let matrices: Vec<_> = model.layout().tensors.iter().filter(|t| t.decays).map(|t| t.range.clone()).collect();
-        let scale = (init_std / ENGINE_STD) as f32;
+        let scale = (start.std / ENGINE_STD) as f32;
         for range in matrices {
             model.weights_mut()[range].iter_mut().for_each(|w| *w *= scale);
+        }
+        if start.aligned {
+            align(&mut model);
         }
         Ok(model)
     };
     networks.iter().enumerate().map(fresh).collect()
+}
+
+/// Copies the weights of queries to those of keys.
+fn align(model: &mut Model) {
+    let layout = model.layout();
+    let weight = |id| layout.linear(id).weight.clone();
+    let pairs: Vec<_> = layout.blocks.iter().map(|block| (weight(block.query), weight(block.key_value))).collect();
+    let width = model.spec().width;
+    for (query, key_value) in pairs {
+        for input in 0..width {
+            // Keys come first in [width, 2 · width].
+            let from = query.start + input * width;
+            model.weights_mut().copy_within(from..from + width, key_value.start + 2 * input * width);
+        }
+    }
 }
 
 /// Checks that models from a file, with whatever belongs to each, are the expected ones, and puts them in their order.
@@ -40,4 +68,39 @@ pub(crate) fn adopt<T>(networks: &[NetworkSpec], mut models: Vec<(String, Model,
         })
     };
     networks.iter().map(take).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use icee_nn::{FieldKind, FieldSpec, History};
+
+    #[test]
+    fn aligned_keys_are_the_queries_and_nothing_else_changes() {
+        let spec = ModelSpec {
+            layers: 2,
+            width: 8,
+            attention_heads: 2,
+            mlp_width: 16,
+            context: 4,
+            history: History::Set,
+            fields: vec![FieldSpec::history("x", FieldKind::vector(3))],
+            heads: vec![],
+            pool_heads: vec![],
+        };
+        let networks = [NetworkSpec { name: "trunk", spec }];
+        let with = |aligned| fresh(&networks, 1, Start { std: 0.1, aligned }).unwrap().remove(0);
+        let (plain, aligned) = (with(false), with(true));
+        let mut changed = 0;
+        for block in &plain.layout().blocks {
+            let [query, key_value] = [block.query, block.key_value].map(|id| plain.layout().linear(id).weight.clone());
+            for (row, queries) in aligned.weights()[key_value.clone()].chunks(16).zip(plain.weights()[query].chunks(8))
+            {
+                assert_eq!(&row[..8], queries);
+            }
+            changed += key_value.len() / 2;
+        }
+        let differing = plain.weights().iter().zip(aligned.weights()).filter(|(a, b)| a != b).count();
+        assert_eq!(differing, changed);
+    }
 }

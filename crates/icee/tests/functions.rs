@@ -228,6 +228,21 @@ fn candidates_in_chunks_or_at_once_and_in_any_pool() {
 }
 
 #[test]
+fn histories_one_by_one_or_side_by_side() {
+    let pool = pool_of(100, 3);
+    let known = told(&pool, 40);
+    // Of any length, longer than the model takes included, and more of them than the time before.
+    let histories: Vec<&[Told]> = [2, 5, 5, 40, 19].map(|count| &known[..count]).to_vec();
+    let mut model = value_model("bo-value-columns");
+    for some in [&histories[..2], &histories[..], &histories[3..]] {
+        let together = model.predict_after(&pool, some, 77).unwrap();
+        let each = some.iter().map(|told| model.predict(&pool, told, &[77]).unwrap().remove(0));
+        assert_eq!(together, each.collect::<Vec<_>>());
+    }
+    assert!(model.predict_after(&pool, &[&known[..1]], 77).is_err());
+}
+
+#[test]
 fn a_long_history_is_thinned_by_the_stated_rule() {
     let pool = pool_of(300, 2);
     let known = told(&pool, 150);
@@ -275,11 +290,12 @@ fn batches_do_not_depend_on_the_number_of_threads() {
     }
 }
 
-/// Training, saving, loading and measuring in one go. So short a run learns the spread of values and little more.
+/// The tiny preset, made smaller still: trained, saved, loaded and measured in one go.
 #[test]
 fn a_model_is_trained_loaded_and_measured() {
     let smaller = "[model]\nwidth = 32\nattention_heads = 2\n\
-                   [train]\nsteps = 700\nbatch = 16\neval_every = 0\neval_games = 96\nsave_every = 700";
+                   [train]\nsteps = 1000\nbatch = 32\nlr = 5e-3\nwarmup = 50\n\
+                   eval_every = 0\neval_games = 96\nsave_every = 1000";
     let problem = problem_of(&[presets::world("bo-tiny").unwrap(), smaller], &["seed=1".into()], None).unwrap();
     let device = Device::cpu(1).unwrap();
     let root = std::env::temp_dir().join(format!("icee-functions-{}", std::process::id()));
@@ -292,7 +308,8 @@ fn a_model_is_trained_loaded_and_measured() {
         let place = problem.held_out_figures().iter().position(|known| *known == name).unwrap();
         held_out.figures[place]
     };
-    assert!(figure("race/regret").is_finite() && figure("race/random") > 0.0);
+    // It searches clearly better than chance, on functions that it never saw.
+    assert!(figure("race/regret") < 0.7 * figure("race/random"), "{}", held_out.line);
     // Below a uniform guess over 128 bins.
     assert!(figure("held_out/loss") < 0.9 * 128f64.ln(), "{}", held_out.line);
 

@@ -98,15 +98,17 @@ fn row(name: &str, summary: &Summary) -> String {
 }
 
 fn write_calibration(out: &mut impl Write, calibration: &Calibration) -> std::io::Result<()> {
-    let Calibration { on, beliefs, coverage, beats_best, any_left_independent, any_left_single } = calibration;
+    let Calibration { on, beliefs, coverage, beats_best, any_left, any_left_independent, any_left_single } =
+        calibration;
     writeln!(out, "\nbeliefs on {on} ({beliefs})")?;
     for (level, share) in coverage {
         writeln!(out, "  a {:.0} % interval holds {:.1} %", 100.0 * level, 100.0 * share)?;
     }
     for (what, reliabilities) in [
         ("this candidate beats the best", beats_best),
-        ("something left beats the best, candidates taken for independent", any_left_independent),
-        ("something left beats the best, by the most promising candidate alone", any_left_single),
+        ("something left beats the best, as a study says it", any_left),
+        ("the same, candidates taken for independent", any_left_independent),
+        ("the same by the most promising candidate alone", any_left_single),
     ] {
         writeln!(out, "  {what}: predicted, came true, cases")?;
         for Reliability { count, predicted, observed } in reliabilities {

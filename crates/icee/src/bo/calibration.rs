@@ -3,11 +3,13 @@
 //! Three questions: does a 50, 80 or 95 % interval hold that share of the values; do candidates that beat the best with
 //! probability p do so in a share p of the cases; and the same for "does anything left beat the best?".
 
-use super::race::Race;
+use super::race::{Race, Task};
 use super::value_sampler::ValueSampler;
 use crate::Result;
+use icee_bo::remaining::Remaining;
 use icee_bo::sampler::Told;
 use icee_bo::surrogate::Belief;
+use rayon::prelude::*;
 use serde::Serialize;
 
 /// Told values after which beliefs are checked.
@@ -15,7 +17,7 @@ const LOOKS: [usize; 3] = [10, 20, 40];
 /// Nominal levels of the intervals.
 const LEVELS: [f64; 3] = [0.5, 0.8, 0.95];
 /// Upper ends of the classes of predicted probabilities.
-const CLASSES: [f64; 8] = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0];
+const CLASSES: [f64; 4] = [0.01, 0.1, 0.5, 1.0];
 
 /// Beliefs beside what was true.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,10 +30,11 @@ pub struct Calibration {
     pub coverage: Vec<(f64, f64)>,
     /// "This candidate beats the best."
     pub beats_best: Vec<Reliability>,
-    /// "Something left beats the best", taking candidates for independent: an upper bound where they rise and fall
-    /// together.
+    /// "Something left beats the best", as a study says it: the most promising candidates together.
+    pub any_left: Vec<Reliability>,
+    /// The same, taking candidates for independent: an upper bound where they rise and fall together.
     pub any_left_independent: Vec<Reliability>,
-    /// "Something left beats the best", by the most promising candidate alone: a lower bound.
+    /// The same by the most promising candidate alone: a lower bound.
     pub any_left_single: Vec<Reliability>,
 }
 
@@ -61,6 +64,12 @@ impl Tally {
         *hits += usize::from(came_true);
     }
 
+    fn merge(&mut self, other: &Tally) {
+        for (mine, (count, sum, hits)) in self.classes.iter_mut().zip(other.classes) {
+            *mine = (mine.0 + count, mine.1 + sum, mine.2 + hits);
+        }
+    }
+
     fn reliabilities(&self) -> Vec<Reliability> {
         let filled = self.classes.iter().filter(|(count, ..)| *count > 0);
         filled
@@ -73,43 +82,76 @@ impl Tally {
     }
 }
 
-/// Checks the beliefs of the sampler's model along its searches.
-pub(crate) fn calibrate(on: &'static str, race: &Race, sampler: &mut ValueSampler) -> Result<Calibration> {
-    let mut inside = [0usize; LEVELS.len()];
-    let mut beliefs = 0;
-    let (mut beats, mut independent, mut single) = (Tally::default(), Tally::default(), Tally::default());
-    for task in &race.tasks {
+/// What was found on some tasks.
+#[derive(Default)]
+struct Findings {
+    beliefs: usize,
+    inside: [usize; LEVELS.len()],
+    beats: Tally,
+    any: Tally,
+    independent: Tally,
+    single: Tally,
+}
+
+impl Findings {
+    /// Checks the beliefs of a sampler's model along its search.
+    fn of(task: &Task, sampler: &mut ValueSampler) -> Result<Findings> {
+        let mut findings = Findings::default();
         let evaluations = LOOKS[LOOKS.len() - 1].min(task.pool.size() / 2);
         let told = task.search(evaluations, sampler)?;
         for look in LOOKS.into_iter().filter(|&look| look <= told.len()) {
             let told = &told[..look];
             let left = unevaluated(task.pool.size(), told);
             let best = told.iter().map(|told| told.value).fold(f64::INFINITY, f64::min);
-            let (mut none, mut most) = (1.0, 0.0f64);
-            for (belief, &candidate) in sampler.model().beliefs(&task.pool, told, &left)?.iter().zip(&left) {
+            let beliefs = sampler.model().beliefs(&task.pool, told, &left)?;
+            for (belief, &candidate) in beliefs.iter().zip(&left) {
                 let value = task.values[candidate];
-                beliefs += 1;
-                for (level, inside) in LEVELS.into_iter().zip(&mut inside) {
+                findings.beliefs += 1;
+                for (level, inside) in LEVELS.into_iter().zip(&mut findings.inside) {
                     *inside += usize::from(holds(belief, level, value));
                 }
-                let better = belief.below(best);
-                beats.add(better, value < best);
-                none *= 1.0 - better;
-                most = most.max(better);
+                findings.beats.add(belief.below(best), value < best);
             }
-            let any = left.iter().any(|&candidate| task.values[candidate] < best);
-            independent.add(1.0 - none, any);
-            single.add(most, any);
+            let came_true = left.iter().any(|&candidate| task.values[candidate] < best);
+            let mut rng = task.random(look);
+            let said = Remaining::judge(sampler.model(), &task.pool, told, &left, &beliefs, &mut rng)?;
+            findings.any.add(said.any, came_true);
+            findings.independent.add(said.independent, came_true);
+            findings.single.add(said.single, came_true);
         }
+        Ok(findings)
     }
-    let share = |count: usize| count as f64 / beliefs.max(1) as f64;
+
+    fn merge(mut self, other: Findings) -> Findings {
+        self.beliefs += other.beliefs;
+        self.inside.iter_mut().zip(other.inside).for_each(|(mine, other)| *mine += other);
+        self.beats.merge(&other.beats);
+        self.any.merge(&other.any);
+        self.independent.merge(&other.independent);
+        self.single.merge(&other.single);
+        self
+    }
+}
+
+/// Checks the beliefs of a model along its searches, which run side by side on rayon's threads.
+pub(crate) fn calibrate(
+    on: &'static str,
+    race: &Race,
+    make: impl Fn() -> Result<ValueSampler> + Sync,
+) -> Result<Calibration> {
+    let found: Vec<Findings> =
+        race.tasks.par_iter().map(|task| Findings::of(task, &mut make()?)).collect::<Result<_>>()?;
+    // In the tasks' order, so that the sums do not depend on the threads.
+    let found = found.into_iter().fold(Findings::default(), Findings::merge);
+    let share = |count: usize| count as f64 / found.beliefs.max(1) as f64;
     Ok(Calibration {
         on,
-        beliefs,
-        coverage: LEVELS.into_iter().zip(inside).map(|(level, inside)| (level, share(inside))).collect(),
-        beats_best: beats.reliabilities(),
-        any_left_independent: independent.reliabilities(),
-        any_left_single: single.reliabilities(),
+        beliefs: found.beliefs,
+        coverage: LEVELS.into_iter().zip(found.inside).map(|(level, inside)| (level, share(inside))).collect(),
+        beats_best: found.beats.reliabilities(),
+        any_left: found.any.reliabilities(),
+        any_left_independent: found.independent.reliabilities(),
+        any_left_single: found.single.reliabilities(),
     })
 }
 

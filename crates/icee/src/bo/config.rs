@@ -44,6 +44,9 @@ pub struct ModelConfig {
     pub pool_layers: usize,
     /// Standard deviation of the initial weights.
     pub init_std: f64,
+    /// Whether attention begins as a kernel: like locations look at each other, which small networks hardly find out.
+    #[serde(default)]
+    pub aligned: bool,
 }
 
 /// What is learned from.
@@ -107,6 +110,7 @@ impl Default for Config {
                 bins: 128,
                 pool_layers: 2,
                 init_std: 0.02,
+                aligned: false,
             },
             data: DataConfig {
                 pool: 320,

@@ -16,9 +16,9 @@ use icee_bo::sampler::{RandomSampler, Sampler};
 use serde::Serialize;
 
 /// Trials of each function on which beliefs are checked; they take a search each.
-const CALIBRATION_TRIALS: usize = 2;
+const CALIBRATION_TRIALS: usize = 5;
 /// Fresh functions of the prior on which beliefs are checked.
-const CALIBRATION_FUNCTIONS: usize = 64;
+const CALIBRATION_FUNCTIONS: usize = 80;
 
 /// A trained model beside its rivals.
 #[derive(Clone, Debug, Serialize)]
@@ -49,8 +49,7 @@ pub struct Comparison {
 /// Where the protocol cannot be run, or the model does not fit two columns.
 pub fn evaluate(model: &Model, protocol: &Protocol, threads: usize) -> Result<Comparison> {
     // Each task has a sampler of its own on one thread; tasks run side by side.
-    let device = Device::cpu(1)?;
-    model.sampler(&device)?;
+    model.sampler(&Device::cpu(1)?)?;
     let ours = || -> Box<dyn Sampler> {
         let sampler = Device::cpu(1).and_then(|device| model.sampler(&device));
         sampler.unwrap_or_else(|error| Box::new(Broken(error.to_string())))
@@ -67,7 +66,7 @@ pub fn evaluate(model: &Model, protocol: &Protocol, threads: usize) -> Result<Co
     })?;
     let against_gp_ei = paired_difference(&reports[0], &reports[1]);
     let calibration = match Plan::new(&model.config)? {
-        Plan::Value(_) => check_beliefs(&device, model, protocol)?,
+        Plan::Value(_) => pool.install(|| check_beliefs(model, protocol))?,
         Plan::Pool(_) => vec![],
     };
     Ok(Comparison {
@@ -83,15 +82,15 @@ pub fn evaluate(model: &Model, protocol: &Protocol, threads: usize) -> Result<Co
     })
 }
 
-fn check_beliefs(device: &Device, model: &Model, protocol: &Protocol) -> Result<Vec<Calibration>> {
-    let mut sampler = ValueSampler::new(ValueModel::new(device, model)?, model.config.acting.sharpness)?;
+fn check_beliefs(model: &Model, protocol: &Protocol) -> Result<Vec<Calibration>> {
+    let make = || ValueSampler::new(ValueModel::new(&Device::cpu(1)?, model)?, model.config.acting.sharpness);
     let few = Protocol { trials: protocol.trials.min(CALIBRATION_TRIALS), ..protocol.clone() };
     let benchmark = Race::of_protocol(&few)?;
     let prior = model.config.prior()?.build(&model.config.data)?;
     let fresh = Race::draw(&prior, CALIBRATION_FUNCTIONS, protocol.seed ^ HELD_OUT)?;
     Ok(vec![
-        calibrate("benchmark functions", &benchmark, &mut sampler)?,
-        calibrate("fresh functions of the prior", &fresh, &mut sampler)?,
+        calibrate("benchmark functions", &benchmark, make)?,
+        calibrate("fresh functions of the prior", &fresh, make)?,
     ])
 }
 

@@ -13,7 +13,7 @@ use super::value_sampler::ValueSampler;
 use crate::config::TrainConfig;
 use crate::device::Device;
 use crate::games::HELD_OUT;
-use crate::networks::NetworkSpec;
+use crate::networks::{NetworkSpec, Start};
 use crate::train::{HeldOut, Prepared, Problem};
 use crate::{Result, card};
 use icee_bo::prior::{FunctionGroup, Prior};
@@ -114,8 +114,8 @@ impl Problem for Functions {
         &self.config.train
     }
 
-    fn init_std(&self) -> f64 {
-        self.config.model.init_std
+    fn start(&self) -> Start {
+        Start { std: self.config.model.init_std, aligned: self.config.model.aligned }
     }
 
     fn networks(&self) -> Vec<NetworkSpec> {

@@ -5,7 +5,7 @@ use crate::Result;
 use icee_bo::prior::Prior;
 use icee_bo::protocol::{self, Protocol};
 use icee_bo::sampler::{Context, Pool, Sampler, Told};
-use icee_worlds::{Purpose, stream};
+use icee_worlds::{GameRng, Purpose, stream};
 use rand::Rng;
 use rand::seq::index;
 
@@ -91,12 +91,17 @@ impl Task {
                 Some(&candidate) => candidate,
                 None => {
                     let context = Context { pool: &self.pool, told: &told, available: &available };
-                    sampler.ask(context, &mut stream(self.seed, Purpose::Agent, step as u64))?
+                    sampler.ask(context, &mut self.random(step))?
                 }
             };
             available.retain(|&left| left != candidate);
             told.push(Told { candidate, value: self.values[candidate] });
         }
         Ok(told)
+    }
+
+    /// Random numbers of a search after so many evaluations.
+    pub fn random(&self, evaluations: usize) -> GameRng {
+        stream(self.seed, Purpose::Agent, evaluations as u64)
     }
 }

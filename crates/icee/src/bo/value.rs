@@ -40,6 +40,15 @@ pub(crate) struct Split {
     pub queries: Vec<usize>,
 }
 
+/// What a network is told of one history.
+#[derive(Clone, Debug)]
+pub(crate) struct Past<'a> {
+    /// Locations and values.
+    pub evaluated: Vec<(&'a [f64], f64)>,
+    /// The scale of those values.
+    pub scale: Scale,
+}
+
 impl ValuePlan {
     /// The network that a config describes.
     ///
@@ -157,39 +166,35 @@ impl ValuePlan {
         out
     }
 
-    /// Tokens of one history, from locations and values.
+    /// Tokens of histories, one sequence each.
     ///
     /// # Errors
     /// [`Error::Config`] where a location has more columns than the network.
-    pub(crate) fn history_tokens<'a>(
-        &self,
-        evaluated: impl ExactSizeIterator<Item = (&'a [f64], f64)>,
-        scale: &Scale,
-    ) -> Result<Tokens> {
+    pub(crate) fn history_tokens(&self, histories: &[Past<'_>]) -> Result<Tokens> {
         let mut tokens = TokenColumns::default();
-        let size = history_size(evaluated.len());
-        for (location, value) in evaluated {
-            self.write(location, size, &mut tokens)?;
-            tokens.values.extend(scale.inputs(value));
+        for Past { evaluated, scale } in histories {
+            let size = history_size(evaluated.len());
+            for (location, value) in evaluated {
+                self.write(location, size, &mut tokens)?;
+                tokens.values.extend(scale.inputs(*value));
+            }
+            tokens.end_sequence();
         }
-        tokens.end_sequence();
         Ok(tokens.into_history())
     }
 
-    /// Query tokens of candidates, for a history of `evaluated` points.
+    /// Query tokens: for each history the same candidates.
     ///
     /// # Errors
     /// As [`ValuePlan::history_tokens`].
-    pub(crate) fn query_tokens<'a>(
-        &self,
-        locations: impl Iterator<Item = &'a [f64]>,
-        evaluated: usize,
-    ) -> Result<Tokens> {
+    pub(crate) fn query_tokens(&self, histories: &[Past<'_>], locations: &[&[f64]]) -> Result<Tokens> {
         let mut tokens = TokenColumns::default();
-        for location in locations {
-            self.write(location, history_size(evaluated), &mut tokens)?;
+        for past in histories {
+            for location in locations {
+                self.write(location, history_size(past.evaluated.len()), &mut tokens)?;
+            }
+            tokens.end_sequence();
         }
-        tokens.end_sequence();
         Ok(tokens.into_queries())
     }
 

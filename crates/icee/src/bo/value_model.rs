@@ -3,7 +3,7 @@
 use super::methods::Objective;
 use super::model::Model;
 use super::scale::{Scale, ValueBins};
-use super::value::{VALUE_HEAD, ValuePlan};
+use super::value::{Past, VALUE_HEAD, ValuePlan};
 use crate::device::{Cache, Device, Network};
 use crate::math::softmax;
 use crate::{Error, Result};
@@ -24,6 +24,8 @@ pub struct ValueModel {
     cache: Cache,
     /// The tokens in the cache: an unchanged history is not encoded again.
     encoded: Option<Tokens>,
+    /// Caches of histories that come several at once.
+    side_by_side: Vec<Cache>,
 }
 
 impl ValueModel {
@@ -40,7 +42,7 @@ impl ValueModel {
         let plan = ValuePlan::new(&model.config)?;
         let network = device.network(&model.network);
         let cache = network.cache();
-        Ok(ValueModel { plan, network, cache, encoded: None })
+        Ok(ValueModel { plan, network, cache, encoded: None, side_by_side: vec![] })
     }
 
     /// Reads a checkpoint or run folder.
@@ -68,13 +70,8 @@ impl ValueModel {
     /// # Errors
     /// Where the pool has other columns than the model, or too little was told.
     pub fn beliefs(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> Result<Vec<Belief>> {
-        if told.len() < self.least_history() {
-            return Err(Error::Config(format!("{} told values; the model needs at least 2", told.len())));
-        }
-        let kept = thinned(told, self.longest_history());
-        let scale = Scale::of(kept.iter().map(|&at| told[at].value));
-        let evaluated = kept.iter().map(|&at| (pool.point(told[at].candidate), told[at].value));
-        let history = self.plan.history_tokens(evaluated, &scale)?;
+        let past = [self.past(pool, told)?];
+        let history = self.plan.history_tokens(&past)?;
         if self.encoded.as_ref() != Some(&history) {
             // Forgotten first: should appending fail, nothing stale is left.
             self.encoded = None;
@@ -82,20 +79,55 @@ impl ValueModel {
             self.network.append(&mut [&mut self.cache], &history)?;
             self.encoded = Some(history);
         }
-        let bins = self.plan.bins;
-        let (low, width) = (scale.mean + ValueBins::LOW * scale.deviation, bins.width() * scale.deviation);
         let mut beliefs = Vec::with_capacity(candidates.len());
         for chunk in candidates.chunks(CHUNK) {
-            let locations = chunk.iter().map(|&candidate| pool.point(candidate));
-            let queries = self.plan.query_tokens(locations, kept.len())?;
+            let locations: Vec<&[f64]> = chunk.iter().map(|&candidate| pool.point(candidate)).collect();
+            let queries = self.plan.query_tokens(&past, &locations)?;
             let trunk = self.network.query(&[&self.cache], &queries)?;
             let logits = self.network.logits(VALUE_HEAD, &trunk, &[])?;
-            beliefs.extend(logits.chunks_exact(bins.count).map(|logits| {
-                let probabilities = softmax(logits).into_iter().map(|p| p as f32).collect();
-                Belief::Histogram { low, width, probabilities }
-            }));
+            let each = logits.chunks_exact(self.plan.bins.count);
+            beliefs.extend(each.map(|logits| belief(self.plan.bins, &past[0].scale, logits)));
         }
         Ok(beliefs)
+    }
+
+    /// One belief a history, all about one candidate: the same as [`ValueModel::beliefs`] for each, in one go.
+    ///
+    /// # Errors
+    /// As [`ValueModel::beliefs`].
+    pub fn beliefs_after(&mut self, pool: &Pool, histories: &[&[Told]], candidate: usize) -> Result<Vec<Belief>> {
+        let pasts = histories.iter().map(|told| self.past(pool, told)).collect::<Result<Vec<_>>>()?;
+        while self.side_by_side.len() < pasts.len() {
+            self.side_by_side.push(self.network.cache());
+        }
+        let caches = &mut self.side_by_side[..pasts.len()];
+        caches.iter_mut().for_each(|cache| cache.truncate(0));
+        let tokens = self.plan.history_tokens(&pasts)?;
+        self.network.append(&mut caches.iter_mut().collect::<Vec<_>>(), &tokens)?;
+        let queries = self.plan.query_tokens(&pasts, &[pool.point(candidate)])?;
+        let trunk = self.network.query(&caches.iter().collect::<Vec<_>>(), &queries)?;
+        let logits = self.network.logits(VALUE_HEAD, &trunk, &[])?.chunks_exact(self.plan.bins.count);
+        Ok(pasts.iter().zip(logits).map(|(past, logits)| belief(self.plan.bins, &past.scale, logits)).collect())
+    }
+
+    /// What the network is told of a history.
+    fn past<'a>(&self, pool: &'a Pool, told: &[Told]) -> Result<Past<'a>> {
+        if told.len() < self.least_history() {
+            return Err(Error::Config(format!("{} told values; the model needs at least 2", told.len())));
+        }
+        let kept = thinned(told, self.longest_history()).into_iter().map(|at| told[at]);
+        let evaluated: Vec<_> = kept.map(|told| (pool.point(told.candidate), told.value)).collect();
+        let scale = Scale::of(evaluated.iter().map(|(_, value)| *value));
+        Ok(Past { evaluated, scale })
+    }
+}
+
+/// A belief in the units of the told values.
+fn belief(bins: ValueBins, scale: &Scale, logits: &[f32]) -> Belief {
+    Belief::Histogram {
+        low: scale.mean + ValueBins::LOW * scale.deviation,
+        width: bins.width() * scale.deviation,
+        probabilities: softmax(logits).into_iter().map(|p| p as f32).collect(),
     }
 }
 
@@ -110,5 +142,9 @@ impl Surrogate for ValueModel {
 
     fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>> {
         Ok(self.beliefs(pool, told, candidates)?)
+    }
+
+    fn predict_after(&mut self, pool: &Pool, histories: &[&[Told]], candidate: usize) -> BoResult<Vec<Belief>> {
+        Ok(self.beliefs_after(pool, histories, candidate)?)
     }
 }

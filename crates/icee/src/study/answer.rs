@@ -1,10 +1,10 @@
 //! What a study answers, in the user's unit and ready for JSON.
 
-use super::choose::Remaining;
 use super::record::{Direction, RowName, SamplerKind};
 use super::rows::Cells;
 use super::trials::{Trials, Units};
 use icee_bo::gp::Prediction;
+use icee_bo::remaining::Remaining;
 use icee_bo::surrogate::Belief;
 use serde::Serialize;
 

@@ -9,6 +9,7 @@ use super::trials::Trials;
 use crate::Result;
 use icee_bo::gp::acquisition::log_expected_improvement;
 use icee_bo::history::thinned;
+use icee_bo::remaining::Remaining;
 use icee_bo::sampler::{Pool, Told};
 use icee_bo::surrogate::Belief;
 use rand::rngs::ChaCha8Rng;
@@ -27,8 +28,6 @@ const SHORT_LIST: usize = 1 << 11;
 const RUNNING_STEPS: usize = 8;
 /// Random rows of which the farthest from all others is a good start.
 const START_DRAWS: usize = 32;
-/// The most promising rows, which "anything left" is judged by.
-const PROMISING: usize = 64;
 /// A learned model's rows are sampled in proportion to this power of their expected improvement: β.
 const BETA: f64 = 2.0;
 
@@ -41,17 +40,6 @@ pub enum Rule {
     Sampled,
     /// By chance.
     Random,
-}
-
-/// How likely it is that a row that is left beats the best value so far.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-pub struct Remaining {
-    /// The estimate: the most promising rows together, as the model sees them hang together.
-    pub any: f64,
-    /// The chance of the single most promising row; the estimate can hardly be lower.
-    pub single: f64,
-    /// What it would be if every row stood for itself; rows do not, so this is too high.
-    pub independent: f64,
 }
 
 /// The rows picked, with what is believed of them from the values told alone.
@@ -94,13 +82,13 @@ impl Scene<'_> {
             places.iter_mut().for_each(|place| *place = left[*place]);
             let beliefs = predictor.predict(self.pool, self.history, &places)?;
             let promise = predictor.predict(self.pool, self.history, &candidates)?;
-            let remaining = self.remaining(predictor, &candidates, &promise, rng)?;
+            let remaining = predictor.remaining(self.pool, self.history, &candidates, &promise, rng)?;
             let rows = places.into_iter().zip(beliefs.into_iter().map(Some)).collect();
             return Ok(Choice { rows, remaining: Some(remaining), left: left.len(), scored: candidates.len() });
         }
         let scored = candidates.len();
         let told_alone = predictor.predict(self.pool, self.history, &candidates)?;
-        let remaining = self.remaining(predictor, &candidates, &told_alone, rng)?;
+        let remaining = predictor.remaining(self.pool, self.history, &candidates, &told_alone, rng)?;
         let mut known = self.history.to_vec();
         self.imagine_running(predictor, &mut known, rng)?;
         let mut picked: Vec<usize> = Vec::new();
@@ -187,28 +175,6 @@ impl Scene<'_> {
         }
         Ok(())
     }
-
-    /// The chance that any candidate beats the best value told.
-    fn remaining(
-        &self,
-        predictor: &mut Predictor,
-        candidates: &[usize],
-        beliefs: &[Belief],
-        rng: &mut dyn Rng,
-    ) -> Result<Remaining> {
-        let best = self.history.iter().map(|told| told.value).fold(f64::INFINITY, f64::min);
-        let mut chances: Vec<(f64, usize)> =
-            beliefs.iter().zip(candidates).map(|(belief, &row)| (belief.below(best), row)).collect();
-        let none: f64 = chances.iter().map(|(chance, _)| 1.0 - chance).product();
-        chances.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        chances.truncate(PROMISING);
-        let rows: Vec<usize> = chances.iter().map(|(_, row)| *row).collect();
-        let single = chances.first().map_or(0.0, |(chance, _)| *chance);
-        let any = predictor.any_below(self.pool, self.history, &rows, best, rng)?;
-        // The estimate is sampled; it may not leave what is certain.
-        let independent = 1.0 - none;
-        Ok(Remaining { any: any.max(single).min(independent.max(single)), single, independent })
-    }
 }
 
 impl Predictor {
@@ -217,8 +183,16 @@ impl Predictor {
         Ok(self.surrogate.predict(pool, &self.some(known), rows)?)
     }
 
-    fn any_below(&mut self, pool: &Pool, known: &[Told], rows: &[usize], bound: f64, rng: &mut dyn Rng) -> Result<f64> {
-        Ok(self.surrogate.any_below(pool, &self.some(known), rows, bound, rng)?)
+    fn remaining(
+        &mut self,
+        pool: &Pool,
+        known: &[Told],
+        rows: &[usize],
+        beliefs: &[Belief],
+        rng: &mut dyn Rng,
+    ) -> Result<Remaining> {
+        let known = self.some(known);
+        Ok(Remaining::judge(&mut *self.surrogate, pool, &known, rows, beliefs, rng)?)
     }
 
     fn some(&self, known: &[Told]) -> Vec<Told> {

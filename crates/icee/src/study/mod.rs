@@ -27,7 +27,7 @@ mod tell;
 mod trials;
 
 pub use answer::{Answer, Forecast, Outcome, RowForecast, Status, Suggestion, Summary};
-pub use choose::Remaining;
+pub use icee_bo::remaining::Remaining;
 pub use models::{LearnedModel, Loader, Models};
 pub use record::{Direction, SamplerKind};
 pub use rows::Cells;

@@ -5,7 +5,7 @@ use crate::config::{self, Config, TrainConfig};
 use crate::device::Device;
 use crate::games::Games;
 use crate::logs::Logs;
-use crate::networks::NetworkSpec;
+use crate::networks::{NetworkSpec, Start};
 use crate::source::Source;
 use crate::train::RunFolder;
 use crate::{Error, Result};
@@ -28,8 +28,8 @@ pub trait Problem: Send + Sync {
     /// How it is learned.
     fn settings(&self) -> &TrainConfig;
 
-    /// The standard deviation of the initial weights.
-    fn init_std(&self) -> f64;
+    /// How the networks' weights begin.
+    fn start(&self) -> Start;
 
     /// The networks, in order.
     fn networks(&self) -> Vec<NetworkSpec>;

@@ -35,7 +35,7 @@ impl<'p> Trainer<'p> {
             let state = AdamW::new(model.layout(), adam);
             (model, state)
         };
-        let models = networks::fresh(&problem.networks(), problem.seed(), problem.init_std())?;
+        let models = networks::fresh(&problem.networks(), problem.seed(), problem.start())?;
         Ok(Trainer::of_models(problem, device, models.into_iter().map(with_adam).collect(), 0))
     }
 

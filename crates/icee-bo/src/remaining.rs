@@ -1,0 +1,49 @@
+//! "Am I done?": how likely it is that a candidate that is left beats the best value told.
+
+use crate::error::BoResult;
+use crate::sampler::{Pool, Told};
+use crate::surrogate::{Belief, Surrogate};
+use rand::Rng;
+use serde::Serialize;
+
+/// The most promising candidates, which the estimate looks at.
+const PROMISING: usize = 64;
+
+/// How likely it is that a candidate that is left beats the best value so far.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Remaining {
+    /// The estimate: the most promising candidates together, as the model sees them hang together.
+    pub any: f64,
+    /// The chance of the single most promising candidate; the estimate can hardly be lower.
+    pub single: f64,
+    /// What it would be if every candidate stood for itself; candidates do not, so this is too high.
+    pub independent: f64,
+}
+
+impl Remaining {
+    /// Judges by what a model believes of the candidates that are left; `beliefs` are its own, one a candidate.
+    ///
+    /// # Errors
+    /// The model's.
+    pub fn judge(
+        surrogate: &mut dyn Surrogate,
+        pool: &Pool,
+        told: &[Told],
+        candidates: &[usize],
+        beliefs: &[Belief],
+        rng: &mut dyn Rng,
+    ) -> BoResult<Remaining> {
+        let best = told.iter().map(|told| told.value).fold(f64::INFINITY, f64::min);
+        let mut chances: Vec<(f64, usize)> =
+            beliefs.iter().zip(candidates).map(|(belief, &candidate)| (belief.below(best), candidate)).collect();
+        let none: f64 = chances.iter().map(|(chance, _)| 1.0 - chance).product();
+        chances.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        chances.truncate(PROMISING);
+        let promising: Vec<usize> = chances.iter().map(|(_, candidate)| *candidate).collect();
+        let single = chances.first().map_or(0.0, |(chance, _)| *chance);
+        let any = surrogate.any_below(pool, told, &promising, best, rng)?;
+        // The estimate is sampled; it may not leave what is certain.
+        let independent = 1.0 - none;
+        Ok(Remaining { any: any.max(single).min(independent.max(single)), single, independent })
+    }
+}
