@@ -79,9 +79,9 @@ mod tests {
     fn aligned_keys_are_the_queries_and_nothing_else_changes() {
         let spec = ModelSpec {
             layers: 2,
-            width: 8,
+            width: 32,
             attention_heads: 2,
-            mlp_width: 16,
+            mlp_width: 32,
             context: 4,
             history: History::Set,
             fields: vec![FieldSpec::history("x", FieldKind::vector(3))],
@@ -94,9 +94,9 @@ mod tests {
         let mut changed = 0;
         for block in &plain.layout().blocks {
             let [query, key_value] = [block.query, block.key_value].map(|id| plain.layout().linear(id).weight.clone());
-            for (row, queries) in aligned.weights()[key_value.clone()].chunks(16).zip(plain.weights()[query].chunks(8))
+            for (row, queries) in aligned.weights()[key_value.clone()].chunks(64).zip(plain.weights()[query].chunks(32))
             {
-                assert_eq!(&row[..8], queries);
+                assert_eq!(&row[..32], queries);
             }
             changed += key_value.len() / 2;
         }
