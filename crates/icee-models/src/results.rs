@@ -2,7 +2,6 @@
 //! evaluation stands for an episode, and the regret for the return.
 
 use crate::{Error, Result};
-use icee_bo::report::estimate;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -31,7 +30,7 @@ pub fn read(path: &Path, text: &str) -> Result<Vec<EpisodeRow>> {
     let rows: Vec<EpisodeRow> = if text.trim_start().starts_with('{') {
         match serde_json::from_str::<Printed>(text).map_err(|e| fail(e.to_string()))? {
             Printed::Games { episodes } => episodes,
-            Printed::Functions { reports } => reports.first().map(Report::rows).unwrap_or_default(),
+            Printed::Functions { samplers } => samplers.first().map(Searches::rows).unwrap_or_default(),
         }
     } else {
         let mut reader = csv::Reader::from_reader(text.as_bytes());
@@ -67,30 +66,37 @@ pub fn options(text: &str) -> Option<String> {
 #[serde(untagged)]
 enum Printed {
     Games { episodes: Vec<EpisodeRow> },
-    Functions { reports: Vec<Report> },
+    Functions { samplers: Vec<Searches> },
 }
 
 /// The searches of one sampler; the model's come first.
 #[derive(Deserialize)]
-struct Report {
-    runs: Vec<Search>,
+struct Searches {
+    summary: Summary,
 }
 
 #[derive(Deserialize)]
-struct Search {
-    regret: Vec<f64>,
+struct Summary {
+    /// After each evaluation.
+    regret: Vec<Regret>,
 }
 
-impl Report {
-    /// The mean regret after each evaluation that all searches have.
+#[derive(Deserialize)]
+struct Regret {
+    mean: f64,
+    /// None for a single run.
+    half_width: Option<f64>,
+}
+
+impl Searches {
     fn rows(&self) -> Vec<EpisodeRow> {
-        let evaluations = self.runs.iter().map(|run| run.regret.len()).min().unwrap_or(0);
-        let row = |evaluation: usize| {
-            let all = estimate(&self.runs.iter().map(|run| run.regret[evaluation]).collect::<Vec<_>>());
-            let half_width_95 = Some(all.half_width).filter(|half| half.is_finite());
-            EpisodeRow { episode: evaluation + 1, mean: all.mean, half_width_95, entropy: None }
+        let row = |(index, regret): (usize, &Regret)| EpisodeRow {
+            episode: index + 1,
+            mean: regret.mean,
+            half_width_95: regret.half_width,
+            entropy: None,
         };
-        (0..evaluations).map(row).collect()
+        self.summary.regret.iter().enumerate().map(row).collect()
     }
 }
 
@@ -133,13 +139,16 @@ mod tests {
         assert_eq!(options(&to_csv(&rows)), None);
         assert_eq!(options(r#"{"games": 10, "seed": 3, "episodes": []}"#).unwrap(), "--games 10 --seed 3");
         assert_eq!(options(r#"{"trials": 20, "seed": 0}"#).unwrap(), "--trials 20 --seed 0");
-        let searches = r#"{"reports": [{"runs": [{"regret": [2.0, 1.0]}, {"regret": [4.0, 1.0]}]}, {"runs": []}]}"#;
-        let rows = read(path, searches).unwrap();
-        assert_eq!(rows.iter().map(|row| row.mean).collect::<Vec<_>>(), [3.0, 1.0]);
-        assert!(rows[0].half_width_95 > Some(1.0) && rows[1].half_width_95 == Some(0.0));
+        let regret = r#"[{"mean": 3.0, "half_width": 1.5}, {"mean": 1.0, "half_width": null}]"#;
+        let searches = format!(r#"{{"samplers": [{{"sampler": "icee", "summary": {{"regret": {regret}}}}}]}}"#);
+        let rows = read(path, &searches).unwrap();
+        assert_eq!(
+            rows.iter().map(|row| (row.mean, row.half_width_95)).collect::<Vec<_>>(),
+            [(3.0, Some(1.5)), (1.0, None)]
+        );
         for bad in [
             "",
-            "{\"reports\": []}",
+            "{\"samplers\": []}",
             "a,b\n1,2\n",
             "episode,mean,half_width_95,entropy\n2,1,,\n",
             "{\"episodes\": []}",

@@ -17,13 +17,15 @@ const NAMES: [&str; 2] = ["bo__value", "bo__value-columns"];
 pub fn study_models() -> Result<Models> {
     let mut models = Models::default();
     for model in NAMES.into_iter().filter_map(embedded) {
-        let plan = ValuePlan::new(&bo::Model::config_in(model.config)?)?;
+        let config = bo::Model::config_in(model.config)?;
+        let plan = ValuePlan::new(&config)?;
         let load = || {
             let loaded = bo::Model::parse(model.config, model.tensors)?;
             Ok(Box::new(ValueModel::new(&Device::cpu(0)?, &loaded)?) as Box<dyn Surrogate>)
         };
         let (name, columns, history) = (model.name.into(), plan.columns(), plan.spec.context);
-        models = models.with(LearnedModel { name, columns, history, load: Box::new(load) });
+        let sharpness = config.acting.sharpness;
+        models = models.with(LearnedModel { name, columns, history, sharpness, load: Box::new(load) });
     }
     Ok(models)
 }

@@ -92,16 +92,7 @@ impl TrainedModel {
     /// # Errors
     /// Where there is no checkpoint, or it cannot be written.
     pub fn save_acting(&self, folder: &Path) -> Result<()> {
-        let path = folder.join(checkpoint::CONFIG);
-        let failed = |e: serde_json::Error| Error::File { path: path.clone(), problem: e.to_string() };
-        let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
-        let mut config: Value = serde_json::from_str(&text).map_err(failed)?;
-        let Some(acting) = config.pointer_mut("/meta/config/acting") else {
-            return Err(Error::File { path, problem: "the description is not that of a model trained by icee".into() });
-        };
-        *acting = serde_json::to_value(&self.config.acting).map_err(failed)?;
-        let text = serde_json::to_string_pretty(&config).map_err(failed)?;
-        Ok(checkpoint::write_atomically(&path, format!("{text}\n").as_bytes())?)
+        write_acting(folder, &self.config.acting)
     }
 
     /// A short model card in Markdown.
@@ -115,4 +106,18 @@ impl TrainedModel {
     pub fn parameters(&self) -> usize {
         self.models.iter().map(|model| model.weights().len()).sum()
     }
+}
+
+/// Puts other acting rules into a checkpoint's description; the weights stay as they are.
+pub(crate) fn write_acting(folder: &Path, rules: &impl Serialize) -> Result<()> {
+    let path = folder.join(checkpoint::CONFIG);
+    let failed = |e: serde_json::Error| Error::File { path: path.clone(), problem: e.to_string() };
+    let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
+    let mut config: Value = serde_json::from_str(&text).map_err(failed)?;
+    let Some(acting) = config.pointer_mut("/meta/config/acting") else {
+        return Err(Error::File { path, problem: "the description is not that of a model trained by icee".into() });
+    };
+    *acting = serde_json::to_value(rules).map_err(failed)?;
+    let text = serde_json::to_string_pretty(&config).map_err(failed)?;
+    Ok(checkpoint::write_atomically(&path, format!("{text}\n").as_bytes())?)
 }

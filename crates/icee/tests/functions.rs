@@ -315,6 +315,11 @@ fn a_model_is_trained_loaded_and_measured() {
 
     let functions = ["Branin", "SixHumpCamel"].map(|name| functions::find(name).unwrap()).to_vec();
     let protocol = Protocol { functions, trials: 2, pool: 64, initial: 4, evaluations: 14, seed: 1 };
+    let (trials, best) = bo::tune(&model, 3, 0, 1, |_| {}).unwrap();
+    let (again, _) = bo::tune(&model, 3, 0, 2, |_| {}).unwrap();
+    let regrets = |trials: &[bo::Trial]| trials.iter().map(|trial| trial.regret).collect::<Vec<_>>();
+    assert_eq!(regrets(&trials), regrets(&again), "any number of threads");
+    assert!(trials.iter().all(|trial| trial.regret >= trials[best].regret && trial.last <= trial.regret));
     let comparison = bo::evaluate(&model, &protocol, 1).unwrap();
     assert_eq!(comparison.reports.iter().map(|r| r.sampler).collect::<Vec<_>>(), ["icee", "gp-ei", "random"]);
     assert_eq!(comparison.against_gp_ei.len(), 14);

@@ -224,7 +224,13 @@ fn a_learned_model_is_picked_where_it_fits() {
     let scratch = Scratch::new("learned");
     let models = || {
         let load: icee::study::Loader = Box::new(|| Ok(Box::new(GpSurrogate::default())));
-        Models::default().with(LearnedModel { name: "stand-in".into(), columns: 1..=3, history: 8, load })
+        Models::default().with(LearnedModel {
+            name: "stand-in".into(),
+            columns: 1..=3,
+            history: 8,
+            sharpness: 2.0,
+            load,
+        })
     };
     let narrow = scratch.write("narrow.csv", &pool(50));
     let mut study = Study::create(&scratch.0.join("narrow.jsonl"), &options(&narrow), models()).unwrap();

@@ -1,19 +1,19 @@
-//! `icee tune`: pick a model's acting rules on validation games, and write them into its checkpoint.
+//! `icee tune`: pick how a model acts on validation games, or on fresh functions, and write it into its checkpoint.
 
 use super::device::{DeviceName, suited};
 use anyhow::{Context, bail};
-use icee::{Trial, tune};
-use icee_models::{Place, Shelf};
+use icee::{Trial, bo, tune};
+use icee_models::{Found, Place, Shelf};
 use serde::Serialize;
 use std::io::Write;
 
-/// Pick the acting rules of a trained model on validation games of their own.
+/// Pick how a trained model acts, on validation games or fresh functions of its prior.
 #[derive(clap::Args)]
 pub struct Args {
     /// A model's name, a checkpoint folder or a run folder; its config is changed.
     #[arg(value_name = "MODEL")]
     model: String,
-    /// Validation games of each trial.
+    /// Validation games of each trial; functions for a model of functions.
     #[arg(long, value_name = "N", default_value_t = 50)]
     games: usize,
     /// Fixes the validation games.
@@ -49,6 +49,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if found.place == Place::Program && !args.dry_run {
         bail!("{} is inside the program and cannot be changed; --dry-run shows the table", found.name);
     }
+    if found.is_optimiser()? {
+        return tune_optimiser(args, &found);
+    }
     let mut model = found.load()?;
     let mut count = 0;
     let told = |trial: &Trial| {
@@ -81,6 +84,51 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             out,
             "{kappa:>6}  {guard:>5}  {outcome:>8}  {temperature:>11}  {mean:>5.2}  {first:>5.2}  {middle:>6.2}  {last:>5.2}{mark}"
         )?;
+    }
+    Ok(())
+}
+
+/// A line of an optimiser's table.
+#[derive(Serialize)]
+struct OptimiserRow {
+    #[serde(flatten)]
+    acting: bo::Acting,
+    regret: f64,
+    last: f64,
+    solved: f64,
+    chosen: bool,
+}
+
+fn tune_optimiser(args: &Args, found: &Found) -> anyhow::Result<()> {
+    if matches!(args.device, DeviceName::Cuda) {
+        bail!("models of functions are tuned on the CPU: leave out --device");
+    }
+    let mut model = found.load_optimiser()?;
+    let mut count = 0;
+    let told = |trial: &bo::Trial| {
+        count += 1;
+        eprintln!("trial {count}: mean regret {:.3}", trial.regret);
+    };
+    let (trials, best) = bo::tune(&model, args.games, args.seed, args.threads, told)?;
+    if let (Place::Folder(folder), false) = (&found.place, args.dry_run) {
+        model.config.acting = trials[best].acting.clone();
+        model.save_acting(folder).context("cannot write the choice into the checkpoint")?;
+    }
+    let row = |(index, trial): (usize, &bo::Trial)| {
+        let bo::Trial { acting, regret, last, solved } = trial.clone();
+        OptimiserRow { acting, regret, last, solved, chosen: index == best }
+    };
+    let rows: Vec<OptimiserRow> = trials.iter().enumerate().map(row).collect();
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
+        return Ok(());
+    }
+    writeln!(out, "sharpness  temperature  mean regret  at the end  solved")?;
+    for OptimiserRow { acting: bo::Acting { sharpness, temperature }, regret, last, solved, chosen } in &rows {
+        let mark = if *chosen { "  <- chosen" } else { "" };
+        let solved = format!("{:.0} %", 100.0 * solved);
+        writeln!(out, "{sharpness:>9}  {temperature:>11}  {regret:>11.3}  {last:>10.3}  {solved:>6}{mark}")?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::functions::Plan;
-use crate::model::checkpoint_in;
+use crate::model::{checkpoint_in, write_acting};
 use crate::{Error, Result, card, networks};
 use icee_nn::checkpoint;
 use serde::{Deserialize, Serialize};
@@ -108,6 +108,14 @@ impl Model {
     /// Where it cannot be read, or is that of a model of games.
     pub fn config_in(config: &[u8]) -> Result<Config> {
         Ok(Meta::read(Path::new(BUILT_IN), checkpoint::parse_meta(config)?)?.config)
+    }
+
+    /// Writes its acting rules into the description of the checkpoint in `folder`.
+    ///
+    /// # Errors
+    /// Where there is none, or it cannot be written.
+    pub fn save_acting(&self, folder: &Path) -> Result<()> {
+        write_acting(folder, &self.config.acting)
     }
 
     /// A short model card in Markdown.

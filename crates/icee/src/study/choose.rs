@@ -28,16 +28,13 @@ const SHORT_LIST: usize = 1 << 11;
 const RUNNING_STEPS: usize = 8;
 /// Random rows of which the farthest from all others is a good start.
 const START_DRAWS: usize = 32;
-/// A learned model's rows are sampled in proportion to this power of their expected improvement: β.
-const BETA: f64 = 2.0;
-
 /// How a row is picked by what a model believes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rule {
     /// The greatest expected improvement.
     Greatest,
-    /// In proportion to a power of it.
-    Sampled,
+    /// In proportion to this power of it, β.
+    Sampled(f64),
     /// By chance.
     Random,
 }
@@ -219,10 +216,8 @@ fn pick(rule: Rule, gains: &[f64], beliefs: &[Belief], rng: &mut dyn Rng) -> usi
         // No row can improve on the best: the lowest expected value then.
         return first_of(&|place| -beliefs[place].mean());
     }
-    if rule == Rule::Greatest {
-        return greatest;
-    }
-    let weight = |gain: &f64| (BETA * (gain - gains[greatest])).exp();
+    let Rule::Sampled(sharpness) = rule else { return greatest };
+    let weight = |gain: &f64| (sharpness * (gain - gains[greatest])).exp();
     let mut rest = rng.random::<f64>() * gains.iter().map(weight).sum::<f64>();
     for (place, gain) in gains.iter().enumerate() {
         rest -= weight(gain);

@@ -34,7 +34,7 @@ pub use rows::Cells;
 pub use tell::Told;
 
 use crate::{Error, Result};
-use choose::{Rule, Scene};
+use choose::Scene;
 use icee_bo::random::stream;
 use icee_bo::sampler::Told as Known;
 use journal::Journal;
@@ -189,12 +189,7 @@ impl Study {
         let mut predictor = self.models.predictor(sampler, dimension)?;
         let units = Units::of(&self.trials, self.header.direction);
         let history = units.history(&self.trials);
-        let rule = match sampler {
-            SamplerKind::Icee => Rule::Sampled,
-            SamplerKind::GpEi => Rule::Greatest,
-            SamplerKind::Random => Rule::Random,
-        };
-        let scene = Scene { pool: &rows.points, trials: &self.trials, history: &history, rule };
+        let scene = Scene { pool: &rows.points, trials: &self.trials, history: &history, rule: predictor.rule };
         let choice = scene.choose(&mut predictor, count, &mut stream(self.header.seed, &[self.journal.lines()]))?;
         if choice.rows.is_empty() {
             return Err(Error::Study(self.nothing_left()));

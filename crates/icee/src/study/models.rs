@@ -3,6 +3,7 @@
 //! A learned model takes part by an entry in [`Models`]: which numbers of coordinates it knows, how long a history it was
 //! trained on, and how it is loaded. Everything else about a study is the same for all.
 
+use super::choose::Rule;
 use super::record::SamplerKind;
 use crate::{Error, Result};
 use icee_bo::gp_surrogate::{FITTED_HISTORY, GpSurrogate, KNOWN_HISTORY};
@@ -20,6 +21,8 @@ pub struct LearnedModel {
     pub columns: RangeInclusive<usize>,
     /// The longest history that it was trained on.
     pub history: usize,
+    /// Rows are drawn in proportion to this power of their expected improvement: β.
+    pub sharpness: f64,
     /// Loads it.
     pub load: Loader,
 }
@@ -31,6 +34,8 @@ pub struct Models(Vec<LearnedModel>);
 /// What predicts, and how much history it is given.
 pub(super) struct Predictor {
     pub surrogate: Box<dyn Surrogate>,
+    /// How a row is picked by what it believes.
+    pub rule: Rule,
     /// Values that it takes at most.
     pub history: usize,
     /// What is said where there are more.
@@ -83,11 +88,13 @@ impl Models {
             };
             let thinning =
                 format!("{} predicts from {} of them, as many as it was trained on", model.name, model.history);
-            return Ok(Predictor { surrogate: (model.load)()?, history: model.history, thinning });
+            let rule = Rule::Sampled(model.sharpness);
+            return Ok(Predictor { surrogate: (model.load)()?, rule, history: model.history, thinning });
         }
         let thinning =
             format!("gp-ei predicts from {KNOWN_HISTORY} of them and is fitted to {FITTED_HISTORY}, to stay fast");
-        Ok(Predictor { surrogate: Box::new(GpSurrogate::default()), history: KNOWN_HISTORY, thinning })
+        let rule = if kind == SamplerKind::Random { Rule::Random } else { Rule::Greatest };
+        Ok(Predictor { surrogate: Box::new(GpSurrogate::default()), rule, history: KNOWN_HISTORY, thinning })
     }
 }
 
@@ -97,7 +104,7 @@ mod tests {
 
     fn model(name: &str, columns: RangeInclusive<usize>) -> LearnedModel {
         let load: Loader = Box::new(|| Ok(Box::new(GpSurrogate::default())));
-        LearnedModel { name: name.into(), columns, history: 64, load }
+        LearnedModel { name: name.into(), columns, history: 64, sharpness: 2.0, load }
     }
 
     #[test]

@@ -1,0 +1,90 @@
+//! Picks how a trained model acts, on fresh functions of its own prior: never on the benchmark functions.
+
+use super::config::{Acting, Config};
+use super::methods::Objective;
+use super::model::Model;
+use super::race::{Race, Task};
+use crate::device::Device;
+use crate::{Error, Result};
+use rayon::prelude::*;
+
+/// Keeps the seeds of these functions apart from those of training and evaluation ("validate" in ASCII).
+const VALIDATION: u64 = 0x7661_6c69_6461_7465;
+/// β of p ∝ EI^β.
+const SHARPNESSES: [f64; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
+/// Temperatures of models that pick candidates directly.
+const TEMPERATURES: [f64; 4] = [1.0, 0.5, 0.25, 0.125];
+
+/// One setting and what it left.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// The setting.
+    pub acting: Acting,
+    /// The mean regret over all evaluations that the model chose: what is found early counts longer.
+    pub regret: f64,
+    /// The mean regret at the end.
+    pub last: f64,
+    /// The share of the searches that found the lowest value.
+    pub solved: f64,
+}
+
+fn settings(config: &Config) -> Result<Vec<Acting>> {
+    let base = &config.acting;
+    Ok(match config.method()?.objective {
+        Objective::Value => SHARPNESSES.map(|sharpness| Acting { sharpness, ..base.clone() }).to_vec(),
+        _ => TEMPERATURES.map(|temperature| Acting { temperature, ..base.clone() }).to_vec(),
+    })
+}
+
+/// Tries every setting on `functions` fresh functions, on `threads` threads, and gives all trials and the number of the one
+/// with the lowest regret.
+///
+/// # Errors
+/// Where no function is asked for, or a search fails.
+pub fn tune(
+    model: &Model,
+    functions: usize,
+    seed: u64,
+    threads: usize,
+    mut tried: impl FnMut(&Trial),
+) -> Result<(Vec<Trial>, usize)> {
+    if functions == 0 {
+        return Err(Error::Config("at least one function is needed".into()));
+    }
+    let prior = model.config.prior()?.build(&model.config.data)?;
+    let race = Race::draw(&prior, functions, seed ^ VALIDATION)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|e| Error::Config(format!("cannot start {threads} threads: {e}")))?;
+    let mut trials = Vec::new();
+    for acting in settings(&model.config)? {
+        let acts = Model { config: Config { acting: acting.clone(), ..model.config.clone() }, ..model.clone() };
+        let curves: Vec<Vec<f64>> =
+            pool.install(|| race.tasks.par_iter().map(|task| regrets(&acts, task)).collect::<Result<_>>())?;
+        // In the tasks' order, so that the sums do not depend on the threads.
+        let over_tasks =
+            |of: fn(&[f64]) -> f64| curves.iter().map(|curve| of(curve)).sum::<f64>() / curves.len() as f64;
+        let trial = Trial {
+            acting,
+            regret: over_tasks(|curve| curve.iter().sum::<f64>() / curve.len().max(1) as f64),
+            last: over_tasks(|curve| curve.last().copied().unwrap_or(0.0)),
+            solved: over_tasks(|curve| f64::from(u8::from(curve.last() == Some(&0.0)))),
+        };
+        tried(&trial);
+        trials.push(trial);
+    }
+    let best = (0..trials.len()).fold(0, |best, at| if trials[at].regret < trials[best].regret { at } else { best });
+    Ok((trials, best))
+}
+
+/// The regret after each evaluation that the model chose.
+fn regrets(model: &Model, task: &Task) -> Result<Vec<f64>> {
+    let mut sampler = model.sampler(&Device::cpu(1)?)?;
+    let told = task.search(task.evaluations, &mut *sampler)?;
+    let lowest = task.values.iter().copied().fold(f64::INFINITY, f64::min);
+    let mut best = f64::INFINITY;
+    let curve = told.iter().map(|told| {
+        best = best.min(told.value);
+        best - lowest
+    });
+    Ok(curve.skip(task.initial.len()).collect())
+}
