@@ -49,7 +49,7 @@ fn a_run_becomes_a_model_that_has_a_name() {
     assert_eq!((row("mine")["world"].as_str(), row("mine")["command"].as_str()), (Some("DarkRoom-v0"), None));
     assert_eq!(row("dark-room__ad")["place"], Value::Null);
     let text = said(scratch.icee(&["models"]).output().unwrap());
-    assert!(text.contains("icee train dark-room --method ad --seed 1"), "{text}");
+    assert!(text.contains("icee train dark-room --method ad --set model.layers=3"), "{text}");
     assert!(said(scratch.icee(&["models", "card", "mine"]).output().unwrap()).contains("# mine: "));
 
     // By name, from here and from a folder below, it is the same as by folder.

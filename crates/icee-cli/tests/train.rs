@@ -120,9 +120,16 @@ fn functions_are_learned_from_and_evaluated() {
     assert_eq!(eval["calibration"].as_array().unwrap().len(), 2);
     assert_eq!(std::fs::read_to_string(&csv).unwrap().lines().count(), 1 + 3 * 16 * 55);
 
+    let trials = ok(icee(&["tune", run, "--games", "2", "--json"]).output().unwrap());
+    let chosen: Vec<&Value> = trials.as_array().unwrap().iter().filter(|trial| trial["chosen"] == true).collect();
+    assert_eq!((trials.as_array().unwrap().len(), chosen.len()), (5, 1));
+    let config = std::fs::read_to_string(Path::new(run).join("checkpoint/config.json")).unwrap();
+    let config: Value = serde_json::from_str(&config).unwrap();
+    assert_eq!(config["meta"]["config"]["acting"]["sharpness"], chosen[0]["sharpness"]);
+
     for (arguments, answer) in [
         (&["eval", run, "--games", "2"][..], "trained on functions"),
-        (&["tune", run], "trained on functions"),
+        (&["tune", run, "--device", "cuda"], "tuned on the CPU"),
         (&["train", "bo-tiny", "--method", "icee"], "--method is for games"),
         (&["train", "bo-tiny", "--set", "data.novices=0.1"], "unknown key \"data.novices\""),
         (&["train", "bo-tny"], "did you mean \"bo-tiny\"?"),

@@ -198,8 +198,12 @@ fn check_games_repeat(world: &mut dyn World, seed: u64, split: Split) -> Result<
         world.step(action).map_err(|error| broken(&spec, &error))?;
     }
     let mut copy = world.clone_world();
+    // And one made in the place of a world with another game.
+    let mut in_place = world.clone_world();
+    in_place.new_game(seed ^ 1, split);
+    world.copy_to(&mut in_place);
     for (index, (&action, &expected)) in actions.iter().zip(&first.rewards).enumerate().skip(half) {
-        for player in [&mut *world, &mut *copy] {
+        for player in [&mut *world, &mut *copy, &mut *in_place] {
             let reward = player.step(action).map_err(|error| broken(&spec, &error))?.reward;
             let same = reward == expected;
             require(same, &spec, "a copy has the same game and state, and lives by itself", || {

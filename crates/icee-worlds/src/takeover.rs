@@ -1,21 +1,21 @@
-//! Histories by somebody who does not know the game, and what the behaviour policy would have made of every step.
+//! Histories by somebody who does not know the game, and what one who does would have made of every step.
 //!
 //! The behaviour policy knows what is hidden, so its moves give it away, and a model that learns from them reads its own
 //! moves as evidence, too. A *searcher* acts on what the episodes have shown and on nothing else: its moves say
-//! nothing new. At every step a copy of the world takes an action drawn uniformly, and then the behaviour policy plays the
-//! episode to its end; what that earned is the step's label. The copy is thrown away, the searcher goes on. Since
+//! nothing new. At every step a copy of the world takes an action drawn uniformly, and then an *understudy* (the behaviour
+//! policy, but for the world's say) plays the episode to its end; what that earned is the step's label. The copy is thrown away, the searcher goes on. Since
 //! p(R | a, h) does not depend on how a is drawn, the uniform draw costs nothing, and shows what comes of actions that
-//! the behaviour policy hardly ever takes.
+//! the understudy hardly ever takes; where its own action is meant, the label is weighed by π/U.
 
 use crate::{GameRng, Observation, Policy, SequenceBatch, World, WorldError, sample_action};
 use rand::RngExt;
 
-/// What came of a step at which the behaviour policy took over, after a first action drawn uniformly.
+/// What came of a step at which the understudy took over, after a first action drawn uniformly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Takeover {
     /// The first action.
     pub action: u32,
-    /// π(a|o): how likely the behaviour policy would have been to take it.
+    /// π(a|o): how likely the understudy would have been to take it.
     pub probability: f32,
     /// What the first action earned.
     pub reward: f32,
@@ -31,7 +31,7 @@ pub enum Lesson {
     /// What was done there, and what came of it.
     #[default]
     Own,
-    /// What the behaviour policy would have made of it.
+    /// What the understudy would have made of it.
     Takeover(Takeover),
     /// Nothing: which game it is was decided by what happened later.
     Nothing,
@@ -101,8 +101,8 @@ impl Understudy {
         Self { copy: world.clone_world(), policy, probabilities: vec![0.0; world.spec().actions()] }
     }
 
-    /// An action drawn uniformly, then the behaviour policy with an ε of its own to the episode's end. The episode began
-    /// at `first_step` of the batch, which holds what was seen last, too.
+    /// An action drawn uniformly, then the understudy with an ε of its own to the episode's end. The episode began at
+    /// `first_step` of the batch, which holds what was seen last, too.
     pub fn take_over(
         &mut self,
         world: &dyn World,

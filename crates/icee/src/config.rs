@@ -78,8 +78,8 @@ pub struct DataConfig {
     pub episodes: usize,
     /// The share of sequences that begin with a novice's episodes.
     pub novices: f64,
-    /// The share of sequences whose history is by somebody who does not know the game, with the behaviour policy
-    /// taking over at every step for the label.
+    /// The share of sequences whose history is by somebody who does not know the game, with one who does taking over at
+    /// every step for the label.
     pub searchers: f64,
 }
 
