@@ -10,8 +10,8 @@ use crate::methods::Condition;
 use crate::model::TrainedModel;
 use icee_worlds::Split;
 
-/// Keeps the seeds of validation games apart from those that `eval` deals ("validate" in ASCII, cut to eight).
-const VALIDATION: u64 = 0x7661_6c69_6461_7465;
+/// Keeps the seeds of validation games and functions apart from those that `eval` deals ("validate" in ASCII, cut to eight).
+pub(crate) const VALIDATION: u64 = 0x7661_6c69_6461_7465;
 
 /// One setting and what it earned.
 #[derive(Clone, Debug)]

@@ -70,10 +70,7 @@ impl Race {
     pub fn run(&self, sampler: &mut dyn Sampler) -> Result<Regret> {
         let mut regrets = Vec::with_capacity(self.tasks.len());
         for task in &self.tasks {
-            let told = task.search(task.evaluations, sampler)?;
-            let best = told.iter().map(|told| told.value).fold(f64::INFINITY, f64::min);
-            let lowest = task.values.iter().copied().fold(f64::INFINITY, f64::min);
-            regrets.push(best - lowest);
+            regrets.extend(task.regrets(sampler)?.pop());
         }
         let count = regrets.len().max(1) as f64;
         let solved = regrets.iter().filter(|&&regret| regret == 0.0).count() as f64 / count;
@@ -82,6 +79,17 @@ impl Race {
 }
 
 impl Task {
+    /// The regret of a sampler's search after each evaluation.
+    pub fn regrets(&self, sampler: &mut dyn Sampler) -> Result<Vec<f64>> {
+        let lowest = self.values.iter().copied().fold(f64::INFINITY, f64::min);
+        let mut best = f64::INFINITY;
+        let regret = |told: &Told| {
+            best = best.min(told.value);
+            best - lowest
+        };
+        Ok(self.search(self.evaluations, sampler)?.iter().map(regret).collect())
+    }
+
     /// What a sampler was told after so many evaluations, the initial ones first.
     pub fn search(&self, evaluations: usize, sampler: &mut dyn Sampler) -> Result<Vec<Told>> {
         let mut available: Vec<usize> = (0..self.pool.size()).collect();

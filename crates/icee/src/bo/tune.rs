@@ -5,11 +5,10 @@ use super::methods::Objective;
 use super::model::Model;
 use super::race::{Race, Task};
 use crate::device::Device;
+use crate::tune::VALIDATION;
 use crate::{Error, Result};
 use rayon::prelude::*;
 
-/// Keeps the seeds of these functions apart from those of training and evaluation ("validate" in ASCII).
-const VALIDATION: u64 = 0x7661_6c69_6461_7465;
 /// β of p ∝ EI^β.
 const SHARPNESSES: [f64; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
 /// Temperatures of models that pick candidates directly.
@@ -79,12 +78,5 @@ pub fn tune(
 /// The regret after each evaluation that the model chose.
 fn regrets(model: &Model, task: &Task) -> Result<Vec<f64>> {
     let mut sampler = model.sampler(&Device::cpu(1)?)?;
-    let told = task.search(task.evaluations, &mut *sampler)?;
-    let lowest = task.values.iter().copied().fold(f64::INFINITY, f64::min);
-    let mut best = f64::INFINITY;
-    let curve = told.iter().map(|told| {
-        best = best.min(told.value);
-        best - lowest
-    });
-    Ok(curve.skip(task.initial.len()).collect())
+    Ok(task.regrets(&mut *sampler)?.split_off(task.initial.len()))
 }

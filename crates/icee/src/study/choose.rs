@@ -60,8 +60,6 @@ pub struct Scene<'a> {
     pub trials: &'a Trials,
     /// The same as models see it.
     pub history: &'a [Told],
-    /// How to pick.
-    pub rule: Rule,
 }
 
 impl Scene<'_> {
@@ -70,11 +68,11 @@ impl Scene<'_> {
         let taken = self.trials.taken(self.pool.size());
         let left: Vec<usize> = (0..taken.len()).filter(|&row| !taken[row]).collect();
         if left.is_empty() || self.trials.values() < predictor.surrogate.least_history() {
-            let rows = self.start(&left, count, rng).into_iter().map(|row| (row, None)).collect();
+            let rows = self.start(predictor.rule, &left, count, rng).into_iter().map(|row| (row, None)).collect();
             return Ok(Choice { rows, remaining: None, left: left.len(), scored: left.len() });
         }
         let mut candidates = self.preselected(&left, rng);
-        if self.rule == Rule::Random {
+        if predictor.rule == Rule::Random {
             let mut places: Vec<usize> = sample(rng, left.len(), count.min(left.len())).into_vec();
             places.iter_mut().for_each(|place| *place = left[*place]);
             let beliefs = predictor.predict(self.pool, self.history, &places)?;
@@ -95,7 +93,7 @@ impl Scene<'_> {
                 if as_told { told_alone.clone() } else { predictor.predict(self.pool, &known, &candidates)? };
             let lowest = known.iter().map(|told| told.value).fold(f64::INFINITY, f64::min);
             let gains: Vec<f64> = beliefs.iter().map(|belief| log_improvement(belief, lowest)).collect();
-            let place = pick(self.rule, &gains, &beliefs, rng);
+            let place = pick(predictor.rule, &gains, &beliefs, rng);
             known.push(Told { candidate: candidates[place], value: beliefs[place].sample(rng) });
             picked.push(candidates[place]);
             candidates = shortened(&candidates, &gains, place);
@@ -106,7 +104,7 @@ impl Scene<'_> {
     }
 
     /// Before there is anything to learn from: each row the farthest of a few random ones from all that are taken.
-    fn start(&self, left: &[usize], count: usize, rng: &mut dyn Rng) -> Vec<usize> {
+    fn start(&self, rule: Rule, left: &[usize], count: usize, rng: &mut dyn Rng) -> Vec<usize> {
         let taken =
             self.trials.told.iter().map(|trial| trial.row).chain(self.trials.running.iter().map(|(row, _)| *row));
         let mut centres: Vec<usize> = taken.collect();
@@ -115,7 +113,7 @@ impl Scene<'_> {
         let mut picked = Vec::new();
         while picked.len() < count && !left.is_empty() {
             open.clear();
-            let draws = if self.rule == Rule::Random || centres.is_empty() { 1 } else { START_DRAWS };
+            let draws = if rule == Rule::Random || centres.is_empty() { 1 } else { START_DRAWS };
             open.extend((0..draws).map(|_| rng.random_range(0..left.len())));
             let distance = |place: usize| {
                 let to = |&centre: &usize| square_distance(self.pool.point(left[place]), self.pool.point(centre));

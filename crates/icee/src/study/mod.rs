@@ -189,7 +189,7 @@ impl Study {
         let mut predictor = self.models.predictor(sampler, dimension)?;
         let units = Units::of(&self.trials, self.header.direction);
         let history = units.history(&self.trials);
-        let scene = Scene { pool: &rows.points, trials: &self.trials, history: &history, rule: predictor.rule };
+        let scene = Scene { pool: &rows.points, trials: &self.trials, history: &history };
         let choice = scene.choose(&mut predictor, count, &mut stream(self.header.seed, &[self.journal.lines()]))?;
         if choice.rows.is_empty() {
             return Err(Error::Study(self.nothing_left()));
