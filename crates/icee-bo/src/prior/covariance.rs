@@ -34,13 +34,17 @@ pub(super) struct Component {
     pub(super) length_scales: Vec<f64>,
     /// One for each dimension, of the periodic component only.
     pub(super) periods: Option<Vec<f64>>,
+    /// Whether it is a sum of functions of one coordinate each: effects that add up and do not depend on each other.
+    pub(super) additive: bool,
 }
 
 impl Covariance {
-    pub(super) fn draw<R: Rng>(family: Family, dimension: usize, rng: &mut R) -> Self {
+    /// Draws one; `additive` is the share of the wide family's components that are sums over coordinates.
+    pub(super) fn draw<R: Rng>(family: Family, dimension: usize, additive: f64, rng: &mut R) -> Self {
         if family == Family::Paper {
             let length_scales = (0..dimension).map(|_| rng.random_range(PAPER_SCALES)).collect();
-            let only = Component { profile: Profile::Matern52, variance: 1.0, length_scales, periods: None };
+            let only =
+                Component { profile: Profile::Matern52, variance: 1.0, length_scales, periods: None, additive: false };
             return Self { components: vec![only] };
         }
         let mut components = vec![Component::draw(dimension, false, rng)];
@@ -50,6 +54,9 @@ impl Covariance {
             second.variance = rng.random_range(SECOND_VARIANCE);
             components[0].variance = 1.0 - second.variance;
             components.push(second);
+        }
+        if additive > 0.0 && dimension > 1 {
+            components.iter_mut().for_each(|component| component.additive = rng.random_bool(additive));
         }
         Self { components }
     }
@@ -61,7 +68,12 @@ impl Covariance {
         let mut matrix = vec![0.0; n * n];
         for component in &self.components {
             let (points, width) = component.embed(locations);
-            add_covariance(&mut matrix, &points, width, component.profile, component.variance);
+            let parts = if component.additive { dimension } else { 1 };
+            let variance = component.variance / parts as f64;
+            for part in 0..parts {
+                let points = columns(&points, width, part, parts);
+                add_covariance(&mut matrix, &points, width / parts, component.profile, variance);
+            }
         }
         matrix
     }
@@ -74,13 +86,13 @@ impl Component {
         };
         if periodic {
             let (length_scales, periods) = (each(CIRCLE_SCALES), Some(each(PERIODS)));
-            return Self { profile: Profile::Rbf, variance: 1.0, length_scales, periods };
+            return Self { profile: Profile::Rbf, variance: 1.0, length_scales, periods, additive: false };
         }
         let mut length_scales = each(WIDE_SCALES);
         let longer = (dimension as f64 / 2.0).sqrt().max(1.0);
         length_scales.iter_mut().for_each(|scale| *scale *= longer);
         let profile = [Profile::Matern52, Profile::Matern32, Profile::Rbf][rng.random_range(0..3)];
-        Self { profile, variance: 1.0, length_scales, periods: None }
+        Self { profile, variance: 1.0, length_scales, periods: None, additive: false }
     }
 
     /// The points between which the kernel measures plain distance, and their width.
@@ -102,6 +114,12 @@ impl Component {
     }
 }
 
+/// One of `parts` equal slices of the columns of `points` ([n, width]).
+fn columns(points: &[f64], width: usize, part: usize, parts: usize) -> Vec<f64> {
+    let slice = width / parts;
+    points.chunks_exact(width).flat_map(|point| &point[part * slice..(part + 1) * slice]).copied().collect()
+}
+
 /// A number whose logarithm is uniform over `range`.
 pub(super) fn log_uniform<R: Rng + ?Sized>(range: RangeInclusive<f64>, rng: &mut R) -> f64 {
     rng.random_range(range.start().ln()..=range.end().ln()).exp()
@@ -115,7 +133,7 @@ mod tests {
     #[test]
     fn the_papers_covariance_is_one_matern_within_its_scales() {
         for seed in 0..50 {
-            let drawn = Covariance::draw(Family::Paper, 3, &mut stream(seed, &[]));
+            let drawn = Covariance::draw(Family::Paper, 3, 0.5, &mut stream(seed, &[]));
             assert_eq!(drawn.components.len(), 1);
             assert_eq!(drawn.components[0].profile, Profile::Matern52);
             assert!(drawn.components[0].length_scales.iter().all(|scale| PAPER_SCALES.contains(scale)));
@@ -125,20 +143,22 @@ mod tests {
     #[test]
     fn the_wide_prior_has_the_stated_shares() {
         let draws = 8000;
-        let (mut second, mut periodic, mut matern32) = (0, 0, 0);
+        let (mut second, mut periodic, mut matern32, mut additive) = (0, 0, 0, 0);
         for seed in 0..draws {
-            let drawn = Covariance::draw(Family::Wide, 2, &mut stream(seed, &[]));
+            let drawn = Covariance::draw(Family::Wide, 2, 0.3, &mut stream(seed, &[]));
             let variance: f64 = drawn.components.iter().map(|component| component.variance).sum();
             assert!((variance - 1.0).abs() < 1e-12);
             assert!(drawn.components[0].length_scales.iter().all(|scale| (0.0399..=1.001).contains(scale)));
             second += usize::from(drawn.components.len() == 2);
             periodic += usize::from(drawn.components.iter().any(|component| component.periods.is_some()));
             matern32 += usize::from(drawn.components[0].profile == Profile::Matern32);
+            additive += usize::from(drawn.components[0].additive);
         }
         let share = |count: usize| count as f64 / draws as f64;
         assert!((share(second) - 0.5).abs() < 0.03);
         assert!((share(periodic) - 0.125).abs() < 0.02);
         assert!((share(matern32) - 1.0 / 3.0).abs() < 0.03);
+        assert!((share(additive) - 0.3).abs() < 0.03);
     }
 
     #[test]
@@ -148,12 +168,16 @@ mod tests {
             variance: 1.0,
             length_scales: vec![0.7, 1.1],
             periods: Some(vec![0.2, 0.5]),
+            additive: false,
         };
         let locations = [0.1, 0.4, 0.17, 0.9, 0.3, 0.4];
-        let matrix = Covariance { components: vec![component] }.matrix(&locations);
-        let term = |x: f64, p: f64, l: f64| 2.0 * (std::f64::consts::PI * x / p).sin().powi(2) / (l * l);
-        let expected = (-term(0.07, 0.2, 0.7) - term(0.5, 0.5, 1.1)).exp();
-        assert!((matrix[3] - expected).abs() < 1e-12);
+        let matrix = Covariance { components: vec![component.clone()] }.matrix(&locations);
+        let term = |x: f64, p: f64, l: f64| (-2.0 * (std::f64::consts::PI * x / p).sin().powi(2) / (l * l)).exp();
+        let (first, second) = (term(0.07, 0.2, 0.7), term(0.5, 0.5, 1.1));
+        assert!((matrix[3] - first * second).abs() < 1e-12);
         assert!((matrix[6] - 1.0).abs() < 1e-12, "one whole period apart");
+        let sum = Covariance { components: vec![Component { additive: true, ..component }] }.matrix(&locations);
+        assert!((sum[3] - (first + second) / 2.0).abs() < 1e-12);
+        assert!((sum[0] - 1.0).abs() < 1e-12);
     }
 }

@@ -63,6 +63,7 @@ pub struct Prior {
     pool: usize,
     functions_per_factor: usize,
     blemishes: Blemishes,
+    additive: f64,
 }
 
 /// Functions that were drawn at the same locations.
@@ -117,6 +118,14 @@ impl Prior {
         Ok(Self { blemishes, ..self })
     }
 
+    /// The same prior with this share of components that are sums over coordinates; the paper's family has none.
+    pub fn with_additive(self, additive: f64) -> BoResult<Self> {
+        if !(0.0..=1.0).contains(&additive) {
+            return Err(BoError::setting("share of additive components", additive, "between 0 and 1"));
+        }
+        Ok(Self { additive, ..self })
+    }
+
     fn with_columns(family: Family, columns: Columns, pool: usize, functions_per_factor: usize) -> BoResult<Self> {
         let (Columns::Even(dimension) | Columns::Mixed(dimension)) = columns;
         if dimension == 0 {
@@ -128,7 +137,7 @@ impl Prior {
         if functions_per_factor == 0 {
             return Err(BoError::setting("functions_per_factor", functions_per_factor, "at least 1"));
         }
-        Ok(Self { family, columns, pool, functions_per_factor, blemishes: Blemishes::default() })
+        Ok(Self { family, columns, pool, functions_per_factor, blemishes: Blemishes::default(), additive: 0.0 })
     }
 
     /// Draws `functions` functions in groups; the last group may be smaller.
@@ -147,12 +156,12 @@ impl Prior {
         let mut rng = stream(seed, &[group]);
         let (covariance, table) = match self.columns {
             Columns::Even(dimension) => {
-                let covariance = Covariance::draw(self.family, dimension, &mut rng);
+                let covariance = Covariance::draw(self.family, dimension, self.additive, &mut rng);
                 (covariance, Table::even(dimension, self.pool, &mut rng))
             }
             Columns::Mixed(most) => {
                 let table = Table::mixed(most, self.pool, &mut rng)?;
-                (Covariance::draw(self.family, table.relevant.len(), &mut rng), table)
+                (Covariance::draw(self.family, table.relevant.len(), self.additive, &mut rng), table)
             }
         };
         let (columns, relevant) = (table.relevant.len(), table.relevant_locations());
@@ -203,7 +212,7 @@ mod tests {
     fn draws_have_the_covariance_of_the_kernel() {
         let locations: Vec<f64> = [0.1, 0.15, 0.3, 0.32, 0.6, 0.95].into();
         for family in [Family::Paper, Family::Wide] {
-            let covariance = Covariance::draw(family, 1, &mut stream(4, &[]));
+            let covariance = Covariance::draw(family, 1, 0.0, &mut stream(4, &[]));
             let expected = covariance.matrix(&locations);
             let factor = factorise(&covariance, &locations).unwrap();
             let draws = 100_000;

@@ -1,8 +1,10 @@
-//! `icee functions`: the benchmark functions as a table, and their values at given points to full precision.
+//! `icee functions`: the benchmark functions as a table, their values at given points to full precision, and the pools
+//! of the benchmark.
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use icee_bo::functions::{self, BenchmarkFunction};
+use icee_bo::protocol::Protocol;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -25,6 +27,18 @@ pub struct Arguments {
 enum Action {
     /// Evaluate a function at a point, or a file of points.
     Eval(EvalArguments),
+    /// Write the pools on which `icee eval` measures optimisers as CSV, so that other tools can be raced on them.
+    Tasks(TaskArguments),
+}
+
+#[derive(Args)]
+struct TaskArguments {
+    /// Trials of each function.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    trials: usize,
+    /// Fixes the pools, as that of `icee eval` does.
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
 }
 
 #[derive(Args)]
@@ -65,12 +79,30 @@ pub fn run(arguments: Arguments) -> anyhow::Result<()> {
         None if arguments.json => write_json(&mut text, &functions::all().iter().map(Entry::from).collect::<Vec<_>>())?,
         None => write_table(&mut text)?,
         Some(Action::Eval(arguments)) => evaluate(&mut text, arguments)?,
+        Some(Action::Tasks(arguments)) => write_tasks(&mut text, &arguments)?,
     }
     match io::stdout().lock().write_all(&text) {
         // A reader that has seen enough, such as `head`, is no failure.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.context("cannot write the result"),
     }
+}
+
+/// Every candidate of every pool: its place in [0, 1]², its standardised value and, where it is among those that are
+/// evaluated first, its number in their order.
+fn write_tasks(out: &mut impl Write, arguments: &TaskArguments) -> anyhow::Result<()> {
+    let protocol = Protocol { trials: arguments.trials, seed: arguments.seed, ..Protocol::default() };
+    writeln!(out, "function,trial,candidate,x1,x2,value,first")?;
+    for task in protocol.tasks()? {
+        for (candidate, value) in task.values.iter().enumerate() {
+            let x = task.pool.point(candidate);
+            let order = task.initial.iter().position(|&first| first == candidate);
+            let first = order.map_or(String::new(), |order| (order + 1).to_string());
+            let (function, trial) = (task.function.name, task.trial);
+            writeln!(out, "{function},{trial},{candidate},{:?},{:?},{value:?},{first}", x[0], x[1])?;
+        }
+    }
+    Ok(())
 }
 
 fn evaluate(out: &mut impl Write, arguments: EvalArguments) -> anyhow::Result<()> {

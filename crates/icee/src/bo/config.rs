@@ -57,6 +57,9 @@ pub struct DataConfig {
     pub pool: usize,
     /// Functions that share locations and length scales.
     pub functions_per_factor: usize,
+    /// The share of a wide prior's components that are sums over columns.
+    #[serde(default)]
+    pub additive: f64,
     /// The share of functions with noise on their values.
     pub noisy: f64,
     /// The share of functions whose values are rounded to a few levels.
@@ -115,6 +118,7 @@ impl Default for Config {
             data: DataConfig {
                 pool: 320,
                 functions_per_factor: 8,
+                additive: 0.0,
                 noisy: 0.1,
                 stepped: 0.03,
                 shortest: 2,
@@ -199,6 +203,7 @@ impl Config {
             }
         }
         for (key, value) in [
+            ("data.additive", data.additive),
             ("data.noisy", data.noisy),
             ("data.stepped", data.stepped),
             ("data.ranked", data.ranked),

@@ -53,6 +53,7 @@ impl PriorSpec {
         let family = if self.id == "GpPaper-v0" { Family::Paper } else { Family::Wide };
         let make = if self.mixed { Prior::mixed } else { Prior::new };
         let prior = make(family, self.most_columns, data.pool, data.functions_per_factor)?;
-        Ok(prior.with_blemishes(Blemishes { noisy: data.noisy, stepped: data.stepped })?)
+        let blemishes = Blemishes { noisy: data.noisy, stepped: data.stepped };
+        Ok(prior.with_blemishes(blemishes)?.with_additive(data.additive)?)
     }
 }
