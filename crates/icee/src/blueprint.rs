@@ -122,7 +122,9 @@ impl Blueprint {
             }
         };
         if model.reward_head > 0.0 {
-            networks[0].spec.heads.push(head(REWARD, by_action(), task.reward_classes));
+            for network in &mut networks {
+                network.spec.heads.push(head(REWARD, by_action(), task.reward_classes));
+            }
         }
         for network in &networks {
             network.spec.check()?;
