@@ -4,7 +4,7 @@
     icee functions tasks --trials 20 --seed 0 > tasks.csv
     python tools/bench/botorch_race.py tasks.csv --workers 2 --out botorch.csv
     icee eval bo__value --trials 20 --seed 0 --csv icee.csv
-    python tools/bench/botorch_race.py --compare icee.csv botorch.csv
+    python tools/bench/botorch_race.py --compare icee.csv botorch.csv    # or docs/results/bo-race.csv
 
 SingleTaskGP with Matérn 5/2, one length scale a column with BoTorch's former Gamma(3, 6) prior, standardised values, fitted
 anew before each suggestion; the candidate of the greatest log expected improvement among those not yet evaluated. One
@@ -70,14 +70,15 @@ def search(task):
     return rows
 
 
-def read_regret(path):
+def read_regret(paths):
     regret, seconds = collections.defaultdict(dict), collections.defaultdict(list)
-    with open(path) as file:
-        for row in csv.DictReader(file):
-            key = (row["function"], int(row["trial"]))
-            regret[row["sampler"]].setdefault(key, {})[int(row["evaluation"])] = float(row["regret"])
-            if int(row["evaluation"]) == EVALUATIONS:
-                seconds[row["sampler"]].append(float(row["seconds"]))
+    for path in paths:
+        with open(path) as file:
+            for row in csv.DictReader(file):
+                key = (row["function"], int(row["trial"]))
+                regret[row["sampler"]].setdefault(key, {})[int(row["evaluation"])] = float(row["regret"])
+                if int(row["evaluation"]) == EVALUATIONS:
+                    seconds[row["sampler"]].append(float(row["seconds"]))
     return regret, seconds
 
 
@@ -87,14 +88,17 @@ def mean_and_half_width(numbers):
     return mean, 1.96 * (variance / len(numbers)) ** 0.5
 
 
-def compare(ours, theirs):
-    (regret, seconds), (rival, rival_seconds) = read_regret(ours), read_regret(theirs)
-    regret.update(rival), seconds.update(rival_seconds)
+def compare(paths):
+    """The runs that all samplers of some files have in common."""
+    regret, seconds = read_regret(paths)
+    shared = set.intersection(*[set(runs) for runs in regret.values()])
+    regret = {sampler: {key: run for key, run in runs.items() if key in shared} for sampler, runs in regret.items()}
+    print(f"{len(shared)} runs")
     print("sampler".ljust(18), *[f"{evaluation:>14}" for evaluation in SHOWN], " solved  s a suggestion")
     for sampler, runs in regret.items():
         cells = [mean_and_half_width([run[at] for run in runs.values()]) for at in SHOWN]
         solved = sum(run[EVALUATIONS] <= 1e-12 for run in runs.values()) / len(runs)
-        each = sum(seconds[sampler]) / len(runs) / (EVALUATIONS - 5)
+        each = sum(seconds[sampler]) / len(seconds[sampler]) / (EVALUATIONS - 5)
         print(sampler.ljust(18), *[f"{m:8.3f} ±{h:.2f}" for m, h in cells], f"{solved:7.1%} {each:8.4f}")
     for sampler, runs in regret.items():
         if sampler != "botorch":
@@ -107,16 +111,17 @@ def main():
     parser.add_argument("tasks", nargs="?", help="what `icee functions tasks` wrote")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--out", default="botorch.csv")
-    parser.add_argument("--compare", nargs=2, metavar=("ICEE", "BOTORCH"))
+    parser.add_argument("--compare", nargs="+", metavar="FILE", help="files of results, of all samplers together")
     arguments = parser.parse_args()
     if arguments.compare:
-        return compare(*arguments.compare)
+        return compare(arguments.compare)
     if not arguments.tasks:
         parser.error("give the tasks, or --compare")
     with multiprocessing.get_context("spawn").Pool(arguments.workers) as workers, open(arguments.out, "w") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["sampler", "function", "trial", "evaluation", "regret", "seconds"])
-        for rows in workers.imap(search, list(read_tasks(arguments.tasks))):
+        # Trial by trial: a race that is stopped has as many runs of each function.
+        for rows in workers.imap(search, sorted(read_tasks(arguments.tasks), key=lambda task: task[0][1])):
             writer.writerows(rows)
             file.flush()
 

@@ -32,11 +32,16 @@ const VARIANTS: [(&str, &str, &[&str]); 6] = [
     ("mgdt", "mgdt", &["model.layers=2", "model.width=64", "train.steps=3000"]),
 ];
 
+/// Where a variant needs other settings on one world: with a return in 160 bins as its input, the paper's action network does not
+/// find the key and the door again, and novices teach it what to do before it has.
+const EXCEPTIONS: [(&str, &str, &[&str]); 1] =
+    [("key-to-door", "icee-paper", &["train.lr=1e-3", "model.bins=64", "data.novices=0.6", "train.steps=10000"])];
+
 /// What is trained on one world to see what one thing does: world, variant, method preset, settings.
 const ABLATIONS: [(&str, &str, &str, &[&str]); 4] = [
-    ("dark-room", "icee-weighted", "icee-weighted", &[]),
-    ("dark-room", "icee-no-searchers", "icee", &["data.searchers=0"]),
-    ("dark-room", "icee-no-novices", "icee", &["data.searchers=0", "data.novices=0"]),
+    ("dark-room", "icee-weighted", "icee-weighted", &["train.steps=7000"]),
+    ("dark-room", "icee-no-searchers", "icee", &["data.searchers=0", "train.steps=7000"]),
+    ("dark-room", "icee-no-novices", "icee", &["data.searchers=0", "data.novices=0", "train.steps=7000"]),
     // From ICEE-biased only the weights differ.
     ("dark-room-biased", "icee-weighted", "icee-weighted", &["data.searchers=0"]),
 ];
@@ -48,7 +53,7 @@ const OPTIMISERS: [(&str, &str, &[&str]); 7] = [
     ("value", "bo-value", &[]),
     ("value-columns", "bo-value-columns", &[]),
     ("value-columns-small", "bo-value-columns-small", &[]),
-    ("value-paper-prior", "bo-value", &["world=GpPaper-v0"]),
+    ("value-paper-prior", "bo-value", &["world=GpPaper-v0", "train.steps=6000"]),
     ("exact", "bo-exact", &[]),
     ("paper", "bo-paper", &[]),
     ("biased", "bo-biased", &[]),
@@ -57,11 +62,14 @@ const OPTIMISERS: [(&str, &str, &[&str]); 7] = [
 /// All of them.
 #[must_use]
 pub fn recipes() -> Vec<Recipe> {
-    let on_world = |world, (variant, method, settings): (&str, _, _)| Recipe {
-        name: format!("{world}__{variant}"),
-        preset: world,
-        method: Some(method),
-        settings,
+    let on_world = |world, (variant, method, settings): (&str, _, _)| {
+        let exception = EXCEPTIONS.into_iter().find(|exception| (exception.0, exception.1) == (world, variant));
+        Recipe {
+            name: format!("{world}__{variant}"),
+            preset: world,
+            method: Some(method),
+            settings: exception.map_or(settings, |(_, _, settings)| settings),
+        }
     };
     let worlds = WORLDS.into_iter().flat_map(|(world, _)| VARIANTS.map(|variant| on_world(world, variant)));
     let ablations = ABLATIONS.map(|(world, variant, method, settings)| on_world(world, (variant, method, settings)));

@@ -8,7 +8,7 @@ use icee::study::{LearnedModel, Models};
 use icee_bo::surrogate::Surrogate;
 
 /// The models' names, the most specialised first.
-const NAMES: [&str; 2] = ["bo__value", "bo__value-columns-small"];
+const NAMES: [&str; 2] = ["bo__value", "bo__value-columns"];
 
 /// The value models that are there. Their weights are read when a study first needs them: most commands do not.
 ///

@@ -2,15 +2,18 @@
 //!
 //! The behaviour policy knows what is hidden, so its moves give it away, and a model that learns from them reads its own
 //! moves as evidence, too. A *searcher* acts on what the episodes have shown and on nothing else: its moves say
-//! nothing new. At every step a copy of the world takes an action drawn uniformly, and then an *understudy* (the behaviour
-//! policy, but for the world's say) plays the episode to its end; what that earned is the step's label. The copy is thrown away, the searcher goes on. Since
-//! p(R | a, h) does not depend on how a is drawn, the uniform draw costs nothing, and shows what comes of actions that
-//! the understudy hardly ever takes; where its own action is meant, the label is weighed by π/U.
+//! nothing new. At every step an *understudy* (the behaviour policy, but for the world's say) takes over in a copy of the
+//! world and plays the episode to its end; what that earned is the step's label. The copy is thrown away, the searcher
+//! goes on.
+//!
+//! The first action is the understudy's own in one half of the takeovers and drawn uniformly in the other: p(R | a, h)
+//! does not depend on how a is drawn, and actions that the understudy hardly ever takes are seen, too. With q = (π + U)/2,
+//! the weights π/q (where its own action is meant) and U/q (where a uniform one is) never exceed 2.
 
 use crate::{GameRng, Observation, Policy, SequenceBatch, World, WorldError, sample_action};
 use rand::RngExt;
 
-/// What came of a step at which the understudy took over, after a first action drawn uniformly.
+/// What came of a step at which the understudy took over.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Takeover {
     /// The first action.
@@ -23,6 +26,14 @@ pub struct Takeover {
     pub earned: f32,
     /// The number of those steps that earned nothing.
     pub idle: u32,
+}
+
+impl Takeover {
+    /// q(a|o): how likely the first action was to be drawn among so many.
+    #[must_use]
+    pub fn drawn(&self, actions: usize) -> f32 {
+        f32::midpoint(self.probability, 1.0 / actions as f32)
+    }
 }
 
 /// What is learned at a step.
@@ -101,8 +112,8 @@ impl Understudy {
         Self { copy: world.clone_world(), policy, probabilities: vec![0.0; world.spec().actions()] }
     }
 
-    /// An action drawn uniformly, then the understudy with an ε of its own to the episode's end. The episode began at
-    /// `first_step` of the batch, which holds what was seen last, too.
+    /// An action of its own or a uniform one, then the understudy with an ε of its own to the episode's end. The episode
+    /// began at `first_step` of the batch, which holds what was seen last, too.
     pub fn take_over(
         &mut self,
         world: &dyn World,
@@ -120,7 +131,8 @@ impl Understudy {
         let unseen = || WorldError::ObservationKind { world: batch.world.clone() };
         let observation = batch.observations.get(now).ok_or_else(unseen)?;
         policy.probabilities(observation, rng, probabilities);
-        let action = rng.random_range(0..batch.action_count);
+        let own = rng.random::<bool>();
+        let action = if own { sample_action(probabilities, rng) } else { rng.random_range(0..batch.action_count) };
         let mut step = copy.step(action)?;
         policy.observe(action, step.reward);
         let mut takeover = Takeover {

@@ -189,6 +189,12 @@ fn takeovers_play_each_episode_to_its_end() {
             }
         }
         assert!(earned > 0.0 && forgone > 10, "{earned} {forgone}");
+        // Weights that turn draws of q into those of another policy have a mean of one.
+        let lessons = (0..batch.steps()).map(|step| batch.lesson(step));
+        let takeovers = lessons.filter_map(|lesson| if let Lesson::Takeover(t) = lesson { Some(t) } else { None });
+        let weights: Vec<f32> = takeovers.map(|t| t.probability / t.drawn(batch.action_count)).collect();
+        let mean = weights.iter().sum::<f32>() / weights.len() as f32;
+        assert!(weights.len() > 3_000 && (mean - 1.0).abs() < 0.05, "{id}: {} of mean {mean}", weights.len());
     }
 }
 

@@ -102,9 +102,9 @@ pub struct Labels {
     pub episode_rtg: Vec<u32>,
     /// 1, or 0 where nothing is learned; the weights that follow are 0 there, too.
     pub learned: Vec<f32>,
-    /// U(a)/π(a|o), clipped; 1 where a was drawn from U.
+    /// U(a)/π(a|o), clipped; in takeovers U/q, q being how a was drawn.
     pub weights: Vec<f32>,
-    /// What makes the actions those of the behaviour policy: π(a|o)/U(a) where a was drawn from U, 1 elsewhere.
+    /// What makes the actions those of the behaviour policy: π/q in takeovers, 1 elsewhere.
     pub behaviour_weights: Vec<f32>,
     /// (Σw)²/Σw² as a share of the number of steps that are learned from.
     pub effective_share: f64,
@@ -155,8 +155,8 @@ impl Labels {
                         Lesson::Takeover(t) => Label {
                             action: t.action,
                             learned: 1.0,
-                            weight: 1.0,
-                            behaviour_weight: actions * t.probability,
+                            weight: 1.0 / (actions * t.drawn(data.action_count)),
+                            behaviour_weight: t.probability / t.drawn(data.action_count),
                             reward: t.reward,
                             step_rtg: (f64::from(t.earned) - f64::from(t.idle) / episode_limit as f64) as f32,
                             episode_rtg: u32::from(before.is_beaten_by(earned + t.earned)),

@@ -50,12 +50,14 @@ proptest! {
                     let c = takeover.map_or(own, |t| f64::from(t.earned) - f64::from(t.idle) / limit as f64);
                     let before: f32 = (data.episode_steps(episode).start..step).map(|s| data.rewards[s]).sum();
                     let improves = takeover.map_or(improves, |t| before + t.earned > best);
-                    // A takeover's first action is drawn from U: it needs no weight U/π, and π/U where the behaviour
-                    // policy's own action is meant.
+                    // A takeover's first action is drawn from q = (π + U)/2.
                     let even = 1.0 / spec.actions() as f32;
                     let (action, weight, behaviour_weight, reward) = takeover.map_or(
                         (data.actions[step], even / data.taken_probability(step), 1.0, data.rewards[step]),
-                        |t| (t.action, 1.0, t.probability / even, t.reward),
+                        |t| {
+                            let drawn = 0.5 * (t.probability + even);
+                            (t.action, even / drawn, t.probability / drawn, t.reward)
+                        },
                     );
                     let share = (c - f64::from(bins.low)) / f64::from(bins.high - bins.low);
                     let bin = ((share * 64.0 + 1e-4).floor() as i64).clamp(0, 63);

@@ -105,12 +105,15 @@ impl Cuda {
         }
     }
 
-    /// Copies to the device and waits.
+    /// Copies to the device and waits. The copy is queued on the stream: one on the default stream returns before the
+    /// last of it has arrived, and kernels of ours would not wait for it, which shows where other programs keep the card
+    /// busy.
     pub(super) fn write<T: Copy>(&self, to: u64, from: &[T]) -> Result<()> {
         self.bind()?;
-        self.synchronize()?;
-        // SAFETY: callers pass a range of one of their allocations; plain numbers only.
-        unsafe { result::memcpy_htod_sync(to, from) }.map_err(|e| problem("copying to the GPU", describe(e)))
+        // SAFETY: callers pass a range of one of their allocations; plain numbers only, and they outlive the copy.
+        unsafe { result::memcpy_htod_async(to, from, self.stream.cu_stream()) }
+            .map_err(|e| problem("copying to the GPU", describe(e)))?;
+        self.synchronize()
     }
 
     /// Waits for all work, then copies from the device.

@@ -33,7 +33,7 @@ pub fn ablations(results: &Results) -> Vec<Block> {
             "ablation-networks",
             "Networks and action rule",
             "Late conditioning with Bayes' rule (ICEE) against a weighted action head on the same trunk, and against the \
-             paper's two transformers.",
+             paper's two transformers. Not all were trained equally long: `icee models card NAME`.",
             &[0, 1, 2, 3],
             variants(&["icee", "icee-weighted", "icee-paper"]),
             results,
@@ -51,7 +51,7 @@ pub fn ablations(results: &Results) -> Vec<Block> {
             "ablation-histories",
             "Histories that are learned from",
             "Trained without histories by searchers, who do not know the goal; and without those of novices, in which nothing was \
-             found yet, either: then all episodes are the behaviour policy's own.",
+             found yet, either: then all episodes are the behaviour policy's own. Both had fewer updates than ICEE (`icee models card NAME`).",
             &[0],
             variants(&["icee", "icee-no-searchers", "icee-no-novices"]),
             results,
