@@ -8,12 +8,13 @@
 
 SingleTaskGP with Matérn 5/2, one length scale a column with BoTorch's former Gamma(3, 6) prior, standardised values, fitted
 anew before each suggestion; the candidate of the greatest log expected improvement among those not yet evaluated. One
-thread a worker. The result has the columns of `icee eval --csv`: sampler, function, trial, evaluation, regret, seconds.
+thread a worker unless told otherwise. The result has the columns of `icee eval --csv`: sampler, function, trial, evaluation, regret, seconds.
 """
 
 import argparse
 import collections
 import csv
+import functools
 import multiprocessing
 import time
 
@@ -32,7 +33,7 @@ def read_tasks(path):
         yield name, points, [float(row["value"]) for row in rows], [candidate for _, candidate in first]
 
 
-def search(task):
+def search(task, threads):
     """Regret and seconds spent on suggestions after each evaluation."""
     import torch
     from botorch.acquisition import LogExpectedImprovement
@@ -43,7 +44,7 @@ def search(task):
     from gpytorch.mlls import ExactMarginalLogLikelihood
     from gpytorch.priors import GammaPrior
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(threads)
     torch.set_default_dtype(torch.float64)
     (function, trial), points, values, first = task
     x, y = torch.tensor(points), torch.tensor(values)
@@ -110,6 +111,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tasks", nargs="?", help="what `icee functions tasks` wrote")
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1, help="threads of each worker")
     parser.add_argument("--out", default="botorch.csv")
     parser.add_argument("--compare", nargs="+", metavar="FILE", help="files of results, of all samplers together")
     arguments = parser.parse_args()
@@ -121,7 +123,8 @@ def main():
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["sampler", "function", "trial", "evaluation", "regret", "seconds"])
         # Trial by trial: a race that is stopped has as many runs of each function.
-        for rows in workers.imap(search, sorted(read_tasks(arguments.tasks), key=lambda task: task[0][1])):
+        tasks = sorted(read_tasks(arguments.tasks), key=lambda task: task[0][1])
+        for rows in workers.imap(functools.partial(search, threads=arguments.threads), tasks):
             writer.writerows(rows)
             file.flush()
 

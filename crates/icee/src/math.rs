@@ -8,19 +8,31 @@ use rand::{Rng, RngExt};
 const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
 const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 
+/// Exponentials that are computed side by side: enough for the divisions of one to fill the waits of the others.
+const LANES: usize = 16;
+
 /// eˣ to about 1e-15 relative; 0 below −700.
 pub(crate) fn exp(x: f64) -> f64 {
-    if x < -700.0 {
-        return 0.0;
-    }
-    let k = (x.min(700.0) * std::f64::consts::LOG2_E).round();
-    let r = (x.min(700.0) - k * LN2_HIGH) - k * LN2_LOW;
+    exp_each([x])[0]
+}
+
+/// eˣ of each number, the same bits as one by one.
+fn exp_each<const N: usize>(x: [f64; N]) -> [f64; N] {
+    let bounded = x.map(|x| x.min(700.0).max(-700.0));
+    let k = bounded.map(|x| (x * std::f64::consts::LOG2_E).round());
+    let r: [f64; N] = std::array::from_fn(|i| (bounded[i] - k[i] * LN2_HIGH) - k[i] * LN2_LOW);
     // |r| ≤ ln 2 / 2: the series ends below 1e-17 after 14 terms.
-    let mut sum = 1.0;
+    let mut sum = [1.0; N];
     for n in (1..=14).rev() {
-        sum = 1.0 + sum * r / f64::from(n);
+        for (sum, r) in sum.iter_mut().zip(r) {
+            *sum = 1.0 + *sum * r / f64::from(n);
+        }
     }
-    sum * f64::from_bits(((1023 + k as i64) as u64) << 52)
+    std::array::from_fn(
+        |i| {
+            if x[i] < -700.0 { 0.0 } else { sum[i] * f64::from_bits(((1023 + k[i] as i64) as u64) << 52) }
+        },
+    )
 }
 
 /// ln x for normal x > 0 to about 1e-15 relative; −∞ for anything that is not above the smallest normal number.
@@ -78,7 +90,10 @@ pub(crate) fn softmax64(logits: &[f64]) -> Vec<f64> {
     if !most.is_finite() {
         return vec![1.0 / logits.len() as f64; logits.len()];
     }
-    let mut out: Vec<f64> = logits.iter().map(|&x| exp(x - most)).collect();
+    let mut out: Vec<f64> = logits.iter().map(|&x| x - most).collect();
+    let (lanes, rest) = out.as_chunks_mut::<LANES>();
+    lanes.iter_mut().for_each(|lanes| *lanes = exp_each(*lanes));
+    rest.iter_mut().for_each(|x| *x = exp(*x));
     let sum: f64 = out.iter().sum();
     out.iter_mut().for_each(|p| *p /= sum);
     out
@@ -125,6 +140,8 @@ mod tests {
             assert!((sine - s).abs() < 2e-15 && (cosine - c).abs() < 2e-15, "{x}: {sine} {s} {cosine} {c}");
         }
         assert_eq!(exp(-1e9), 0.0);
+        let many: [f64; LANES] = std::array::from_fn(|i| 0.37 * i as f64 - 701.0 * f64::from(u8::from(i == 3)));
+        assert_eq!(exp_each(many), many.map(exp), "side by side as one by one");
         assert_eq!(ln(0.0), f64::NEG_INFINITY);
         assert_eq!(softmax64(&[f64::NEG_INFINITY; 2]), [0.5, 0.5]);
     }
