@@ -122,9 +122,14 @@ fn figure(
     if panels.is_empty() {
         return None;
     }
+    // A single panel needs no title of its own.
+    let title = match &mut panels[..] {
+        [only] => format!("{title}: {}", std::mem::take(&mut only.title)),
+        _ => title.into(),
+    };
     let columns = panels.len().min(2);
     let head = ["", "episode 10 (5)", "30 (10)", "50 (20)", "all episodes"].map(String::from).to_vec();
     let caption_of_table = "Mean return with 95 % intervals; in parentheses the episodes of Key-to-Door.".into();
-    let figure = Figure { id: id.into(), title: title.into(), caption: caption.into(), panels, columns };
+    let figure = Figure { id: id.into(), title, caption: caption.into(), panels, columns };
     Some((figure, Table { caption: caption_of_table, head, rows }))
 }
