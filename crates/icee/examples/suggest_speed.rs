@@ -6,32 +6,24 @@
 
 use icee::Device;
 use icee::bo::Model;
+use icee_bo::functions;
 use icee_bo::protocol::Protocol;
-use icee_bo::sampler::Search;
 use std::path::PathBuf;
-use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let folder = PathBuf::from(arguments.next().unwrap_or_else(|| "models/bo__value".into()));
     let threads: usize = arguments.next().map_or(Ok(0), |text| text.parse())?;
     let (model, device) = (Model::load(&folder)?, Device::cpu(threads)?);
-    let protocol = Protocol { trials: 1, ..Protocol::default() };
-    let (mut seconds, mut suggestions) = (0.0, 0);
-    for task in protocol.tasks()? {
-        let mut search = Search::new(&task.pool, model.sampler(&device)?, task.seed);
-        for &candidate in &task.initial {
-            search.tell(candidate, task.values[candidate])?;
-        }
-        for _ in protocol.initial..protocol.evaluations {
-            let start = Instant::now();
-            let candidate = search.ask()?;
-            seconds += start.elapsed().as_secs_f64();
-            suggestions += 1;
-            search.tell(candidate, task.values[candidate])?;
-        }
+    model.sampler(&device)?;
+    let mut seconds = 0.0;
+    // A protocol of one task: beside others, a suggestion that waits for its threads would be handed their work.
+    for function in functions::all() {
+        let protocol = Protocol { functions: vec![function], trials: 1, ..Protocol::default() };
+        let report = protocol.run(|| model.sampler(&device).expect("it was made before"))?;
+        seconds += report.seconds_per_suggestion();
     }
-    let milliseconds = 1e3 * seconds / f64::from(suggestions);
+    let milliseconds = 1e3 * seconds / functions::all().len() as f64;
     println!("{}, {}: {milliseconds:.2} ms a suggestion", folder.display(), device.describe());
     Ok(())
 }

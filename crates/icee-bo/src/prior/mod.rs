@@ -110,19 +110,14 @@ impl Prior {
 
     /// The same prior with blemished values.
     pub fn with_blemishes(self, blemishes: Blemishes) -> BoResult<Self> {
-        for (setting, share) in [("share of noisy functions", blemishes.noisy), ("share of steps", blemishes.stepped)] {
-            if !(0.0..=1.0).contains(&share) {
-                return Err(BoError::setting(setting, share, "between 0 and 1"));
-            }
-        }
+        require_share("share of noisy functions", blemishes.noisy)?;
+        require_share("share of steps", blemishes.stepped)?;
         Ok(Self { blemishes, ..self })
     }
 
     /// The same prior with this share of components that are sums over coordinates; the paper's family has none.
     pub fn with_additive(self, additive: f64) -> BoResult<Self> {
-        if !(0.0..=1.0).contains(&additive) {
-            return Err(BoError::setting("share of additive components", additive, "between 0 and 1"));
-        }
+        require_share("share of additive components", additive)?;
         Ok(Self { additive, ..self })
     }
 
@@ -186,6 +181,10 @@ impl Prior {
         let locations = table.locations.into_iter().map(|x| x as f32).collect();
         Ok(FunctionGroup { dimension: table.dimension, locations, values })
     }
+}
+
+fn require_share(setting: &'static str, share: f64) -> BoResult<()> {
+    if (0.0..=1.0).contains(&share) { Ok(()) } else { Err(BoError::setting(setting, share, "between 0 and 1")) }
 }
 
 /// The factor of the covariance at `locations`, with as little jitter as it takes.
