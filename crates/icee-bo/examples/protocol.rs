@@ -3,10 +3,10 @@
 //!     cargo run --release -p icee-bo --example protocol -- [trials] [seed] [threads]
 #![allow(clippy::print_stdout)]
 
-use icee_bo::gp_ei::GpEiSampler;
+use icee_bo::gp_surrogate::gp_ei;
 use icee_bo::protocol::Protocol;
 use icee_bo::report::Summary;
-use icee_bo::sampler::{RandomSampler, Sampler};
+use icee_bo::search::{RandomSampler, Sampler};
 
 const STEPS: [usize; 5] = [10, 20, 30, 40, 55];
 
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let protocol = Protocol { trials: argument(0, 5) as usize, seed: argument(1, 0), ..Protocol::default() };
 
     println!("{:<24}{}  solved", "evaluations", STEPS.map(|step| format!("{step:>14}")).concat());
-    let samplers: [fn() -> Box<dyn Sampler>; 2] = [|| Box::new(RandomSampler), || Box::new(GpEiSampler)];
+    let samplers: [fn() -> Box<dyn Sampler>; 2] = [|| Box::new(RandomSampler), || Box::new(gp_ei())];
     for make in samplers {
         let report = protocol.run(make)?;
         println!("{}", row(report.sampler, &report.summary()));

@@ -5,6 +5,7 @@
 //! draw is one logarithm, not a search in a table of n sums.
 
 use crate::error::{BoError, BoResult};
+use icee_base::math::{exp, exp_m1, ln_1p};
 use rand::{Rng, RngExt};
 
 /// γ is drawn from [0, `GREATEST_SHARPNESS`].
@@ -48,7 +49,7 @@ impl RankPolicy {
             rank[candidate as usize] = place as u32;
         }
         let decay = sharpness / (n.max(2) - 1) as f64;
-        Ok(Self { order, rank, decay, kept: (-decay * n as f64).exp_m1() })
+        Ok(Self { order, rank, decay, kept: exp_m1(-decay * n as f64) })
     }
 
     /// The number of candidates.
@@ -61,7 +62,7 @@ impl RankPolicy {
         if self.decay == 0.0 {
             return 1.0 / self.size() as f64;
         }
-        (-self.decay * f64::from(self.rank[candidate])).exp() * (-self.decay).exp_m1() / self.kept
+        exp(-self.decay * f64::from(self.rank[candidate])) * exp_m1(-self.decay) / self.kept
     }
 
     /// U(a)/π(a): the weight of `candidate` in the paper's unbiased objective.
@@ -73,7 +74,7 @@ impl RankPolicy {
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> usize {
         let u: f64 = rng.random();
         // Inverse of the distribution function 1 − e^(−decay · rank), cut off at n.
-        let place = if self.decay == 0.0 { u * self.size() as f64 } else { -(u * self.kept).ln_1p() / self.decay };
+        let place = if self.decay == 0.0 { u * self.size() as f64 } else { -ln_1p(u * self.kept) / self.decay };
         self.order[(place as usize).min(self.size() - 1)] as usize
     }
 }

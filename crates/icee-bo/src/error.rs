@@ -1,5 +1,6 @@
 //! What can go wrong, each with the thing it concerns and the way out.
 
+use icee_base::names::Unknown;
 use thiserror::Error;
 
 /// A result of this crate.
@@ -10,13 +11,8 @@ pub type BoResult<T> = Result<T, BoError>;
 #[non_exhaustive]
 pub enum BoError {
     /// No benchmark function has that name.
-    #[error("there is no benchmark function {name:?}: did you mean {nearest:?}?")]
-    UnknownFunction {
-        /// The name that was asked for.
-        name: String,
-        /// The known name nearest to it.
-        nearest: &'static str,
-    },
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
     /// A coordinate is not a number of the function's domain.
     #[error("x{axis} = {value} is outside the domain of {function}: give a number in [{low}, {high}]")]
     OutsideDomain {

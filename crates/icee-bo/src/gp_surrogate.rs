@@ -4,12 +4,17 @@
 //! [`KNOWN_HISTORY`] at most; longer histories are thinned by [`thinned`]. The belief is about the function, without the
 //! noise of a single measurement.
 
+use crate::acquisition::Rule;
+use crate::belief::Belief;
 use crate::error::BoResult;
+use crate::gp::GaussianProcess;
 use crate::gp::fit::fit;
-use crate::gp::{GaussianProcess, Prediction};
-use crate::history::{Standard, thinned};
-use crate::sampler::{Pool, Told};
-use crate::surrogate::{Belief, Surrogate};
+use crate::history::thinned;
+use crate::normal::Prediction;
+use crate::pool::{Pool, Told};
+use crate::standard::{Standard, Variance};
+use crate::surrogate::Surrogate;
+use crate::surrogate_sampler::SurrogateSampler;
 use rand::Rng;
 
 /// Values that hyperparameters are fitted to, at most: a fit takes hundreds of factorisations.
@@ -20,6 +25,12 @@ pub const KNOWN_HISTORY: usize = 256;
 /// Candidates whose joint distribution is looked at, and paths through it.
 const JOINT_CANDIDATES: usize = 64;
 const JOINT_PATHS: usize = 64;
+
+/// GP-EI, the usual rival: a Gaussian process fitted to what is known, and the candidate of the greatest expected improvement.
+#[must_use]
+pub fn gp_ei() -> SurrogateSampler<GpSurrogate> {
+    SurrogateSampler::new(GpSurrogate::default(), Rule::Greatest)
+}
 
 /// A Gaussian process with MAP hyperparameters, fitted anew to every history.
 #[derive(Default)]
@@ -45,7 +56,7 @@ impl GpSurrogate {
         let fitted = match known {
             Some(latest) => latest,
             None => {
-                let scale = Standard::of(values.iter().copied());
+                let scale = Standard::of(values.iter().copied(), Variance::Sample);
                 let standard: Vec<f64> = values.iter().map(|&value| scale.apply(value)).collect();
                 let mut process = fit_some(&told, &inputs, &standard, pool.dimension())?;
                 if told.len() > FITTED_HISTORY {
@@ -104,11 +115,12 @@ impl Surrogate for GpSurrogate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::stream;
+    use crate::search::Search;
+    use icee_base::random;
     use rand::RngExt;
 
     fn pool(size: usize) -> Pool {
-        let mut rng = stream(21, &[]);
+        let mut rng = random::path(21, &[]);
         Pool::new((0..2 * size).map(|_| rng.random()).collect(), 2).unwrap()
     }
 
@@ -154,7 +166,7 @@ mod tests {
         let mut surrogate = GpSurrogate::default();
         let beliefs = surrogate.predict(&pool, &told, &copies).unwrap();
         let single = beliefs[0].below(0.0);
-        let any = surrogate.any_below(&pool, &told, &copies, 0.0, &mut stream(1, &[])).unwrap();
+        let any = surrogate.any_below(&pool, &told, &copies, 0.0, &mut random::path(1, &[])).unwrap();
         let independent = 1.0 - (1.0 - single).powi(30);
         assert!(
             single > 0.01 && (any - single).abs() < 0.05 && any < 0.6 * independent,
@@ -181,9 +193,43 @@ mod tests {
                 self.0.predict(pool, told, candidates)
             }
         }
-        let joint = GpSurrogate::default().any_below(&pool, &told, &candidates, best, &mut stream(2, &[])).unwrap();
-        let steps =
-            Stepwise(GpSurrogate::default()).any_below(&pool, &told, &candidates, best, &mut stream(3, &[])).unwrap();
+        let joint =
+            GpSurrogate::default().any_below(&pool, &told, &candidates, best, &mut random::path(2, &[])).unwrap();
+        let steps = Stepwise(GpSurrogate::default())
+            .any_below(&pool, &told, &candidates, best, &mut random::path(3, &[]))
+            .unwrap();
         assert!((joint - steps).abs() < 0.12, "{joint} {steps}");
+    }
+
+    #[test]
+    fn a_smooth_bowl_is_solved_quickly() {
+        let mut rng = random::path(11, &[]);
+        let pool = Pool::new((0..600).map(|_| rng.random()).collect(), 2).unwrap();
+        let value = |c: usize| (pool.point(c)[0] - 0.3).powi(2) + 2.0 * (pool.point(c)[1] - 0.6).powi(2);
+        let lowest = (0..pool.size()).map(value).fold(f64::INFINITY, f64::min);
+        let mut sampler = gp_ei();
+        let mut search = Search::new(&pool, &mut sampler, 2);
+        for _ in 0..20 {
+            let candidate = search.ask().unwrap();
+            search.tell(candidate, value(candidate)).unwrap();
+        }
+        assert_eq!(search.best().unwrap().value, lowest);
+    }
+
+    #[test]
+    fn scale_and_offset_of_the_values_do_not_matter() {
+        let mut rng = random::path(12, &[]);
+        let pool = Pool::new((0..120).map(|_| rng.random()).collect(), 2).unwrap();
+        let path = |scale: f64, offset: f64| {
+            let mut sampler = gp_ei();
+            let mut search = Search::new(&pool, &mut sampler, 2);
+            for _ in 0..12 {
+                let candidate = search.ask().unwrap();
+                search.tell(candidate, offset + scale * (9.0 * pool.point(candidate)[0]).sin()).unwrap();
+            }
+            search.told().iter().map(|told| told.candidate).collect::<Vec<_>>()
+        };
+        assert_eq!(path(1.0, 0.0), path(4096.0, 0.0));
+        assert_eq!(path(1.0, 0.0), path(0.5, 8.0));
     }
 }

@@ -1,55 +1,34 @@
 //! What models are given of a history: values on a common scale, and no more of them than they can use.
 
-use crate::sampler::Told;
+use crate::pool::Told;
+use crate::standard::{Standard, Variance};
 
-/// The scale on which values have mean 0 and (unbiased) variance 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Standard {
-    /// The greatest magnitude; dividing by it first keeps squares from overflowing.
-    magnitude: f64,
-    /// Mean of the values over the magnitude.
-    mean: f64,
-    /// Their standard deviation over the magnitude; 0 where they do not differ.
-    deviation: f64,
+/// Steps in one standard deviation.
+const STEPS: f64 = (1u64 << 32) as f64;
+
+/// A history as models see it: lower is better, mean 0, standard deviation 1.
+///
+/// Rounded, so that another scale or offset of the values, which changes their last bits, changes nothing at all.
+#[derive(Debug, Clone)]
+pub struct StandardHistory {
+    /// The scale.
+    pub scale: Standard,
+    /// The same candidates with their values on it.
+    pub told: Vec<Told>,
 }
 
-impl Standard {
-    /// The scale of `values`, which must be finite.
-    pub fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
-        let largest = values.clone().fold(0.0, |largest: f64, value| value.abs().max(largest));
-        let magnitude = if largest > 0.0 { largest } else { 1.0 };
-        let count = values.clone().count() as f64;
-        let mean = values.clone().map(|value| value / magnitude).sum::<f64>() / count.max(1.0);
-        let squares: f64 = values.map(|value| (value / magnitude - mean).powi(2)).sum();
-        let deviation = (squares / (count - 1.0).max(1.0)).sqrt();
-        // Values that differ by rounding only do not differ.
-        Self { magnitude, mean, deviation: if deviation > 1e-12 { deviation } else { 0.0 } }
+impl StandardHistory {
+    /// Of finite values.
+    pub fn of(told: &[Told]) -> Self {
+        let scale = Standard::of(told.iter().map(|told| told.value), Variance::Sample);
+        let told = told.iter().map(|told| Told { value: rounded(&scale, told.value), ..*told }).collect();
+        Self { scale, told }
     }
+}
 
-    /// A value on this scale; 0 where the values do not differ.
-    pub fn apply(&self, value: f64) -> f64 {
-        let scale = if self.deviation > 0.0 { self.deviation.recip() } else { 0.0 };
-        (value / self.magnitude - self.mean) * scale
-    }
-
-    /// What stands for `standard` in the values' own unit. Where they do not differ, their magnitude is the unit.
-    pub fn undo(&self, standard: f64) -> f64 {
-        (self.mean + standard * self.relative_unit()) * self.magnitude
-    }
-
-    /// Undoes [`Standard::undo`]; other than [`Standard::apply`] also where the values do not differ.
-    pub fn locate(&self, value: f64) -> f64 {
-        (value / self.magnitude - self.mean) / self.relative_unit()
-    }
-
-    /// One standard deviation in the values' own unit.
-    pub fn unit(&self) -> f64 {
-        self.relative_unit() * self.magnitude
-    }
-
-    fn relative_unit(&self) -> f64 {
-        if self.deviation > 0.0 { self.deviation } else { 1.0 }
-    }
+/// A value on a scale, rounded to a fixed number of steps.
+pub fn rounded(scale: &Standard, value: f64) -> f64 {
+    (scale.apply(value) * STEPS).round() / STEPS
 }
 
 /// The positions in `told` that are kept where a model takes `limit` values at most, ascending.
@@ -81,29 +60,6 @@ mod tests {
 
     fn told(values: &[f64]) -> Vec<Told> {
         values.iter().enumerate().map(|(candidate, &value)| Told { candidate, value }).collect()
-    }
-
-    #[test]
-    fn values_go_to_their_scale_and_back() {
-        let values = [1.0, 2.0, 4.0];
-        let scale = Standard::of(values.into_iter());
-        // BoTorch's.
-        let expected = [-0.872_871_560_943_969_6, -0.218_217_890_235_992_4, 1.091_089_451_179_962];
-        for (value, expected) in values.into_iter().zip(expected) {
-            assert!((scale.apply(value) - expected).abs() < 1e-12);
-            assert!((scale.undo(scale.apply(value)) - value).abs() < 1e-12);
-        }
-        assert!((scale.undo(1.0) - scale.undo(0.0) - scale.unit()).abs() < 1e-12);
-    }
-
-    #[test]
-    fn equal_and_extreme_values_have_a_scale() {
-        for values in [vec![], vec![3.0], vec![0.0; 3], vec![-7.5; 4], vec![1e300, -1e300, 5.0], vec![1e-300, 3e-300]] {
-            let scale = Standard::of(values.iter().copied());
-            assert!(values.iter().all(|&value| scale.apply(value).is_finite()), "{values:?}");
-            assert!(scale.undo(0.5).is_finite() && scale.unit() > 0.0, "{values:?}");
-        }
-        assert_eq!(Standard::of([4.0; 3].into_iter()).apply(4.0), 0.0);
     }
 
     proptest! {

@@ -1,6 +1,7 @@
 //! Stationary kernels: covariance as a function of the distance between two scaled locations.
 
 use crate::error::{BoError, BoResult, require_finite};
+use icee_base::math::exp;
 
 const SQRT_3: f64 = 1.732_050_807_568_877_2;
 const SQRT_5: f64 = 2.236_067_977_499_79;
@@ -23,13 +24,13 @@ impl Profile {
         match self {
             Self::Matern52 => {
                 let r = SQRT_5 * square.sqrt();
-                (1.0 + r + r * r / 3.0) * (-r).exp()
+                (1.0 + r + r * r / 3.0) * exp(-r)
             }
             Self::Matern32 => {
                 let r = SQRT_3 * square.sqrt();
-                (1.0 + r) * (-r).exp()
+                (1.0 + r) * exp(-r)
             }
-            Self::Rbf => (-0.5 * square).exp(),
+            Self::Rbf => exp(-0.5 * square),
         }
     }
 }

@@ -8,6 +8,7 @@
 //! result has the same bits on every processor and for any number of threads.
 
 use crate::error::{BoError, BoResult};
+use icee_base::math::ln;
 
 /// Columns of a panel: 64 columns of 1,024 rows fit the second-level cache.
 const PANEL: usize = 64;
@@ -42,7 +43,7 @@ impl Cholesky {
 
     /// log det A.
     pub fn log_determinant(&self) -> f64 {
-        (0..self.size).map(|i| 2.0 * self.row(i)[i].ln()).sum()
+        (0..self.size).map(|i| 2.0 * ln(self.row(i)[i])).sum()
     }
 
     /// Overwrites the `columns` vectors in `right` ([size, columns], row-major) with L⁻¹ times them.

@@ -6,13 +6,13 @@
 
 use crate::error::{BoError, BoResult};
 use crate::functions::{self, BenchmarkFunction};
-use crate::prior::standardise;
-use crate::random::stream;
+use crate::pool::Pool;
 use crate::report::{Report, Run};
-use crate::sampler::{Pool, Sampler, Search};
+use crate::search::{Sampler, SearchTask, SearchTrace};
+use crate::standard::standardise;
+use icee_base::random;
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
-use std::time::Instant;
 
 /// What is run.
 #[derive(Debug, Clone)]
@@ -45,26 +45,20 @@ impl Default for Protocol {
     }
 }
 
-/// One pool to search.
+/// One pool of a benchmark function, its values standardised.
 #[derive(Debug, Clone)]
-pub struct Task {
+pub struct BenchmarkTask {
     /// The function behind the values.
     pub function: &'static BenchmarkFunction,
     /// Which of the function's trials, from zero.
     pub trial: usize,
-    /// The candidates.
-    pub pool: Pool,
-    /// Their values, standardised.
-    pub values: Vec<f64>,
-    /// The candidates that are evaluated first.
-    pub initial: Vec<usize>,
-    /// Seed for the sampler.
-    pub seed: u64,
+    /// The pool and where its search begins.
+    pub search: SearchTask,
 }
 
 impl Protocol {
     /// All tasks, function by function.
-    pub fn tasks(&self) -> BoResult<Vec<Task>> {
+    pub fn tasks(&self) -> BoResult<Vec<BenchmarkTask>> {
         if self.pool < 2 {
             return Err(BoError::setting("pool", self.pool, "at least 2"));
         }
@@ -82,16 +76,17 @@ impl Protocol {
         trials.map(|(function, trial)| self.task(function, trial)).collect()
     }
 
-    fn task(&self, function: &'static BenchmarkFunction, trial: usize) -> BoResult<Task> {
+    fn task(&self, function: &'static BenchmarkFunction, trial: usize) -> BoResult<BenchmarkTask> {
         // The function's place in the whole table, so that a run of some functions has the tasks of a run of all.
         let place = functions::all().iter().position(|known| known.name == function.name).unwrap_or(usize::MAX);
-        let mut rng = stream(self.seed, &[place as u64, trial as u64]);
+        let mut rng = random::path(self.seed, &[place as u64, trial as u64]);
         let points: Vec<f64> = (0..2 * self.pool).map(|_| rng.random()).collect();
         let mut values: Vec<f64> =
             points.chunks_exact(2).map(|x| function.value(function.from_unit([x[0], x[1]]))).collect();
         standardise(&mut values);
         let initial = rand::seq::index::sample(&mut rng, self.pool, self.initial).into_vec();
-        Ok(Task { function, trial, pool: Pool::new(points, 2)?, values, initial, seed: rng.next_u64() })
+        let (pool, evaluations, seed) = (Pool::new(points, 2)?, self.evaluations, rng.next_u64());
+        Ok(BenchmarkTask { function, trial, search: SearchTask { pool, values, initial, evaluations, seed } })
     }
 
     /// Runs a fresh sampler from `make` on every task; tasks run side by side on rayon's threads.
@@ -100,39 +95,20 @@ impl Protocol {
     /// work may be handed some other task's work meanwhile.
     pub fn run(&self, make: impl Fn() -> Box<dyn Sampler> + Sync) -> BoResult<Report> {
         let sampler = make().name();
-        let runs = self.tasks()?.par_iter().map(|task| self.run_task(task, make())).collect::<BoResult<_>>()?;
+        let run = |task: &BenchmarkTask| {
+            let SearchTrace { regret, seconds, .. } = task.search.run(&mut *make())?;
+            Ok(Run { function: task.function.name, trial: task.trial, regret, seconds })
+        };
+        let runs = self.tasks()?.par_iter().map(run).collect::<BoResult<_>>()?;
         Ok(Report { sampler, initial: self.initial, runs })
-    }
-
-    fn run_task(&self, task: &Task, sampler: Box<dyn Sampler>) -> BoResult<Run> {
-        let lowest = task.values.iter().copied().fold(f64::INFINITY, f64::min);
-        let mut search = Search::new(&task.pool, sampler, task.seed);
-        let (mut best, mut elapsed) = (f64::INFINITY, 0.0);
-        let mut run = Run { function: task.function.name, trial: task.trial, regret: Vec::new(), seconds: Vec::new() };
-        for step in 0..self.evaluations {
-            let candidate = match task.initial.get(step) {
-                Some(&candidate) => candidate,
-                None => {
-                    let start = Instant::now();
-                    let candidate = search.ask()?;
-                    elapsed += start.elapsed().as_secs_f64();
-                    candidate
-                }
-            };
-            search.tell(candidate, task.values[candidate])?;
-            best = task.values[candidate].min(best);
-            run.regret.push(best - lowest);
-            run.seconds.push(elapsed);
-        }
-        Ok(run)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gp_ei::GpEiSampler;
-    use crate::sampler::RandomSampler;
+    use crate::gp_surrogate::gp_ei;
+    use crate::search::RandomSampler;
 
     fn small() -> Protocol {
         let functions = ["Branin", "SixHumpCamel"].map(|name| functions::find(name).unwrap()).to_vec();
@@ -144,6 +120,7 @@ mod tests {
         let tasks = small().tasks().unwrap();
         assert_eq!(tasks.len(), 6);
         for task in &tasks {
+            let task = &task.search;
             let mean: f64 = task.values.iter().sum::<f64>() / 100.0;
             let variance: f64 = task.values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 100.0;
             assert!(mean.abs() < 1e-12 && (variance - 1.0).abs() < 1e-12);
@@ -152,16 +129,16 @@ mod tests {
             initial.dedup();
             assert_eq!(initial.len(), 4);
         }
-        assert_ne!(tasks[0].pool, tasks[1].pool);
+        assert_ne!(tasks[0].search.pool, tasks[1].search.pool);
         let paper = Protocol { seed: 7, trials: 3, pool: 100, ..Protocol::default() }.tasks().unwrap();
         assert_eq!(paper.len(), 48);
-        assert_eq!(paper[0].pool, tasks[0].pool);
+        assert_eq!(paper[0].search.pool, tasks[0].search.pool);
     }
 
     #[test]
     fn regret_falls_to_zero_and_the_rival_beats_random() {
         let random = small().run(|| Box::new(RandomSampler)).unwrap();
-        let rival = small().run(|| Box::new(GpEiSampler)).unwrap();
+        let rival = small().run(|| Box::new(gp_ei())).unwrap();
         for (a, b) in random.runs.iter().zip(&rival.runs) {
             assert_eq!(a.regret[..4], b.regret[..4], "the same initial points");
             assert!(b.regret.windows(2).all(|pair| pair[1] <= pair[0]));
@@ -177,7 +154,7 @@ mod tests {
     fn the_same_seed_gives_the_same_runs_on_any_number_of_threads() {
         let regret = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let report = pool.install(|| small().run(|| Box::new(GpEiSampler)).unwrap());
+            let report = pool.install(|| small().run(|| Box::new(gp_ei())).unwrap());
             report.runs.into_iter().map(|run| run.regret).collect::<Vec<_>>()
         };
         assert_eq!(regret(1), regret(3));

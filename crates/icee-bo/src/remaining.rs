@@ -1,8 +1,9 @@
 //! "Am I done?": how likely it is that a candidate that is left beats the best value told.
 
+use crate::belief::Belief;
 use crate::error::BoResult;
-use crate::sampler::{Pool, Told};
-use crate::surrogate::{Belief, Surrogate};
+use crate::pool::{Pool, Told};
+use crate::surrogate::Surrogate;
 use rand::Rng;
 use serde::Serialize;
 

@@ -1,5 +1,6 @@
 //! Results of a protocol: means over runs with 95 % intervals, per function and over all.
 
+use icee_base::stats::Estimate;
 use serde::Serialize;
 
 /// One search.
@@ -24,15 +25,6 @@ pub struct Report {
     pub initial: usize,
     /// One for each task, function by function.
     pub runs: Vec<Run>,
-}
-
-/// A mean and its uncertainty.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Estimate {
-    /// The mean over runs.
-    pub mean: f64,
-    /// Half the width of its 95 % interval, by Student's t; infinite for a single run.
-    pub half_width: f64,
 }
 
 /// What a set of runs amounts to.
@@ -74,34 +66,10 @@ fn summarise(runs: &[&Run]) -> Summary {
     let solved = runs.iter().filter(|run| run.regret.last() == Some(&0.0)).count();
     Summary {
         runs: runs.len(),
-        regret: (0..evaluations).map(|step| estimate(&at(step, |run| &run.regret))).collect(),
-        seconds: (0..evaluations).map(|step| estimate(&at(step, |run| &run.seconds)).mean).collect(),
+        regret: (0..evaluations).map(|step| Estimate::of(&at(step, |run| &run.regret))).collect(),
+        seconds: (0..evaluations).map(|step| Estimate::of(&at(step, |run| &run.seconds)).mean).collect(),
         solved: solved as f64 / runs.len().max(1) as f64,
     }
-}
-
-/// The mean of a sample with its 95 % interval.
-pub fn estimate(sample: &[f64]) -> Estimate {
-    let n = sample.len() as f64;
-    let mean = sample.iter().sum::<f64>() / n;
-    if sample.len() < 2 {
-        return Estimate { mean, half_width: f64::INFINITY };
-    }
-    let variance = sample.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    Estimate { mean, half_width: student_quantile(sample.len() - 1) * (variance / n).sqrt() }
-}
-
-/// The 97.5 % quantile of Student's t: from a table, then by the first terms of Fisher's expansion about the normal one.
-fn student_quantile(freedom: usize) -> f64 {
-    const FIRST: [f64; 6] = [12.706_205, 4.302_653, 3.182_446, 2.776_445, 2.570_582, 2.446_912];
-    if let Some(&quantile) = FIRST.get(freedom - 1) {
-        return quantile;
-    }
-    let (z, v) = (1.959_964_f64, freedom as f64);
-    let first = (z.powi(3) + z) / 4.0;
-    let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;
-    let third = (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0;
-    z + first / v + second / (v * v) + third / v.powi(3)
 }
 
 #[cfg(test)]
@@ -110,23 +78,6 @@ mod tests {
 
     fn run(function: &'static str, regret: [f64; 3]) -> Run {
         Run { function, trial: 0, regret: regret.to_vec(), seconds: vec![0.0, 0.5, 1.5] }
-    }
-
-    #[test]
-    fn quantiles_match_the_tables() {
-        for (freedom, expected) in
-            [(1, 12.706), (4, 2.776), (5, 2.571), (7, 2.365), (9, 2.262), (30, 2.042), (79, 1.990)]
-        {
-            assert!((student_quantile(freedom) - expected).abs() < 2e-3, "{freedom}: {}", student_quantile(freedom));
-        }
-    }
-
-    #[test]
-    fn estimates_are_the_textbooks() {
-        let found = estimate(&[1.0, 2.0, 3.0, 4.0, 5.0]);
-        assert_eq!(found.mean, 3.0);
-        assert!((found.half_width - 2.776_445 * (2.5f64 / 5.0).sqrt()).abs() < 1e-12);
-        assert_eq!(estimate(&[1.0]).half_width, f64::INFINITY);
     }
 
     #[test]

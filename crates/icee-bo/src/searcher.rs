@@ -134,7 +134,7 @@ pub fn search<R: Rng>(locations: &[f32], dimension: usize, values: &[f32], count
 mod tests {
     use super::*;
     use crate::prior::{Family, Prior};
-    use crate::random::stream;
+    use icee_base::random;
 
     /// The mean is the interpolation of what was told, and the variance falls to nothing there.
     #[test]
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn it_searches_and_never_tries_anything_twice() {
         let prior = Prior::new(Family::Wide, 2, 320, 8).unwrap();
-        let mut rng = stream(1, &[]);
+        let mut rng = random::path(1, &[]);
         let (mut best, mut uniform) = (0.0, 0.0);
         for group in prior.sample(3, 64).unwrap() {
             for values in group.functions() {

@@ -1,9 +1,9 @@
 //! The Gaussian process against BoTorch and GPyTorch: cases made by `tools/golden/gp.py`.
 
-use icee_bo::gp::acquisition::log_improvement;
 use icee_bo::gp::fit::{LEAST_NOISE, fit_hyperparameters};
 use icee_bo::gp::objective::{Evaluation, Objective};
 use icee_bo::gp::{GaussianProcess, Hyperparameters};
+use icee_bo::normal::log_improvement;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

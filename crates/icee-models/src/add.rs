@@ -1,12 +1,13 @@
 //! A training run becomes a model: 16-bit weights, the description, a card that says where it comes from, its results.
 
+use crate::kind::{Kind, Model};
 use crate::results::{self, EpisodeRow};
-use crate::shelf::is_name;
+use crate::store::is_name;
 use crate::{Description, Error, Result};
-use icee::train::RunInfo;
-use icee::{TrainedModel, bo, checkpoint_in};
+use icee_base::files::{FileError, write_atomically};
 use icee_nn::Precision;
-use icee_nn::checkpoint::{self, Checkpoint, write_atomically};
+use icee_nn::checkpoint::{self, Checkpoint};
+use icee_train::{RunInfo, checkpoint_in};
 use serde::Deserialize;
 use std::fmt::Write;
 use std::fs;
@@ -46,7 +47,7 @@ struct Evaluation {
 pub fn add(addition: &Addition<'_>) -> Result<PathBuf> {
     let Addition { run, name, models, evaluation, force } = addition;
     if !is_name(name) {
-        return Err(Error::Name((*name).into()));
+        return Err(Error::NoName((*name).into()));
     }
     let folder = models.join(name);
     if folder.exists() && !force {
@@ -55,7 +56,7 @@ pub fn add(addition: &Addition<'_>) -> Result<PathBuf> {
     let loaded = checkpoint::load(&checkpoint_in(run))?;
     let earned = match evaluation {
         Some(path) => {
-            let text = fs::read_to_string(path).map_err(Error::io(path))?;
+            let text = fs::read_to_string(path).map_err(FileError::io(path))?;
             Some(Evaluation { rows: results::read(path, &text)?, options: results::options(&text) })
         }
         None => None,
@@ -63,9 +64,9 @@ pub fn add(addition: &Addition<'_>) -> Result<PathBuf> {
     let unfinished = models.join(format!(".{name}.{}.tmp", std::process::id()));
     let written = write(&unfinished, &loaded, run, name, earned.as_ref()).and_then(|()| {
         if folder.exists() {
-            fs::remove_dir_all(&folder).map_err(Error::io(&folder))?;
+            fs::remove_dir_all(&folder).map_err(FileError::io(&folder))?;
         }
-        fs::rename(&unfinished, &folder).map_err(Error::io(&folder))
+        Ok(fs::rename(&unfinished, &folder).map_err(FileError::io(&folder))?)
     });
     if written.is_err() {
         // Half a model would only be in the way.
@@ -75,13 +76,12 @@ pub fn add(addition: &Addition<'_>) -> Result<PathBuf> {
 }
 
 fn write(folder: &Path, loaded: &Checkpoint, run: &Path, name: &str, earned: Option<&Evaluation>) -> Result<()> {
-    fs::create_dir_all(folder).map_err(Error::io(folder))?;
+    fs::create_dir_all(folder).map_err(FileError::io(folder))?;
     let models: Vec<_> = loaded.models.iter().map(|(name, model)| (name.as_str(), model)).collect();
     checkpoint::save(folder, &models, &loaded.meta, Precision::Half)?;
     let weights = models.iter().map(|(_, model)| model.weights().len()).sum();
-    let description = Description::of(&loaded.meta, weights);
-    let functions = bo::is_prior(&description.world);
-    write_atomically(&folder.join("README.md"), card(&description, run, name, functions, earned).as_bytes())?;
+    let description = Description::of(&loaded.meta, weights)?;
+    write_atomically(&folder.join("README.md"), card(&description, run, name, earned).as_bytes())?;
     if let Some(Evaluation { rows, .. }) = earned {
         write_atomically(&folder.join(results::FILE), results::to_csv(rows).as_bytes())?;
     }
@@ -89,9 +89,9 @@ fn write(folder: &Path, loaded: &Checkpoint, run: &Path, name: &str, earned: Opt
 }
 
 /// The checkpoint's own card, or a short one for models that have none, with the run's origin and the results.
-fn card(description: &Description, run: &Path, name: &str, functions: bool, earned: Option<&Evaluation>) -> String {
-    let Description { world, method, step, seed, weights } = description;
-    let own = TrainedModel::load(run).map(|model| model.card()).or_else(|_| bo::Model::load(run).map(|m| m.card()));
+fn card(description: &Description, run: &Path, name: &str, earned: Option<&Evaluation>) -> String {
+    let Description { kind, world, method, step, seed, weights } = description;
+    let own = Model::load(run).map(|model| model.card());
     let mut text = match own {
         Ok(card) => card.replacen("# ", &format!("# {name}: "), 1).replace("FOLDER", name),
         Err(_) => format!("# {name}: {world}, {method}\n\n{weights} weights.\n"),
@@ -113,9 +113,9 @@ fn card(description: &Description, run: &Path, name: &str, functions: bool, earn
     }
     text += "- weights in 16 bits; everything it was told: `config.json`\n";
     if let Some(Evaluation { rows, options }) = earned {
-        text += match functions {
-            false => "\n## What it earns\n| episode | mean return | 95 % interval |\n|---|---|---|\n",
-            true => {
+        text += match kind {
+            Kind::Games => "\n## What it earns\n| episode | mean return | 95 % interval |\n|---|---|---|\n",
+            Kind::Functions => {
                 "\n## What it leaves\nMean regret on the 16 benchmark functions, in standard deviations of each pool.\n\n\
                  | evaluations | mean regret | 95 % interval |\n|---|---|---|\n"
             }

@@ -1,6 +1,7 @@
 //! What can go wrong, said so that the way out is in the message.
 
-use std::path::{Path, PathBuf};
+use icee_base::files::FileError;
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// A result of this crate.
@@ -10,9 +11,15 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The method's.
+    /// The games'.
     #[error(transparent)]
-    Method(#[from] icee::Error),
+    Games(#[from] icee_games::Error),
+    /// The optimisers'.
+    #[error(transparent)]
+    Optimisers(#[from] icee_optim::Error),
+    /// The trainer's.
+    #[error(transparent)]
+    Train(#[from] icee_train::Error),
     /// The engine's.
     #[error(transparent)]
     Engine(#[from] icee_nn::Error),
@@ -26,6 +33,12 @@ pub enum Error {
         /// How to get it.
         way_out: String,
     },
+    /// A name that is not known.
+    #[error(transparent)]
+    Name(#[from] icee_base::names::Unknown),
+    /// What was asked for is not of the kind that it is.
+    #[error("{0}")]
+    Kind(String),
     /// A name that no model has.
     #[error("there is no folder and no model \"{name}\"; {suggestion}")]
     Unknown {
@@ -36,31 +49,11 @@ pub enum Error {
     },
     /// A name that a folder cannot have.
     #[error("\"{0}\" is no name for a model: use letters, digits, `-` and `_`, such as dark-room__icee")]
-    Name(String),
+    NoName(String),
     /// A model of that name exists already.
     #[error("{} exists already; give another name, or --force to replace it", .0.display())]
     Exists(PathBuf),
-    /// A file that could not be read or written.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A file whose content is not what it should be.
-    #[error("{}: {problem}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
-}
-
-impl Error {
-    /// Names the file that an error of the system belongs to.
-    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
-        move |source| Error::Io { path: path.to_owned(), source }
-    }
+    /// A file that cannot be used.
+    #[error(transparent)]
+    File(#[from] FileError),
 }

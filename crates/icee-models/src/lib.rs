@@ -1,17 +1,31 @@
-//! The trained models: which there are and how each is trained ([`recipes`]), where they lie ([`Shelf`]: folders beside
-//! the repository, and the defaults inside the program), what they earned ([`results`]), how a training run becomes one
-//! ([`add`]), and which of them studies use ([`study_models`]).
+//! The trained models: which there are ([`catalogue`]) and how each is trained ([`recipes`]), where they lie
+//! ([`ModelStore`]: folders beside the repository, and the defaults inside the program), whether one plays games or optimises
+//! functions ([`kind`]), what they earned ([`results`]), how a training run becomes one ([`add`]), and which of them studies
+//! use ([`study_models`]).
+//!
+//! ```
+//! use icee_models::{Model, ModelStore};
+//!
+//! let found = ModelStore::default().find("dark-room__icee")?;
+//! if let Model::Games(model) = found.load()? {
+//!     assert_eq!(model.task.name, "DarkRoom-v0");
+//! }
+//! # Ok::<(), icee_models::Error>(())
+//! ```
 
 pub mod add;
+pub mod catalogue;
 mod error;
+pub mod kind;
 pub mod recipes;
 pub mod results;
-mod shelf;
+mod store;
 mod studies;
 
 pub use error::{Error, Result};
+pub use kind::{Kind, Model};
 pub use recipes::Recipe;
-pub use shelf::{Description, Found, Place, Shelf};
+pub use store::{Description, Found, ModelStore, Place};
 pub use studies::study_models;
 
 /// The files of a model that is inside the program.

@@ -1,10 +1,15 @@
-//! Every model that the paper's report needs, and the command that trains it. Kept by hand: a new model is a line here.
+//! Every model that the paper's report needs, and the command that trains it: the catalogue, written out.
+
+use crate::catalogue::{ENTRIES, Role, STUDY_OPTIMISERS, WORLDS};
+use crate::kind::Kind;
 
 /// How a model is trained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipe {
     /// The model's name, `<world>__<variant>`.
     pub name: String,
+    /// What it learns.
+    pub kind: Kind,
     /// The preset of the world, or of the functions.
     pub preset: &'static str,
     /// The method's preset; none for an optimiser, whose preset says it.
@@ -13,73 +18,32 @@ pub struct Recipe {
     pub settings: &'static [&'static str],
 }
 
-/// The paper's four worlds: preset and id.
-pub const WORLDS: [(&str, &str); 4] = [
-    ("dark-room", "DarkRoom-v0"),
-    ("dark-room-hard", "DarkRoomHard-v0"),
-    ("key-to-door", "DarkKeyToDoor-v0"),
-    ("dark-room-biased", "DarkRoomBiased-v0"),
-];
-
-/// What is trained on every world: variant, method preset, settings.
-const VARIANTS: [(&str, &str, &[&str]); 6] = [
-    ("icee", "icee", &[]),
-    ("icee-paper", "icee-paper", &["train.lr=1e-3", "train.steps=6000"]),
-    ("icee-biased", "icee-biased", &["train.steps=5000"]),
-    // Smaller networks do as well here: imitation needs less than search, and MGDT reads one episode.
-    ("ad", "ad", &["model.layers=3", "train.steps=4000"]),
-    ("ad-sorted", "ad-sorted", &["model.layers=3", "train.steps=4000"]),
-    ("mgdt", "mgdt", &["model.layers=2", "model.width=64", "train.steps=3000"]),
-];
-
-/// Where a variant needs other settings on one world: with a return in 160 bins as its input, the paper's action network does not
-/// find the key and the door again, and novices teach it what to do before it has.
-const EXCEPTIONS: [(&str, &str, &[&str]); 1] =
-    [("key-to-door", "icee-paper", &["train.lr=1e-3", "model.bins=64", "data.novices=0.6", "train.steps=10000"])];
-
-/// What is trained on one world to see what one thing does: world, variant, method preset, settings.
-const ABLATIONS: [(&str, &str, &str, &[&str]); 4] = [
-    ("dark-room", "icee-weighted", "icee-weighted", &["train.steps=7000"]),
-    ("dark-room", "icee-no-searchers", "icee", &["data.searchers=0", "train.steps=7000"]),
-    ("dark-room", "icee-no-novices", "icee", &["data.searchers=0", "data.novices=0", "train.steps=7000"]),
-    // From ICEE-biased only the weights differ.
-    ("dark-room-biased", "icee-weighted", "icee-weighted", &["data.searchers=0"]),
-];
-
-/// The learned optimisers, preset and settings: the value model, the one for tables of one to eight columns and a small
-/// one for them, the same on the paper's prior, the exact objective, the paper's own objective with and without
-/// importance weights.
-const OPTIMISERS: [(&str, &str, &[&str]); 7] = [
-    ("value", "bo-value", &[]),
-    ("value-columns", "bo-value-columns", &[]),
-    ("value-columns-small", "bo-value-columns-small", &[]),
-    ("value-paper-prior", "bo-value", &["world=GpPaper-v0", "train.steps=6000"]),
-    ("exact", "bo-exact", &[]),
-    ("paper", "bo-paper", &[]),
-    ("biased", "bo-biased", &[]),
-];
-
-/// All of them.
+/// All of them: world by world, then the optimisers.
 #[must_use]
 pub fn recipes() -> Vec<Recipe> {
-    let on_world = |world, (variant, method, settings): (&str, _, _)| {
-        let exception = EXCEPTIONS.into_iter().find(|exception| (exception.0, exception.1) == (world, variant));
-        Recipe {
-            name: format!("{world}__{variant}"),
-            preset: world,
-            method: Some(method),
-            settings: exception.map_or(settings, |(_, _, settings)| settings),
+    let mut recipes = Vec::new();
+    for world in &WORLDS {
+        for entry in &ENTRIES {
+            let Some(agent) = entry.agent() else { continue };
+            let Some(settings) = agent.settings_on(world) else { continue };
+            let (name, method) = (world.model(entry.key), Some(agent.method));
+            recipes.push(Recipe { name, kind: Kind::Games, preset: world.key, method, settings });
         }
-    };
-    let worlds = WORLDS.into_iter().flat_map(|(world, _)| VARIANTS.map(|variant| on_world(world, variant)));
-    let ablations = ABLATIONS.map(|(world, variant, method, settings)| on_world(world, (variant, method, settings)));
-    let optimisers = OPTIMISERS.map(|(variant, preset, settings)| Recipe {
-        name: format!("bo__{variant}"),
+    }
+    let optimiser = |key: &str, preset, settings| Recipe {
+        name: format!("bo__{key}"),
+        kind: Kind::Functions,
         preset,
         method: None,
         settings,
-    });
-    worlds.chain(ablations).chain(optimisers).collect()
+    };
+    for entry in &ENTRIES {
+        if let Role::Optimiser { preset, settings, .. } = entry.role {
+            recipes.push(optimiser(entry.key, preset, settings));
+        }
+    }
+    recipes.extend(STUDY_OPTIMISERS.map(|(key, preset)| optimiser(key, preset, &[])));
+    recipes
 }
 
 /// The recipe of a model.
@@ -89,12 +53,6 @@ pub fn find(name: &str) -> Option<Recipe> {
 }
 
 impl Recipe {
-    /// Whether it optimises functions instead of playing a world.
-    #[must_use]
-    pub fn is_optimiser(&self) -> bool {
-        self.method.is_none()
-    }
-
     /// The command that trains it.
     #[must_use]
     pub fn command(&self) -> String {
@@ -107,19 +65,22 @@ impl Recipe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use icee::{Config, presets};
+    use crate::kind::new_problem;
+    use icee_worlds::Registry;
 
     #[test]
-    fn every_world_model_has_presets_that_work_and_a_name_of_its_own() {
+    fn every_model_has_presets_that_work_and_a_name_of_its_own() {
         let all = recipes();
         for (index, recipe) in all.iter().enumerate() {
             assert!(all[..index].iter().all(|other| other.name != recipe.name), "{}", recipe.name);
-            let Some(method) = recipe.method else { continue };
-            let layers = [presets::world(recipe.preset).unwrap(), presets::method(method).unwrap()];
             let settings: Vec<String> = recipe.settings.iter().map(ToString::to_string).collect();
-            let config = Config::layered(&layers, &settings).unwrap();
-            assert!(WORLDS.contains(&(recipe.preset, config.world.as_str())), "{}", recipe.name);
+            let problem = new_problem(recipe.preset, recipe.method, &settings, None, &Registry::builtin());
+            let problem = problem.unwrap_or_else(|error| panic!("{}: {error}", recipe.name));
+            assert_eq!(problem.kind(), recipe.kind.tag(), "{}", recipe.name);
+            let world = WORLDS.iter().find(|world| world.key == recipe.preset);
+            assert!(world.is_none_or(|world| world.id == problem.name()), "{}", recipe.name);
         }
+        assert_eq!(all.len(), 35);
     }
 
     #[test]

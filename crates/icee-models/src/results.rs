@@ -1,7 +1,8 @@
 //! What a model earned, as it lies beside its weights: `evaluation.csv`, one line an episode. For a model of functions an
 //! evaluation stands for an episode, and the regret for the return.
 
-use crate::{Error, Result};
+use crate::Result;
+use icee_base::files::FileError;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -24,9 +25,9 @@ pub struct EpisodeRow {
 /// Reads the rows of a CSV with the columns of [`EpisodeRow`], or of the JSON that `icee eval --json` prints.
 ///
 /// # Errors
-/// [`Error::File`] with what is wrong.
+/// With what is wrong.
 pub fn read(path: &Path, text: &str) -> Result<Vec<EpisodeRow>> {
-    let fail = |problem: String| Error::File { path: path.to_owned(), problem };
+    let fail = |problem: String| FileError::content(path, problem);
     let rows: Vec<EpisodeRow> = if text.trim_start().starts_with('{') {
         match serde_json::from_str::<Printed>(text).map_err(|e| fail(e.to_string()))? {
             Printed::Games { episodes } => episodes,
@@ -39,7 +40,7 @@ pub fn read(path: &Path, text: &str) -> Result<Vec<EpisodeRow>> {
     };
     let in_order = rows.iter().enumerate().all(|(index, row)| row.episode == index + 1 && row.mean.is_finite());
     if rows.is_empty() || !in_order {
-        return Err(fail("the episodes must be numbered from 1, each with a mean return".into()));
+        return Err(fail("the episodes must be numbered from 1, each with a mean return".into()).into());
     }
     Ok(rows)
 }

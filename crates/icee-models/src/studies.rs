@@ -1,11 +1,13 @@
 //! The learned models that studies use: those inside the program, so that a study's answers are the same everywhere.
 
 use crate::Result;
-use crate::shelf::embedded;
-use icee::Device;
-use icee::bo::{self, ValueModel, ValuePlan};
-use icee::study::{LearnedModel, Models};
+use crate::store::embedded;
+use icee_base::hash::checksum;
+use icee_bo::BoError;
 use icee_bo::surrogate::Surrogate;
+use icee_optim::{OptimiserModel, ValueModel, ValuePlan};
+use icee_study::{LearnedModel, Models};
+use icee_train::Device;
 
 /// The models' names, the most specialised first.
 const NAMES: [&str; 2] = ["bo__value", "bo__value-columns"];
@@ -17,15 +19,20 @@ const NAMES: [&str; 2] = ["bo__value", "bo__value-columns"];
 pub fn study_models() -> Result<Models> {
     let mut models = Models::default();
     for model in NAMES.into_iter().filter_map(embedded) {
-        let config = bo::Model::config_in(model.config)?;
+        let config = OptimiserModel::config_in(model.config)?;
         let plan = ValuePlan::new(&config)?;
-        let load = || {
-            let loaded = bo::Model::parse(model.config, model.tensors)?;
-            Ok(Box::new(ValueModel::new(&Device::cpu(0)?, &loaded)?) as Box<dyn Surrogate>)
+        let load = || -> icee_optim::Result<Box<dyn Surrogate>> {
+            let loaded = OptimiserModel::parse(model.config, model.tensors)?;
+            Ok(Box::new(ValueModel::new(&Device::cpu(0)?, &loaded)?))
         };
-        let (name, columns, history) = (model.name.into(), plan.columns(), plan.spec.context);
-        let sharpness = config.acting.sharpness;
-        models = models.with(LearnedModel { name, columns, history, sharpness, load: Box::new(load) });
+        models = models.with(LearnedModel {
+            name: model.name.into(),
+            hash: checksum(checksum(0, model.config), model.tensors),
+            columns: plan.columns(),
+            history: plan.spec.context,
+            sharpness: config.acting.sharpness,
+            load: Box::new(move || load().map_err(BoError::from)),
+        });
     }
     Ok(models)
 }

@@ -9,14 +9,14 @@
 use crate::optim::{AdamConfig, AdamW};
 use crate::{Error, Layout, Model, ModelSpec, Precision, Result};
 use half::f16;
+use icee_base::files::write_atomically;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The tensors of a checkpoint folder.
 pub const TENSORS: &str = "model.safetensors";
@@ -102,7 +102,7 @@ pub fn save(folder: &Path, models: &[(&str, &Model)], meta: &Value, precision: P
     write_tensors(&folder.join(TENSORS), dtype, &tensors, None)?;
     let config = config_of(models.iter().copied(), meta);
     let text = serde_json::to_string_pretty(&config).expect("descriptions are plain data");
-    write_atomically(&folder.join(CONFIG), format!("{text}\n").as_bytes())
+    Ok(write_atomically(&folder.join(CONFIG), format!("{text}\n").as_bytes())?)
 }
 
 /// Reads a checkpoint folder.
@@ -174,7 +174,7 @@ fn parse_training(bytes: &[u8], path: &Path) -> Result<TrainingState> {
     let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(format!("damaged: {e}")))?;
     let mut models = Vec::new();
     for (name, spec, layout) in layouts {
-        let read = |part: &str| {
+        let read = |part: &str| -> Result<Vec<f32>> {
             let full = format!("{name}/{part}");
             // Before anything of that size is allocated.
             check_tensor(&tensors, &full, &[layout.len()]).map_err(damaged)?;
@@ -223,24 +223,6 @@ fn check_before_saving<'a>(
         }
     }
     Ok(())
-}
-
-/// Writes a file under another name in the same folder, then renames it: readers see the old one or the new one.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}-{}.tmp", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed)));
-    let temporary = path.with_file_name(name);
-    let written = File::create(&temporary).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    let renamed = written.and_then(|()| fs::rename(&temporary, path));
-    renamed.map_err(|source| {
-        // What is left of a failed write (a full disk, say) would only be in the way.
-        let _ = fs::remove_file(&temporary);
-        io(path, source)
-    })
 }
 
 fn io(path: &Path, source: std::io::Error) -> Error {
@@ -383,5 +365,5 @@ fn write_tensors(
     let views = tensors.iter().map(|(name, shape, data)| Ok((name, TensorView::new(dtype, shape.clone(), data)?)));
     let views: Vec<(&String, TensorView<'_>)> = views.collect::<std::result::Result<_, _>>().map_err(failed)?;
     let bytes = safetensors::serialize(views, metadata).map_err(failed)?;
-    write_atomically(path, &bytes)
+    Ok(write_atomically(path, &bytes)?)
 }

@@ -1,5 +1,6 @@
 //! What can go wrong, said so that the reader knows which thing and what to do.
 
+use icee_base::files::FileError;
 use std::path::PathBuf;
 
 /// The engine's errors.
@@ -64,3 +65,12 @@ pub enum Error {
 
 /// The engine's result.
 pub type Result<T> = std::result::Result<T, Error>;
+
+impl From<FileError> for Error {
+    fn from(error: FileError) -> Error {
+        match error {
+            FileError::Io { path, source } => Error::Io { path, source },
+            FileError::Content { path, problem } => Error::Checkpoint { path, problem },
+        }
+    }
+}

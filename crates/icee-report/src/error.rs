@@ -1,6 +1,5 @@
 //! What can go wrong, said so that the way out is in the message.
 
-use std::path::PathBuf;
 use thiserror::Error;
 
 /// A result of this crate.
@@ -10,21 +9,24 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The method's.
+    /// The games'.
     #[error(transparent)]
-    Method(#[from] icee::Error),
+    Games(#[from] icee_games::Error),
+    /// The optimisers'.
+    #[error(transparent)]
+    Optimisers(#[from] icee_optim::Error),
+    /// A device's.
+    #[error(transparent)]
+    Train(#[from] icee_train::Error),
     /// The models'.
     #[error(transparent)]
     Models(#[from] icee_models::Error),
     /// The worlds'.
     #[error(transparent)]
     World(#[from] icee_worlds::WorldError),
-    /// The optimisers'.
+    /// Of Bayesian optimisation.
     #[error(transparent)]
     Bo(#[from] icee_bo::BoError),
-    /// The engine's.
-    #[error(transparent)]
-    Engine(#[from] icee_nn::Error),
     /// A model of another world than its name says.
     #[error("the model \"{model}\" plays {plays}, not {wanted}; its folder has the wrong name")]
     OtherWorld {
@@ -43,14 +45,9 @@ pub enum Error {
         /// All parts.
         known: String,
     },
-    /// A file that could not be read or written.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    /// A file that cannot be used.
+    #[error(transparent)]
+    File(#[from] icee_base::files::FileError),
     /// Something that could not be drawn or written down.
     #[error("{what}: {problem}")]
     Output {

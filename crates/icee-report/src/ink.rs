@@ -1,6 +1,7 @@
 //! One colour a method, the same in every figure: Okabe and Ito's palette, which colour-blind readers can tell apart, with
 //! a brighter twin of each for dark pages.
 
+use icee_models::catalogue::{ENTRIES, Entry};
 use std::fmt::Write;
 
 /// How something is drawn and called.
@@ -19,30 +20,6 @@ pub struct Ink {
 const fn ink(key: &'static str, label: &'static str, light: &'static str, dark: &'static str) -> Ink {
     Ink { key, label, light, dark }
 }
-
-/// All methods and reference agents.
-pub const INKS: [Ink; 20] = [
-    ink("icee", "ICEE", "#0072B2", "#4DA9E8"),
-    ink("icee-paper", "ICEE, paper's networks", "#009E73", "#35C79B"),
-    ink("icee-weighted", "ICEE, weighted", "#56B4E9", "#A3D8F7"),
-    ink("icee-biased", "ICEE-biased", "#CC79A7", "#E79FC6"),
-    ink("icee-no-searchers", "ICEE, no searchers", "#8A6D3B", "#C9AA72"),
-    ink("icee-no-novices", "ICEE, no novices", "#D55E00", "#FF8C4B"),
-    ink("icee-always-one", "ICEE, always-one", "#E69F00", "#F4B942"),
-    ink("ad", "AD", "#E69F00", "#F4B942"),
-    ink("ad-sorted", "AD-sorted", "#D55E00", "#FF8C4B"),
-    ink("mgdt", "MGDT", "#8A6D3B", "#C9AA72"),
-    ink("source", "Source", "#8C8C8C", "#9A9A9A"),
-    ink("posterior", "posterior sampling", "#3A3A3A", "#E2E2E2"),
-    ink("oracle", "oracle", "#6B6B6B", "#B8B8B8"),
-    ink("gp-ei", "GP-EI", "#D55E00", "#FF8C4B"),
-    ink("random", "random", "#8C8C8C", "#9A9A9A"),
-    ink("value", "ICEE, value", "#0072B2", "#4DA9E8"),
-    ink("value-paper-prior", "value, paper's prior", "#56B4E9", "#A3D8F7"),
-    ink("exact", "exact objective", "#E69F00", "#F4B942"),
-    ink("paper", "ICEE, paper's objective", "#009E73", "#35C79B"),
-    ink("biased", "ICEE-biased", "#CC79A7", "#E79FC6"),
-];
 
 /// Five steps of one quantity, faint to strong.
 pub const RAMP: [Ink; 5] = [
@@ -63,10 +40,20 @@ const CHROME: [(&str, &str, &str); 6] = [
     ("tint", "#F4F6F8", "#1F2329"),
 ];
 
-/// The ink of a method by its key; unknown ones are drawn like the reference agents.
+/// What is not in the catalogue is drawn like a reference agent.
+const OTHER: Ink = ink("other", "other", "#8C8C8C", "#9A9A9A");
+
+impl From<&Entry> for Ink {
+    fn from(entry: &Entry) -> Ink {
+        let [light, dark] = entry.colours;
+        ink(entry.key, entry.label, light, dark)
+    }
+}
+
+/// The ink of a method or agent by its key in the catalogue.
 #[must_use]
 pub fn of(key: &str) -> Ink {
-    INKS.into_iter().find(|ink| ink.key == key).unwrap_or(ink("other", "other", "#8C8C8C", "#9A9A9A"))
+    icee_models::catalogue::entry(key).map_or(OTHER, Ink::from)
 }
 
 /// What colours are written as.
@@ -111,7 +98,7 @@ pub fn css_variables() -> String {
         for (name, light, night) in CHROME {
             let _ = write!(text, "--{name}:{};", if dark { night } else { light });
         }
-        for ink in INKS.into_iter().chain(RAMP).chain([of("")]) {
+        for ink in ENTRIES.iter().map(Ink::from).chain(RAMP).chain([OTHER]) {
             let _ = write!(text, "--ink-{}:{};", ink.key, if dark { ink.dark } else { ink.light });
         }
         text
@@ -143,17 +130,17 @@ mod tests {
         for (name, day, night) in [CHROME[1], CHROME[2]] {
             assert!(contrast(day, light) > 4.5 && contrast(night, dark) > 4.5, "{name}");
         }
-        for ink in INKS {
+        for ink in ENTRIES.iter().map(Ink::from) {
             assert!(contrast(ink.light, light) > 2.0 && contrast(ink.dark, dark) > 4.5, "{}", ink.key);
         }
     }
 
     #[test]
-    fn every_key_is_there_once_and_has_its_variable() {
+    fn every_key_has_its_variable() {
         let css = css_variables();
-        for (index, ink) in INKS.iter().enumerate() {
-            assert!(INKS[..index].iter().all(|other| other.key != ink.key), "{}", ink.key);
-            assert_eq!(css.matches(&format!("--ink-{}:", ink.key)).count(), 2);
+        for entry in &ENTRIES {
+            assert_eq!(css.matches(&format!("--ink-{}:", entry.key)).count(), 2, "{}", entry.key);
         }
+        assert_eq!(of("nobody").key, "other");
     }
 }

@@ -3,7 +3,7 @@
 use crate::figure::Figure;
 use crate::page::Page;
 use crate::{Error, Result, check, draw};
-use icee_nn::checkpoint::write_atomically;
+use icee_base::files::{FileError, write_atomically};
 use std::path::{Path, PathBuf};
 
 /// Writes `index.html`, and under `figures/` each figure as SVG, PNG (light and dark) and CSV. Gives the page's path.
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Where something cannot be drawn or written.
 pub fn write(page: &Page, folder: &Path) -> Result<PathBuf> {
     let figures = folder.join("figures");
-    std::fs::create_dir_all(&figures).map_err(|source| Error::Io { path: figures.clone(), source })?;
+    std::fs::create_dir_all(&figures).map_err(FileError::io(&figures))?;
     for figure in page.figures() {
         write_figure(figure, &figures)?;
     }

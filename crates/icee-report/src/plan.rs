@@ -2,16 +2,18 @@
 
 use crate::work::{ActingChange, Unit, Work};
 use crate::{Error, Result};
+use icee_base::names::nearest;
 use icee_bo::functions;
-use icee_models::recipes::{self, WORLDS};
-use icee_worlds::{Reference, nearest_names};
+use icee_models::catalogue::{self, CatalogueWorld, Entry, Role, WORLDS};
+use icee_models::recipes;
+use icee_worlds::Reference;
 use std::str::FromStr;
 
 /// A part of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// One of the paper's worlds, by its place in [`WORLDS`].
-    World(usize),
+    /// One of the paper's worlds.
+    World(&'static CatalogueWorld),
     /// Bayesian optimisation.
     Bo,
     /// What each piece of the method does.
@@ -31,35 +33,25 @@ pub struct Options {
     pub parts: Vec<Part>,
 }
 
-/// The learned methods that every world shows.
-const METHODS: [&str; 6] = ["icee", "icee-paper", "icee-biased", "ad", "ad-sorted", "mgdt"];
-/// The agents of plain code beside them.
-pub const REFERENCES: [Reference; 3] = [Reference::Source, Reference::Posterior, Reference::Oracle];
-/// The optimisers of the paper's comparison.
-pub const OPTIMISERS: [&str; 5] = ["value", "gp-ei", "paper", "biased", "random"];
-/// The optimisers of the ablation.
-pub const OPTIMISER_VARIANTS: [&str; 4] = ["value", "value-paper-prior", "exact", "paper"];
 /// κ and δ that are tried on one model.
 pub const KAPPAS: [f64; 5] = [0.0, 2.0, 8.0, 20.0, 80.0];
 /// See [`KAPPAS`].
 pub const GUARDS: [f64; 4] = [0.0, 0.02, 0.05, 0.1];
-/// The worlds on which they are tried.
-pub const TUNED_WORLDS: [usize; 2] = [0, 1];
-/// The biased world's place; there the weighted head stands beside the biased one, from which only its weights differ.
-pub const BIASED: usize = 3;
+/// The agents whose histories, networks and rules are compared in the ablations.
+const ABLATED: [&str; 5] = ["icee", "icee-paper", "icee-weighted", "icee-no-searchers", "icee-no-novices"];
 
 impl Part {
     /// All parts, in the report's order.
     #[must_use]
     pub fn all() -> Vec<Part> {
-        (0..WORLDS.len()).map(Part::World).chain([Part::Bo, Part::Ablations]).collect()
+        WORLDS.iter().map(Part::World).chain([Part::Bo, Part::Ablations]).collect()
     }
 
     /// Its name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Part::World(world) => WORLDS[world].0,
+            Part::World(world) => world.key,
             Part::Bo => "bo",
             Part::Ablations => "ablations",
         }
@@ -72,18 +64,12 @@ impl FromStr for Part {
     fn from_str(name: &str) -> Result<Part> {
         let all = Part::all();
         all.iter().copied().find(|part| part.name() == name).ok_or_else(|| {
-            let names: Vec<String> = all.iter().map(|part| part.name().to_owned()).collect();
-            let nearest = nearest_names(name, &names).into_iter().next();
+            let names: Vec<&str> = all.iter().map(|part| part.name()).collect();
+            let nearest = nearest(name, &names).into_iter().next();
             let known = nearest.map_or(names.join(", "), |nearest| format!("{} (near: {nearest})", names.join(", ")));
             Error::UnknownPart { name: name.into(), known }
         })
     }
-}
-
-/// The name of the work of a model or agent on a world.
-#[must_use]
-pub fn play_id(world: usize, who: &str) -> String {
-    format!("{}__{who}", WORLDS[world].0)
 }
 
 /// The name of an optimiser's work on a function.
@@ -94,14 +80,14 @@ pub fn search_id(optimiser: &str, function: &str) -> String {
 
 /// The name of work with another κ.
 #[must_use]
-pub fn kappa_id(world: usize, kappa: f64) -> String {
-    play_id(world, &format!("icee-kappa-{kappa}"))
+pub fn kappa_id(world: &CatalogueWorld, kappa: f64) -> String {
+    world.model(&format!("icee-kappa-{kappa}"))
 }
 
 /// The name of work with another δ.
 #[must_use]
-pub fn guard_id(world: usize, guard: f64) -> String {
-    play_id(world, &format!("icee-guard-{guard}"))
+pub fn guard_id(world: &CatalogueWorld, guard: f64) -> String {
+    world.model(&format!("icee-guard-{guard}"))
 }
 
 /// Every piece of work of the parts, each once.
@@ -110,8 +96,8 @@ pub fn units(options: &Options) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     for part in &options.parts {
         let wanted = match part {
-            Part::World(world) => world_units(*world, options),
-            Part::Bo => OPTIMISERS.into_iter().flat_map(|optimiser| search_units(optimiser, options)).collect(),
+            Part::World(world) => world_units(world, options),
+            Part::Bo => catalogue::compared_optimisers().flat_map(|entry| search_units(entry, options)).collect(),
             Part::Ablations => ablation_units(options),
         };
         for unit in wanted {
@@ -123,30 +109,22 @@ pub fn units(options: &Options) -> Vec<Unit> {
     units
 }
 
-fn world_units(world: usize, options: &Options) -> Vec<Unit> {
-    let references = REFERENCES.map(|agent| reference(world, agent, options));
-    let learned = methods(world).into_iter().map(|method| play(world, method, options));
-    references.into_iter().chain(learned).collect()
-}
-
-/// The learned methods that a world shows.
-#[must_use]
-pub fn methods(world: usize) -> Vec<&'static str> {
-    let weighted = (world == BIASED).then_some("icee-weighted");
-    METHODS.into_iter().chain(weighted).collect()
+fn world_units(world: &'static CatalogueWorld, options: &Options) -> Vec<Unit> {
+    let references = catalogue::references().map(|(entry, agent)| reference(world, entry, agent, options));
+    references.chain(world.methods().map(|entry| play(world, entry, options))).collect()
 }
 
 fn ablation_units(options: &Options) -> Vec<Unit> {
     let mut units = Vec::new();
-    for world in 0..WORLDS.len() {
-        units.push(reference(world, Reference::Oracle, options));
-        let variants = ["icee", "icee-paper", "icee-weighted", "icee-no-searchers", "icee-no-novices"];
-        let trained = variants.into_iter().filter(|variant| recipes::find(&play_id(world, variant)).is_some());
-        units.extend(trained.map(|variant| play(world, variant, options)));
+    for world in &WORLDS {
+        let oracle = catalogue::references().filter(|(_, agent)| *agent == Reference::Oracle);
+        units.extend(oracle.map(|(entry, agent)| reference(world, entry, agent, options)));
+        let trained = ABLATED.into_iter().filter(|key| recipes::find(&world.model(key)).is_some());
+        units.extend(trained.filter_map(catalogue::entry).map(|entry| play(world, entry, options)));
         let change = ActingChange { always_one: true, ..ActingChange::default() };
-        units.push(changed(play_id(world, "icee-always-one"), world, change, options));
+        units.push(changed(world.model("icee-always-one"), world, change, options));
     }
-    for world in TUNED_WORLDS {
+    for world in WORLDS.iter().filter(|world| world.acting_ablation) {
         for kappa in KAPPAS {
             let change = ActingChange { kappa: Some(kappa), ..ActingChange::default() };
             units.push(changed(kappa_id(world, kappa), world, change, options));
@@ -156,50 +134,40 @@ fn ablation_units(options: &Options) -> Vec<Unit> {
             units.push(changed(guard_id(world, guard), world, change, options));
         }
     }
-    let optimisers = ["random"].into_iter().chain(OPTIMISER_VARIANTS);
-    units.extend(optimisers.flat_map(|optimiser| search_units(optimiser, options)));
+    let optimisers = catalogue::entry("random").into_iter().chain(catalogue::ablated_optimisers());
+    units.extend(optimisers.flat_map(|entry| search_units(entry, options)));
     units
 }
 
-fn play(world: usize, variant: &str, options: &Options) -> Unit {
-    let id = play_id(world, variant);
-    let cost = match variant {
-        "icee-paper" => 1.8,
-        "mgdt" => 0.5,
-        _ => 1.0,
-    };
-    let work = Work::Play {
-        model: id.clone(),
-        world: WORLDS[world].1,
-        change: ActingChange::default(),
-        games: options.games,
-        seed: options.seed,
-    };
+fn play(world: &'static CatalogueWorld, entry: &Entry, options: &Options) -> Unit {
+    let id = world.model(entry.key);
+    let cost = entry.agent().map_or(1.0, |recipe| recipe.cost);
+    let (games, seed) = (options.games, options.seed);
+    let work = Work::Play { model: id.clone(), world: world.id, change: ActingChange::default(), games, seed };
     Unit { id, work, cost: cost * SECONDS_OF_A_GAME * options.games as f64 }
 }
 
-fn changed(id: String, world: usize, change: ActingChange, options: &Options) -> Unit {
+fn changed(id: String, world: &'static CatalogueWorld, change: ActingChange, options: &Options) -> Unit {
     let (games, seed) = (options.games, options.seed);
-    let work = Work::Play { model: play_id(world, "icee"), world: WORLDS[world].1, change, games, seed };
+    let work = Work::Play { model: world.model("icee"), world: world.id, change, games, seed };
     Unit { id, work, cost: SECONDS_OF_A_GAME * games as f64 }
 }
 
-fn reference(world: usize, agent: Reference, options: &Options) -> Unit {
+fn reference(world: &'static CatalogueWorld, entry: &Entry, agent: Reference, options: &Options) -> Unit {
     let (games, seed) = (options.games, options.seed);
-    let work = Work::Reference { world: WORLDS[world].1, agent, games, seed };
-    Unit { id: play_id(world, agent.name()), work, cost: 0.002 * games as f64 }
+    let work = Work::Reference { world: world.id, agent, games, seed };
+    Unit { id: world.model(entry.key), work, cost: 0.002 * games as f64 }
 }
 
-fn search_units(optimiser: &str, options: &Options) -> Vec<Unit> {
+fn search_units(entry: &Entry, options: &Options) -> Vec<Unit> {
     let (trials, seed) = (options.trials, options.seed);
-    let (sampler, seconds) = match optimiser {
-        "random" => (optimiser.to_owned(), 0.001),
-        "gp-ei" => (optimiser.to_owned(), SECONDS_OF_A_GP_SEARCH),
-        model => (format!("bo__{model}"), SECONDS_OF_A_SEARCH),
+    let (sampler, seconds) = match entry.role {
+        Role::Rival => (entry.key.to_owned(), if entry.key == "random" { 0.001 } else { SECONDS_OF_A_GP_SEARCH }),
+        _ => (format!("bo__{}", entry.key), SECONDS_OF_A_SEARCH),
     };
     let unit = |function: &'static str| {
         let work = Work::Search { sampler: sampler.clone(), function, trials, seed };
-        Unit { id: search_id(optimiser, function), work, cost: seconds * trials as f64 }
+        Unit { id: search_id(entry.key, function), work, cost: seconds * trials as f64 }
     };
     functions::all().iter().map(|function| unit(function.name)).collect()
 }

@@ -1,11 +1,12 @@
 //! The paper's whole evaluation: all work of the plan, then one page, its figures, their numbers, and the commands.
 
-use crate::chapters::{self, Comparison, WORLD_NAMES};
+use crate::chapters::{self, PaperComparison};
 use crate::page::{Block, Page, Section};
 use crate::plan::{self, Options, Part};
-use crate::work::{self, Lost, Machine, Outcome, Results, Unit, Watcher};
+use crate::work::{self, Lost, Machine, Results, Unit, UnitResult, Watcher};
 use crate::{Error, Result, output};
-use icee_nn::checkpoint::write_atomically;
+use icee_base::files::write_atomically;
+use icee_models::catalogue::CatalogueWorld;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,22 +17,22 @@ pub struct Report {
     /// The page.
     pub page: PathBuf,
     /// Every cell of the paper's tables with ours.
-    pub comparisons: Vec<Comparison>,
+    pub comparisons: Vec<PaperComparison>,
     /// What came of the work.
     pub results: Results,
 }
 
 /// `results.json`.
 #[derive(Serialize)]
-struct Machines<'a> {
+struct ResultsFile<'a> {
     icee: &'static str,
     games: usize,
     trials: usize,
     seed: u64,
     parts: Vec<&'static str>,
-    tables: &'a [Comparison],
+    tables: &'a [PaperComparison],
     missing: &'a [Lost],
-    outcomes: &'a BTreeMap<String, Outcome>,
+    outcomes: &'a BTreeMap<String, UnitResult>,
 }
 
 /// Runs everything that is asked for and not there yet, and writes the report into `folder`.
@@ -41,11 +42,13 @@ struct Machines<'a> {
 pub fn reproduce(options: &Options, machine: &Machine, folder: &Path, watcher: &mut dyn Watcher) -> Result<Report> {
     let units = plan::units(options);
     let results = work::run(&units, machine, watcher)?;
-    let worlds: Vec<usize> = (0..WORLD_NAMES.len()).filter(|&w| options.parts.contains(&Part::World(w))).collect();
-    let comparisons: Vec<Comparison> = worlds.iter().flat_map(|&world| chapters::compare(world, &results)).collect();
+    let world = |part: &Part| if let Part::World(world) = part { Some(*world) } else { None };
+    let worlds: Vec<&'static CatalogueWorld> = options.parts.iter().filter_map(world).collect();
+    let comparisons: Vec<PaperComparison> =
+        worlds.iter().flat_map(|world| chapters::compare(world, &results)).collect();
     let page = page(options, &units, &worlds, &results);
     let path = output::write(&page, folder)?;
-    let machines = Machines {
+    let file = ResultsFile {
         icee: env!("CARGO_PKG_VERSION"),
         games: options.games,
         trials: options.trials,
@@ -55,13 +58,13 @@ pub fn reproduce(options: &Options, machine: &Machine, folder: &Path, watcher: &
         missing: &results.lost,
         outcomes: &results.outcomes,
     };
-    let json = serde_json::to_string(&machines).map_err(|e| Error::output("results.json", e))?;
+    let json = serde_json::to_string(&file).map_err(|e| Error::output("results.json", e))?;
     write_atomically(&folder.join("results.json"), json.as_bytes())?;
     write_atomically(&folder.join("commands.txt"), commands(options, &units).as_bytes())?;
     Ok(Report { page: path, comparisons, results })
 }
 
-fn page(options: &Options, units: &[Unit], worlds: &[usize], results: &Results) -> Page {
+fn page(options: &Options, units: &[Unit], worlds: &[&'static CatalogueWorld], results: &Results) -> Page {
     let mut sections = Vec::new();
     let mut section = |heading: &str, blocks: Vec<Block>| {
         if !blocks.is_empty() {
@@ -69,7 +72,7 @@ fn page(options: &Options, units: &[Unit], worlds: &[usize], results: &Results) 
         }
     };
     for &world in worlds {
-        section(WORLD_NAMES[world], chapters::world(world, results));
+        section(world.name, chapters::world(world, results));
     }
     section("Exploration and certainty", chapters::entropy(worlds, results).into_iter().collect());
     if options.parts.contains(&Part::Bo) {

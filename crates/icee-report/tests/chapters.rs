@@ -1,19 +1,19 @@
 //! The whole page from made-up outcomes: what is there is drawn, what is not is left out, and nothing is fetched.
 
 use icee_bo::functions;
-use icee_models::recipes::WORLDS;
+use icee_models::catalogue::WORLDS;
 use icee_models::results::EpisodeRow;
-use icee_report::chapters::{self, Comparison};
+use icee_report::chapters::{self, PaperComparison};
 use icee_report::check::self_contained;
 use icee_report::figure::Figure;
 use icee_report::page::{Block, Page, Section};
 use icee_report::paper::Verdict;
 use icee_report::plan::{self, Options, Part};
-use icee_report::work::{Outcome, Played, Results, Searched, Trial, Work};
+use icee_report::work::{Played, Results, SearchCurve, Searched, UnitResult, Work};
 use icee_report::{draw, output};
 
 /// Returns that rise to `last`, with an entropy.
-fn played(world: &str, last: f64) -> Outcome {
+fn played(world: &str, last: f64) -> UnitResult {
     let episodes = if world == "DarkKeyToDoor-v0" { 20 } else { 50 };
     let row = |episode: usize| EpisodeRow {
         episode,
@@ -22,16 +22,16 @@ fn played(world: &str, last: f64) -> Outcome {
         entropy: Some(1.6 / episode as f64),
     };
     let episodes = (1..=episodes).map(row).collect();
-    Outcome::Played(Played { world: world.into(), games: 10, episodes, overall: (0.8 * last, 0.1), seconds: 1.0 })
+    UnitResult::Played(Played { world: world.into(), games: 10, episodes, overall: (0.8 * last, 0.1), seconds: 1.0 })
 }
 
-fn searched(function: &str, rate: f64) -> Outcome {
+fn searched(function: &str, rate: f64) -> UnitResult {
     let trial = |trial: usize| {
         let regret = |step: usize| (2.0 - rate * (step + trial) as f64).max(0.0);
         let seconds = |step: usize| step.saturating_sub(4) as f64 * 0.01;
-        Trial { regret: (0..55).map(regret).collect(), seconds: (0..55).map(seconds).collect() }
+        SearchCurve { regret: (0..55).map(regret).collect(), seconds: (0..55).map(seconds).collect() }
     };
-    Outcome::Searched(Searched { function: function.into(), initial: 5, trials: (0..3).map(trial).collect() })
+    UnitResult::Searched(Searched { function: function.into(), initial: 5, trials: (0..3).map(trial).collect() })
 }
 
 /// Outcomes of everything in the plan but what `missing` says.
@@ -52,8 +52,8 @@ fn results(missing: &[&str]) -> Results {
 }
 
 fn page(results: &Results) -> Page {
-    let mut blocks: Vec<Block> = (0..WORLDS.len()).flat_map(|world| chapters::world(world, results)).collect();
-    blocks.extend(chapters::entropy(&[0, 1, 2, 3], results));
+    let mut blocks: Vec<Block> = WORLDS.iter().flat_map(|world| chapters::world(world, results)).collect();
+    blocks.extend(chapters::entropy(&WORLDS.each_ref(), results));
     blocks.extend(chapters::optimisation(results));
     blocks.extend(chapters::ablations(results));
     Page { title: "T".into(), sections: vec![Section { heading: "S".into(), blocks }], ..Page::default() }
@@ -108,8 +108,8 @@ fn what_is_missing_is_left_out() {
     assert!(!ids.contains(&"ablation-networks") && !ids.contains(&"ablation-kappa"), "{ids:?}");
     let labels: Vec<&str> = page.figures().flat_map(Figure::legend).map(|series| series.label.as_str()).collect();
     assert!(!labels.contains(&"AD") && labels.contains(&"paper: AD") && !labels.contains(&"ICEE, value"), "{labels:?}");
-    let cells = chapters::compare(0, &results);
-    let ad: Vec<&Comparison> = cells.iter().filter(|cell| cell.method == "ad").collect();
+    let cells = chapters::compare(&WORLDS[0], &results);
+    let ad: Vec<&PaperComparison> = cells.iter().filter(|cell| cell.method == "ad").collect();
     assert!(ad.len() == 3 && ad.iter().all(|cell| cell.ours.is_none() && cell.verdict.is_none()));
     self_contained(&page.to_html().unwrap()).unwrap();
 }
@@ -119,7 +119,7 @@ fn verdicts_take_the_number_that_the_paper_takes() {
     let mut results = Results::default();
     results.outcomes.insert("dark-room__icee".into(), played("DarkRoom-v0", 20.0));
     results.outcomes.insert("dark-room__source".into(), played("DarkRoom-v0", 6.4));
-    let cells = chapters::compare(0, &results);
+    let cells = chapters::compare(&WORLDS[0], &results);
     let of = |method: &str| cells.iter().find(|cell| cell.method == method).unwrap();
     assert_eq!((of("icee").episode, of("icee").verdict), (10, Some(Verdict::Higher)));
     // 0.8 x 6.4 over all episodes, not the return at the tenth.
@@ -132,7 +132,7 @@ fn every_figure_has_its_files() {
     let folder = std::env::temp_dir().join(format!("icee-report-{}", std::process::id()));
     let mut results = Results::default();
     results.outcomes.insert("dark-room__icee".into(), played("DarkRoom-v0", 16.0));
-    let blocks = chapters::world(0, &results);
+    let blocks = chapters::world(&WORLDS[0], &results);
     let page = Page { sections: vec![Section { heading: "S".into(), blocks }], ..Page::default() };
     let path = output::write(&page, &folder).unwrap();
     assert_eq!(std::fs::read_to_string(path).unwrap(), page.to_html().unwrap(), "the same page is the same text");

@@ -4,8 +4,8 @@
 #![allow(clippy::print_stdout)]
 
 use icee_worlds::{
-    EpisodeClock, GameRng, Games, Observation, ObservationSpace, Policy, Reference, ReferenceAgent, Split, Step, World,
-    WorldError, WorldSpec,
+    EpisodeClock, Games, Observation, ObservationSpace, Policy, Reference, ReferenceAgent, Split, Step, StreamRng,
+    World, WorldError, WorldSpec,
 };
 use rand::{RngExt, SeedableRng};
 
@@ -17,7 +17,7 @@ struct Bandit {
     /// Hidden: how often each arm pays.
     chances: [f32; ARMS],
     clock: EpisodeClock,
-    rng: GameRng,
+    rng: StreamRng,
 }
 
 impl Bandit {
@@ -31,7 +31,7 @@ impl Bandit {
             episodes: 20,
             return_range: (-1.0, 10.0),
         };
-        let (clock, rng) = (EpisodeClock::default(), GameRng::seed_from_u64(0));
+        let (clock, rng) = (EpisodeClock::default(), StreamRng::seed_from_u64(0));
         let mut bandit = Self { spec, chances: [0.0; ARMS], clock, rng };
         bandit.new_game(0, Split::Training);
         bandit
@@ -48,12 +48,12 @@ impl World for Bandit {
     }
 
     fn new_game(&mut self, seed: u64, _split: Split) {
-        self.chances = GameRng::seed_from_u64(seed).random();
+        self.chances = StreamRng::seed_from_u64(seed).random();
         self.clock.stop();
     }
 
     fn reset(&mut self, seed: u64) -> Observation<'_> {
-        self.rng = GameRng::seed_from_u64(seed);
+        self.rng = StreamRng::seed_from_u64(seed);
         self.clock.begin();
         Observation::Discrete(0)
     }
@@ -88,7 +88,7 @@ impl Policy for MostlyBest {
         self.epsilon = self.noise.unwrap_or(epsilon);
     }
 
-    fn probabilities(&mut self, _: Observation<'_>, _: &mut GameRng, probabilities: &mut [f32]) {
+    fn probabilities(&mut self, _: Observation<'_>, _: &mut StreamRng, probabilities: &mut [f32]) {
         probabilities.fill(self.epsilon / (ARMS - 1) as f32);
         probabilities[self.best] = 1.0 - self.epsilon;
     }
@@ -100,7 +100,7 @@ fn main() -> Result<(), WorldError> {
     let mut games = Games::deal(&Bandit::new(), 1_000, 1, Split::Evaluation)?;
     for kind in [Reference::Random, Reference::Source, Reference::Oracle] {
         let mut agent = ReferenceAgent::new(kind, &games)?;
-        let first = games.play(&mut agent, 1)?.summary(0);
+        let first = games.play(&mut agent, 1)?.estimate(0);
         println!("{:8} {:5.2} of 10 pulls pay", kind.name(), first.mean);
     }
     Ok(())
@@ -122,8 +122,8 @@ mod tests {
         // Chances are uniform: their mean is 1/2, the mean of the greatest of five is 5/6.
         for (kind, by_hand) in [(Reference::Random, 5.0), (Reference::Oracle, 10.0 * 5.0 / 6.0)] {
             let mut agent = ReferenceAgent::new(kind, &games).expect("an agent");
-            let summary = games.play(&mut agent, 1).expect("returns").summary(0);
-            let allowed = 4.0 * summary.standard_error.expect("many games");
+            let summary = games.play(&mut agent, 1).expect("returns").estimate(0);
+            let allowed = 2.0 * summary.half_width;
             assert!((summary.mean - by_hand).abs() < allowed, "{}: {}", kind.name(), summary.mean);
         }
     }

@@ -36,7 +36,7 @@ pub trait Agent: Send {
     ///
     /// # Errors
     /// Whatever keeps the agent from playing.
-    fn observe(&mut self, games: &[u32], outcomes: &[Outcome]) -> Result<(), AgentFailure>;
+    fn observe(&mut self, games: &[u32], outcomes: &[StepOutcome]) -> Result<(), AgentFailure>;
 }
 
 /// The games that wait for an action.
@@ -59,7 +59,7 @@ pub struct Decision {
 
 /// What an action led to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct StepOutcome {
     /// What it earned.
     pub reward: f32,
     /// Whether the episode is over.

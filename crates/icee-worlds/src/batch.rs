@@ -1,6 +1,6 @@
 //! The flat, ragged layout in which data lies: one array a quantity, sequences and episodes as offsets into them.
 
-use crate::{Lesson, Observations, WorldError, WorldSpec};
+use crate::{Observations, StepLabel, WorldError, WorldSpec};
 use std::ops::Range;
 
 /// Sequences of whole episodes, end to end. A step is (o, a, r, π(·|o)).
@@ -18,8 +18,8 @@ pub struct SequenceBatch {
     pub rewards: Vec<f32>,
     /// π(·|o): the probability of every action. `[steps, action_count]`
     pub probabilities: Vec<f32>,
-    /// What is learned at each step; empty where all is [`Lesson::Own`]. `[steps]`
-    pub lessons: Vec<Lesson>,
+    /// What is learned at each step; empty where all is [`StepLabel::Own`]. `[steps]`
+    pub labels: Vec<StepLabel>,
     /// The first step of each episode, and the number of steps. `[episodes + 1]`
     pub episode_offsets: Vec<usize>,
     /// ε of each episode. `[episodes]`
@@ -43,7 +43,7 @@ impl SequenceBatch {
             actions: Vec::new(),
             rewards: Vec::new(),
             probabilities: Vec::new(),
-            lessons: Vec::new(),
+            labels: Vec::new(),
             episode_offsets: vec![0],
             epsilons: Vec::new(),
             terminated: Vec::new(),
@@ -108,20 +108,20 @@ impl SequenceBatch {
 
     /// What is learned at a step.
     #[must_use]
-    pub fn lesson(&self, step: usize) -> Lesson {
-        self.lessons.get(step).copied().unwrap_or_default()
+    pub fn label(&self, step: usize) -> StepLabel {
+        self.labels.get(step).copied().unwrap_or_default()
     }
 
-    /// The lesson of the step that is about to be written.
-    pub(crate) fn push_lesson(&mut self, lesson: Lesson) {
-        self.lessons.resize(self.steps(), Lesson::Own);
-        self.lessons.push(lesson);
+    /// The label of the step that is about to be written.
+    pub(crate) fn push_label(&mut self, label: StepLabel) {
+        self.labels.resize(self.steps(), StepLabel::Own);
+        self.labels.push(label);
     }
 
     /// Nothing is learned from the steps so far.
-    pub(crate) fn forgo_lessons(&mut self) {
-        self.lessons.clear();
-        self.lessons.resize(self.steps(), Lesson::Nothing);
+    pub(crate) fn skip_labels(&mut self) {
+        self.labels.clear();
+        self.labels.resize(self.steps(), StepLabel::Skipped);
     }
 
     /// Empty again.
@@ -130,7 +130,7 @@ impl SequenceBatch {
         self.actions.clear();
         self.rewards.clear();
         self.probabilities.clear();
-        self.lessons.clear();
+        self.labels.clear();
         self.epsilons.clear();
         self.terminated.clear();
         for offsets in [&mut self.episode_offsets, &mut self.sequence_episodes, &mut self.sequence_offsets] {
@@ -171,10 +171,10 @@ impl SequenceBatch {
         self.actions.extend_from_slice(&other.actions);
         self.rewards.extend_from_slice(&other.rewards);
         self.probabilities.extend_from_slice(&other.probabilities);
-        if !(self.lessons.is_empty() && other.lessons.is_empty()) {
-            self.lessons.resize(steps, Lesson::Own);
-            self.lessons.extend_from_slice(&other.lessons);
-            self.lessons.resize(self.steps(), Lesson::Own);
+        if !(self.labels.is_empty() && other.labels.is_empty()) {
+            self.labels.resize(steps, StepLabel::Own);
+            self.labels.extend_from_slice(&other.labels);
+            self.labels.resize(self.steps(), StepLabel::Own);
         }
         self.epsilons.extend_from_slice(&other.epsilons);
         self.terminated.extend_from_slice(&other.terminated);

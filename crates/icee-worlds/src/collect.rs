@@ -2,8 +2,8 @@
 //! layout. Every game has a random stream of its own and games are cut into parts of fixed size, so that the number of
 //! threads leaves no trace.
 
-use crate::takeover::{Searcher, Understudy};
-use crate::{GameRng, Lesson, Policy, Purpose, SequenceBatch, Split, World, WorldError, sample_action, stream};
+use crate::relabel::{Expert, Searcher};
+use crate::{Policy, Purpose, SequenceBatch, Split, StepLabel, StreamRng, World, WorldError, sample_action, stream};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -38,7 +38,7 @@ pub struct Collection {
     /// somebody who has not found anything yet; a searcher's noise is then ~ U(0.6, 1).
     pub novices: f32,
     /// The share of sequences whose history is by somebody who does not know the game, see
-    /// [`Takeover`](crate::Takeover).
+    /// [`Relabel`](crate::Relabel).
     pub searchers: f32,
 }
 
@@ -123,7 +123,7 @@ fn collect_part(
     Ok(batch)
 }
 
-/// A searcher's sequence, with the understudy taking over at every step.
+/// A searcher's sequence, with the expert taking over at every step.
 ///
 /// Most games are searched for a few episodes only, and are easy from then on. So a share of the sequences begins with
 /// m ~ U{0..K/2} episodes in which nothing was found (or, where more than one thing can be, no more than one): other games are
@@ -133,7 +133,7 @@ fn search_sequence(
     world: &mut dyn World,
     collection: &Collection,
     novice_episodes: usize,
-    rng: &mut GameRng,
+    rng: &mut StreamRng,
 ) -> Result<SequenceBatch, WorldError> {
     let several = world.spec().return_range.1 >= 2.0;
     let most = if several && rng.random::<bool>() { 1.0 } else { 0.0 };
@@ -150,11 +150,11 @@ fn search_sequence(
             found = sequence.episode_return(sequence.episodes() - 1) > most;
         }
         if !found {
-            sequence.forgo_lessons();
-            let mut understudy = Understudy::new(world);
+            sequence.skip_labels();
+            let mut expert = Expert::new(world);
             for episode in quiet..collection.episodes {
                 let noise = Searcher::draw_noise(episode < novice_episodes, rng);
-                collect_episode(world, &mut searcher, noise, Some(&mut understudy), rng, &mut sequence)?;
+                collect_episode(world, &mut searcher, noise, Some(&mut expert), rng, &mut sequence)?;
             }
             break;
         }
@@ -170,18 +170,18 @@ fn search_sequence(
 }
 
 /// m ~ U{0..K} in a share of the sequences, 0 in the others.
-fn draw_novice_episodes(collection: &Collection, rng: &mut GameRng) -> usize {
+fn draw_novice_episodes(collection: &Collection, rng: &mut StreamRng) -> usize {
     if rng.random::<f32>() < collection.novices { rng.random_range(0..=collection.episodes) } else { 0 }
 }
 
-/// One episode of a policy; with an understudy, what the behaviour policy would have made of every step is
+/// One episode of a policy; with an expert, what the behaviour policy would have made of every step is
 /// noted, too.
 fn collect_episode(
     world: &mut dyn World,
     policy: &mut dyn Policy,
     epsilon: f32,
-    mut understudy: Option<&mut Understudy>,
-    rng: &mut GameRng,
+    mut expert: Option<&mut Expert>,
+    rng: &mut StreamRng,
     batch: &mut SequenceBatch,
 ) -> Result<(), WorldError> {
     let limit = world.spec().episode_limit;
@@ -198,9 +198,9 @@ fn collect_episode(
         let probabilities = &mut batch.probabilities[start..];
         policy.probabilities(observation, rng, probabilities);
         let action = sample_action(probabilities, rng);
-        if let Some(understudy) = &mut understudy {
-            let takeover = understudy.take_over(&*world, batch, first_step, rng)?;
-            batch.push_lesson(Lesson::Takeover(takeover));
+        if let Some(expert) = &mut expert {
+            let relabel = expert.relabel(&*world, batch, first_step, rng)?;
+            batch.push_label(StepLabel::Relabelled(relabel));
         }
         let step = world.step(action)?;
         policy.observe(action, step.reward);

@@ -7,7 +7,7 @@
 //! ```
 
 use crate::{
-    GameRng, Observation, ObservationSpace, Observations, Policy, Purpose, Reference, Split, World, WorldError,
+    Observation, ObservationSpace, Observations, Policy, Purpose, Reference, Split, StreamRng, World, WorldError,
     WorldSpec, sample_action, stream,
 };
 use rand::{Rng, RngExt};
@@ -238,7 +238,7 @@ fn play_policy(
     policy: &mut dyn Policy,
     epsilon: f32,
     seed: u64,
-    rng: &mut GameRng,
+    rng: &mut StreamRng,
 ) -> Result<Vec<usize>, Violation> {
     policy.begin_episode(epsilon);
     let mut actions = Vec::new();

@@ -1,32 +1,16 @@
 //! What can go wrong, said so that the way out is in the message.
 
 use crate::AgentFailure;
+use icee_base::names::Unknown;
 use thiserror::Error;
 
 /// Every error of this crate.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WorldError {
-    /// No world of that id is registered.
-    #[error("unknown world \"{id}\"; {}", suggestion(nearest, known))]
-    UnknownWorld {
-        /// What was asked for.
-        id: String,
-        /// The nearest known ids, best first; empty when nothing is near.
-        nearest: Vec<String>,
-        /// Every known id.
-        known: Vec<String>,
-    },
-    /// No reference agent of that name exists.
-    #[error("unknown agent \"{name}\"; {}", suggestion(nearest, known))]
-    UnknownAgent {
-        /// What was asked for.
-        name: String,
-        /// The nearest known names, best first; empty when nothing is near.
-        nearest: Vec<String>,
-        /// Every known name.
-        known: Vec<String>,
-    },
+    /// No world, or no reference agent, of that name.
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
     /// A world of that id is registered already.
     #[error("a world \"{id}\" is registered already; give the new one another name or a higher version")]
     DuplicateWorld {
@@ -119,13 +103,4 @@ pub enum WorldError {
         /// Why.
         source: AgentFailure,
     },
-}
-
-fn suggestion(nearest: &[String], known: &[String]) -> String {
-    let quoted = |names: &[String]| names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>();
-    match quoted(nearest).as_slice() {
-        [] => format!("known are {}", known.join(", ")),
-        [only] => format!("did you mean {only}?"),
-        [rest @ .., last] => format!("did you mean {} or {last}?", rest.join(", ")),
-    }
 }

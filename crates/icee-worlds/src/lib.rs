@@ -17,7 +17,7 @@
 //! let mut games = Games::deal(&*world, 100, 7, Split::Evaluation)?;
 //! let mut oracle = ReferenceAgent::new(Reference::Oracle, &games)?;
 //! let returns = games.play(&mut oracle, 3)?;
-//! assert!(returns.summary(2).mean > 15.0);
+//! assert!(returns.estimate(2).mean > 15.0);
 //! # Ok::<(), icee_worlds::WorldError>(())
 //! ```
 
@@ -29,24 +29,25 @@ mod error;
 pub mod grid;
 mod observation;
 mod policy;
-mod random;
 mod reference;
 mod registry;
+mod relabel;
 mod returns;
+mod returns_to_go;
 mod rollout;
-mod takeover;
 mod world;
 
-pub use agent::{Agent, AgentFailure, Decision, Outcome, Turn};
+pub use agent::{Agent, AgentFailure, Decision, StepOutcome, Turn};
 pub use batch::SequenceBatch;
 pub use collect::{Collection, MAX_STEPS, collect};
 pub use error::WorldError;
+pub use icee_base::random::{Purpose, StreamRng, stream};
 pub use observation::{Observation, ObservationSpace, Observations};
 pub use policy::{Policy, UniformPolicy, sample_action};
-pub use random::{GameRng, Purpose, stream};
 pub use reference::{Reference, ReferenceAgent};
-pub use registry::{Registry, nearest_names};
-pub use returns::{Returns, Summary};
+pub use registry::Registry;
+pub use relabel::{Relabel, StepLabel};
+pub use returns::Returns;
+pub use returns_to_go::{LEAST_RETURN_TO_GO, returns_to_go, shaped_reward};
 pub use rollout::{Games, MAX_EPISODES, MAX_GAMES, PlayedStep};
-pub use takeover::{Lesson, Takeover};
 pub use world::{CloneWorld, EpisodeClock, Split, Step, World, WorldSpec};

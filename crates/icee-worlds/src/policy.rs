@@ -1,7 +1,7 @@
 //! A policy plays one game and says the probability of every action. Behaviour policies and reference agents are
 //! policies; so the probabilities that the objective needs are there for all of them.
 
-use crate::{GameRng, Observation};
+use crate::{Observation, StreamRng};
 use rand::RngExt;
 
 /// Plays one game, episode after episode.
@@ -17,7 +17,7 @@ pub trait Policy: Send {
     fn begin_episode(&mut self, epsilon: f32);
 
     /// Writes the probability of every action at this observation. One value an action; they sum to 1.
-    fn probabilities(&mut self, observation: Observation<'_>, rng: &mut GameRng, probabilities: &mut [f32]);
+    fn probabilities(&mut self, observation: Observation<'_>, rng: &mut StreamRng, probabilities: &mut [f32]);
 
     /// What the action that was taken has earned. It may be told of steps at which it was not asked, because somebody
     /// else chose the action.
@@ -26,7 +26,7 @@ pub trait Policy: Send {
 
 /// Draws an action from its probabilities; one of probability zero is never drawn.
 #[inline]
-pub fn sample_action(probabilities: &[f32], rng: &mut GameRng) -> usize {
+pub fn sample_action(probabilities: &[f32], rng: &mut StreamRng) -> usize {
     let mut left: f32 = rng.random();
     let mut chosen = 0;
     for (action, &probability) in probabilities.iter().enumerate() {
@@ -48,7 +48,7 @@ pub struct UniformPolicy;
 impl Policy for UniformPolicy {
     fn begin_episode(&mut self, _epsilon: f32) {}
 
-    fn probabilities(&mut self, _observation: Observation<'_>, _rng: &mut GameRng, probabilities: &mut [f32]) {
+    fn probabilities(&mut self, _observation: Observation<'_>, _rng: &mut StreamRng, probabilities: &mut [f32]) {
         probabilities.fill(1.0 / probabilities.len() as f32);
     }
 

@@ -1,11 +1,11 @@
 //! Agents of plain code that stand beside every learned curve: what the data does, what chance does, and what the best
 //! can do with and without knowing what is hidden.
 
-use crate::registry::nearest_names;
 use crate::{
-    Agent, AgentFailure, Decision, GameRng, Games, Outcome, Policy, Purpose, Turn, UniformPolicy, World, WorldError,
-    sample_action, stream,
+    Agent, AgentFailure, Decision, Games, Policy, Purpose, StepOutcome, StreamRng, Turn, UniformPolicy, World,
+    WorldError, sample_action, stream,
 };
+use icee_base::names::Unknown;
 use rand::RngExt;
 use std::str::FromStr;
 
@@ -60,10 +60,10 @@ impl FromStr for Reference {
     type Err = WorldError;
 
     fn from_str(name: &str) -> Result<Self, WorldError> {
-        Self::ALL.into_iter().find(|reference| reference.name() == name).ok_or_else(|| {
-            let known: Vec<String> = Self::ALL.map(|reference| reference.name().to_owned()).to_vec();
-            WorldError::UnknownAgent { name: name.into(), nearest: nearest_names(name, &known), known }
-        })
+        Self::ALL
+            .into_iter()
+            .find(|reference| reference.name() == name)
+            .ok_or_else(|| Unknown::new("agent", name, &Self::ALL.map(Self::name)).into())
     }
 }
 
@@ -77,7 +77,7 @@ pub struct ReferenceAgent {
 
 struct Player {
     policy: Box<dyn Policy>,
-    rng: GameRng,
+    rng: StreamRng,
     episode_begins: bool,
     action: usize,
 }
@@ -130,7 +130,7 @@ impl Agent for ReferenceAgent {
         Ok(())
     }
 
-    fn observe(&mut self, games: &[u32], outcomes: &[Outcome]) -> Result<(), AgentFailure> {
+    fn observe(&mut self, games: &[u32], outcomes: &[StepOutcome]) -> Result<(), AgentFailure> {
         for (&game, outcome) in games.iter().zip(outcomes) {
             let player = &mut self.players[game as usize];
             player.policy.observe(player.action, outcome.reward);

@@ -1,40 +1,13 @@
 //! What agents earned, and how sure one can be of the mean.
 
+use icee_base::stats::Estimate;
+
 /// The return of every episode of every game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Returns {
     episodes: usize,
     /// `[games, episodes]`
     values: Vec<f32>,
-}
-
-/// The mean of a number of returns.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Summary {
-    /// How many there are.
-    pub count: usize,
-    /// Their mean.
-    pub mean: f64,
-    /// The mean's standard error; none for fewer than two.
-    pub standard_error: Option<f64>,
-}
-
-impl Summary {
-    /// Of any values.
-    pub fn of(values: impl Iterator<Item = f32> + Clone) -> Self {
-        let count = values.clone().count();
-        let n = count as f64;
-        let mean = values.clone().map(f64::from).sum::<f64>() / n;
-        let squares: f64 = values.map(|value| (f64::from(value) - mean).powi(2)).sum();
-        let standard_error = (count > 1).then(|| (squares / (n - 1.0) / n).sqrt());
-        Self { count, mean, standard_error }
-    }
-
-    /// Half the width of the mean's 95 % interval (normal approximation).
-    #[must_use]
-    pub fn half_width_95(&self) -> Option<f64> {
-        self.standard_error.map(|error| 1.96 * error)
-    }
 }
 
 impl Returns {
@@ -64,10 +37,11 @@ impl Returns {
         &self.values[game * self.episodes..(game + 1) * self.episodes]
     }
 
-    /// Over the games, at one episode (counted from 0).
+    /// The mean over the games at one episode (counted from 0), with its interval.
     #[must_use]
-    pub fn summary(&self, episode: usize) -> Summary {
-        Summary::of(self.values.iter().skip(episode).step_by(self.episodes).copied())
+    pub fn estimate(&self, episode: usize) -> Estimate {
+        let values = self.values.iter().skip(episode).step_by(self.episodes);
+        Estimate::of(&values.map(|&value| f64::from(value)).collect::<Vec<_>>())
     }
 }
 
@@ -82,10 +56,8 @@ mod tests {
         returns.add(1, 1, 1.0);
         returns.add(1, 1, 2.0);
         assert_eq!((returns.games(), returns.episodes(), returns.game(1)), (2, 2, &[0.0, 3.0][..]));
-        assert_eq!(returns.summary(0), Summary { count: 2, mean: 0.0, standard_error: Some(0.0) });
-        // 1 and 3: variance 2, standard error √(2 / 2).
-        assert_eq!(returns.summary(1), Summary { count: 2, mean: 2.0, standard_error: Some(1.0) });
-        assert_eq!(returns.summary(1).half_width_95(), Some(1.96));
-        assert_eq!(Summary::of([5.0].into_iter()).standard_error, None);
+        assert_eq!((returns.estimate(0).mean, returns.estimate(0).half_width), (0.0, 0.0));
+        // 1 and 3: variance 2, standard error √(2 / 2); t for one degree of freedom is 12.7.
+        assert_eq!((returns.estimate(1).mean, returns.estimate(1).half_width), (2.0, 12.706_205));
     }
 }

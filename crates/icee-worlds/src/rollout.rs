@@ -1,8 +1,8 @@
 //! Agents at play: many games at once, each for a number of episodes, every agent on the same games.
 
 use crate::{
-    Agent, AgentFailure, Decision, GameRng, Observation, Observations, Outcome, Purpose, Returns, Split, Turn, World,
-    WorldError, WorldSpec, stream,
+    Agent, AgentFailure, Decision, Observation, Observations, Purpose, Returns, Split, StepOutcome, StreamRng, Turn,
+    World, WorldError, WorldSpec, stream,
 };
 use rand::Rng;
 
@@ -22,7 +22,7 @@ pub struct Games {
 struct Table {
     world: Box<dyn World>,
     /// The seed of each episode's start is drawn from here, whoever plays.
-    starts: GameRng,
+    starts: StreamRng,
     episode: usize,
     step: usize,
 }
@@ -40,7 +40,7 @@ pub struct PlayedStep<'a> {
     /// What it did.
     pub decision: Decision,
     /// What that earned, and whether it was the episode's last.
-    pub outcome: Outcome,
+    pub outcome: StepOutcome,
     /// The world after the step.
     pub world: &'a dyn World,
 }
@@ -143,10 +143,10 @@ impl Table {
     }
 
     /// Takes a step; unless it was the episode's last, the game waits for its next action.
-    fn step(&mut self, game: usize, decision: Decision, next: &mut Waiting) -> Result<Outcome, WorldError> {
+    fn step(&mut self, game: usize, decision: Decision, next: &mut Waiting) -> Result<StepOutcome, WorldError> {
         let limit = self.world.spec().episode_limit;
         let step = self.world.step(decision.action as usize)?;
-        let outcome = Outcome { reward: step.reward, done: step.done() };
+        let outcome = StepOutcome { reward: step.reward, done: step.done() };
         self.step += 1;
         if outcome.done {
             self.episode += 1;

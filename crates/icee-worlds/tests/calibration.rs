@@ -4,7 +4,8 @@
 //! A published number is itself a mean over as many games as are played here, and is rounded. So the allowed
 //! difference is four standard errors of a difference of two such means, and half a unit of the last digit.
 
-use icee_worlds::{Games, Reference, ReferenceAgent, Registry, Returns, Split, Summary};
+use icee_base::stats::Estimate;
+use icee_worlds::{Games, Reference, ReferenceAgent, Registry, Returns, Split};
 
 fn play(id: &str, agent: Reference, games: usize, episodes: usize) -> Returns {
     let world = Registry::builtin().make(id).expect("a known world");
@@ -14,8 +15,8 @@ fn play(id: &str, agent: Reference, games: usize, episodes: usize) -> Returns {
 }
 
 /// `digit` is one unit of the published number's last digit.
-fn assert_near(what: &str, measured: Summary, published: f64, digit: f64) {
-    let error = measured.standard_error.expect("more than one game");
+fn assert_near(what: &str, measured: Estimate, published: f64, digit: f64) {
+    let error = measured.half_width / 1.96;
     let allowed = 4.0 * std::f64::consts::SQRT_2 * error + digit / 2.0;
     let difference = (measured.mean - published).abs();
     assert!(difference <= allowed, "{what}: {:.4}, published {published} ± {allowed:.4}", measured.mean);
@@ -23,7 +24,7 @@ fn assert_near(what: &str, measured: Summary, published: f64, digit: f64) {
 
 /// One episode of each of 20,000 games, so that all are independent.
 fn assert_source(id: &str, published: f64, digit: f64) {
-    let source = play(id, Reference::Source, 20_000, 1).summary(0);
+    let source = play(id, Reference::Source, 20_000, 1).estimate(0);
     assert_near(&format!("{id} source"), source, published, digit);
 }
 
@@ -39,8 +40,8 @@ fn source_is_at_the_papers_level() {
 #[test]
 fn source_is_not_at_the_level_of_the_readings_that_were_ruled_out() {
     for (id, ruled_out) in [("DarkRoom-v0", 7.06), ("DarkRoomHard-v0", 0.75), ("DarkKeyToDoor-v0", 1.60)] {
-        let source = play(id, Reference::Source, 20_000, 1).summary(0);
-        let error = source.standard_error.expect("more than one game");
+        let source = play(id, Reference::Source, 20_000, 1).estimate(0);
+        let error = source.half_width / 1.96;
         assert!((source.mean - ruled_out).abs() > 20.0 * error, "{id}: {:.3}", source.mean);
     }
 }
@@ -50,7 +51,7 @@ fn assert_row(id: &str, agent: Reference, at: [usize; 3], published: [f64; 3]) {
     let returns = play(id, agent, 1_000, at[2]);
     for (episode, published) in at.into_iter().zip(published) {
         let what = format!("{id} {} at episode {episode}", agent.name());
-        assert_near(&what, returns.summary(episode - 1), published, 0.01);
+        assert_near(&what, returns.estimate(episode - 1), published, 0.01);
     }
 }
 
@@ -79,23 +80,23 @@ fn the_oracle_is_at_its_published_level() {
 /// 20. The mean distance is 2 · 20/9, so the mean return is 21 − 40/9 − 1/81.
 #[test]
 fn the_oracle_is_at_the_level_computed_by_hand() {
-    let oracle = play("DarkRoom-v0", Reference::Oracle, 20_000, 1).summary(0);
+    let oracle = play("DarkRoom-v0", Reference::Oracle, 20_000, 1).estimate(0);
     let by_hand = 21.0 - 40.0 / 9.0 - 1.0 / 81.0;
-    let allowed = 4.0 * oracle.standard_error.expect("more than one game");
+    let allowed = 2.0 * oracle.half_width;
     assert!((oracle.mean - by_hand).abs() < allowed, "{:.4}, by hand {by_hand:.4}", oracle.mean);
 }
 
 #[test]
 fn agents_that_search_learn_and_the_others_do_not_in_every_world() {
     for spec in Registry::builtin().specs() {
-        let best = play(&spec.id, Reference::Oracle, 200, 1).summary(0).mean;
+        let best = play(&spec.id, Reference::Oracle, 200, 1).estimate(0).mean;
         for (agent, learns) in [
             (Reference::Random, false),
             (Reference::Source, false),
             (Reference::Posterior, true),
             (Reference::Sweep, true),
         ] {
-            let last = play(&spec.id, agent, 200, spec.episodes).summary(spec.episodes - 1).mean;
+            let last = play(&spec.id, agent, 200, spec.episodes).estimate(spec.episodes - 1).mean;
             assert_eq!(last > 0.9 * best, learns, "{} {}: {last:.2}, oracle {best:.2}", spec.id, agent.name());
         }
     }

@@ -1,6 +1,6 @@
 //! Collected data: its layout, its seeds, its independence of threads, and what is refused.
 
-use icee_worlds::{Collection, Lesson, Observation, Registry, SequenceBatch, World, WorldError, collect};
+use icee_worlds::{Collection, Observation, Registry, SequenceBatch, StepLabel, World, WorldError, collect};
 use proptest::{prelude::*, test_runner::RngSeed};
 
 fn world(id: &str) -> Box<dyn World> {
@@ -158,41 +158,45 @@ fn what_cannot_be_collected_is_an_error() {
 /// The behaviour policy takes over at every step of a searcher's history from which something is learned, and plays on to the
 /// end of the episode. Nothing is learned from a beginning that was chosen, in which no episode earned more than was asked for.
 #[test]
-fn takeovers_play_each_episode_to_its_end() {
+fn relabellings_play_each_episode_to_its_end() {
     for id in ["DarkRoom-v0", "DarkRoomHard-v0", "DarkKeyToDoor-v0"] {
         let world = Registry::builtin().make(id).expect("a world");
         let (limit, most) = (world.spec().episode_limit as u32, world.spec().return_range.1);
         let collection = Collection { searchers: 1.0, ..Collection::new(80, 6, 3) };
         let batch = collect(&*world, &collection).expect("a batch");
-        assert_eq!(batch.lessons.len(), batch.steps());
+        assert_eq!(batch.labels.len(), batch.steps());
         let (mut earned, mut forgone) = (0.0, 0);
         for episode in 0..batch.episodes() {
             let steps = batch.episode_steps(episode);
-            if batch.lesson(steps.start) == Lesson::Nothing {
-                assert!(steps.clone().all(|step| batch.lesson(step) == Lesson::Nothing));
+            if batch.label(steps.start) == StepLabel::Skipped {
+                assert!(steps.clone().all(|step| batch.label(step) == StepLabel::Skipped));
                 assert!(episode % 6 < 3 && batch.episode_return(episode) <= 1.0);
-                assert!(episode % 6 == 0 || batch.lesson(steps.start - 1) == Lesson::Nothing, "only at the beginning");
+                assert!(
+                    episode % 6 == 0 || batch.label(steps.start - 1) == StepLabel::Skipped,
+                    "only at the beginning"
+                );
                 forgone += 1;
                 continue;
             }
             for (t, step) in steps.clone().enumerate() {
-                let Lesson::Takeover(takeover) = batch.lesson(step) else { panic!("no takeover at {step}") };
+                let StepLabel::Relabelled(relabel) = batch.label(step) else { panic!("no relabel at {step}") };
                 let before: f32 = batch.rewards[steps.start..step].iter().sum();
-                let played = takeover.earned as u32 + takeover.idle;
-                assert!(t as u32 + played <= limit && played > 0, "{id}: {takeover:?} at {t}");
+                let idle = (relabel.earned - relabel.return_to_go) * limit as f32;
+                let played = relabel.earned as u32 + idle.round() as u32;
+                assert!(t as u32 + played <= limit && played > 0, "{id}: {relabel:?} at {t}");
                 // Dark Room's episodes have a fixed length; the others end once all is earned.
-                let ends_early = id != "DarkRoom-v0" && before + takeover.earned == most;
-                assert!(t as u32 + played == limit || ends_early, "{id}: {takeover:?} at {t}");
-                assert!(before + takeover.earned <= most);
-                assert!((0.0..=1.0).contains(&takeover.probability) && takeover.reward <= takeover.earned);
-                earned += takeover.earned;
+                let ends_early = id != "DarkRoom-v0" && before + relabel.earned == most;
+                assert!(t as u32 + played == limit || ends_early, "{id}: {relabel:?} at {t}");
+                assert!(before + relabel.earned <= most);
+                assert!((0.0..=1.0).contains(&relabel.probability) && relabel.reward <= relabel.earned);
+                earned += relabel.earned;
             }
         }
         assert!(earned > 0.0 && forgone > 10, "{earned} {forgone}");
         // Weights that turn draws of q into those of another policy have a mean of one.
-        let lessons = (0..batch.steps()).map(|step| batch.lesson(step));
-        let takeovers = lessons.filter_map(|lesson| if let Lesson::Takeover(t) = lesson { Some(t) } else { None });
-        let weights: Vec<f32> = takeovers.map(|t| t.probability / t.drawn(batch.action_count)).collect();
+        let labels = (0..batch.steps()).map(|step| batch.label(step));
+        let relabellings = labels.filter_map(|label| if let StepLabel::Relabelled(t) = label { Some(t) } else { None });
+        let weights: Vec<f32> = relabellings.map(|t| t.probability / t.drawn(batch.action_count)).collect();
         let mean = weights.iter().sum::<f32>() / weights.len() as f32;
         assert!(weights.len() > 3_000 && (mean - 1.0).abs() < 0.05, "{id}: {} of mean {mean}", weights.len());
     }
@@ -211,7 +215,7 @@ fn chosen_games_are_as_likely_as_what_was_seen_says() {
         if batch.episode_return(first) > 0.0 {
             continue;
         }
-        let asked = batch.lesson(batch.episode_steps(first).start) == Lesson::Nothing;
+        let asked = batch.label(batch.episode_steps(first).start) == StepLabel::Skipped;
         let counts = if asked { &mut chosen } else { &mut plain };
         *counts = (counts.0 + u32::from(batch.episode_return(first + 1) > 0.0), counts.1 + 1);
     }

@@ -2,7 +2,7 @@
 
 use icee_worlds::grid::{Bias, Goals, GridRules, GridWorld, Start, presets};
 use icee_worlds::{
-    Collection, GameRng, Games, Observation, Policy, Reference, ReferenceAgent, Registry, Split, Step, World,
+    Collection, Games, Observation, Policy, Reference, ReferenceAgent, Registry, Split, Step, StreamRng, World,
     WorldError, WorldSpec, collect, conformance,
 };
 use proptest::{prelude::*, test_runner::RngSeed};
@@ -107,7 +107,7 @@ struct Improper;
 impl Policy for Improper {
     fn begin_episode(&mut self, _epsilon: f32) {}
 
-    fn probabilities(&mut self, _: Observation<'_>, _: &mut GameRng, probabilities: &mut [f32]) {
+    fn probabilities(&mut self, _: Observation<'_>, _: &mut StreamRng, probabilities: &mut [f32]) {
         probabilities.fill(0.5);
     }
 

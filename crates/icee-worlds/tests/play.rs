@@ -1,7 +1,7 @@
 //! Agents at play: what an agent is told, who meets which games, and what is refused.
 
 use icee_worlds::{
-    Agent, AgentFailure, Decision, Games, Outcome, Reference, ReferenceAgent, Registry, Returns, Split, Turn,
+    Agent, AgentFailure, Decision, Games, Reference, ReferenceAgent, Registry, Returns, Split, StepOutcome, Turn,
     WorldError,
 };
 
@@ -72,7 +72,7 @@ impl Agent for Witness {
         Ok(())
     }
 
-    fn observe(&mut self, games: &[u32], outcomes: &[Outcome]) -> Result<(), AgentFailure> {
+    fn observe(&mut self, games: &[u32], outcomes: &[StepOutcome]) -> Result<(), AgentFailure> {
         assert_eq!((games, games.len()), (&self.waiting[..], outcomes.len()));
         for (&game, outcome) in games.iter().zip(outcomes) {
             self.steps[game as usize] += 1;

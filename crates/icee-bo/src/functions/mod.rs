@@ -8,6 +8,7 @@
 mod formulas;
 
 use crate::error::{BoError, BoResult};
+use icee_base::names::Unknown;
 use std::f64::consts::{FRAC_PI_2, PI};
 
 /// One benchmark function with everything that is known about it.
@@ -59,33 +60,9 @@ pub fn all() -> &'static [BenchmarkFunction] {
 /// The function of that name, whatever its capitals; an unknown name gives an error with the nearest known one.
 pub fn find(name: &str) -> BoResult<&'static BenchmarkFunction> {
     let name = name.trim();
-    FUNCTIONS
-        .iter()
-        .find(|function| function.name.eq_ignore_ascii_case(name))
-        .ok_or_else(|| BoError::UnknownFunction { name: name.to_string(), nearest: nearest_name(name) })
-}
-
-/// The known name with the smallest edit distance to `name`; the first of several.
-fn nearest_name(name: &str) -> &'static str {
-    let wanted = name.to_lowercase();
-    let distance = |function: &&BenchmarkFunction| edit_distance(&wanted, &function.name.to_lowercase());
-    FUNCTIONS.iter().min_by_key(distance).expect("the table is not empty").name
-}
-
-/// Levenshtein distance: the least number of insertions, deletions and substitutions that turn `a` into `b`.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &to) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(from != to);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[b.len()]
+    FUNCTIONS.iter().find(|function| function.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
+        Unknown::new("benchmark function", name, &FUNCTIONS.each_ref().map(|function| function.name)).into()
+    })
 }
 
 /// π rounded up to nine decimals, as the collection of test functions states this domain.
@@ -239,19 +216,12 @@ mod tests {
     fn names_are_found_in_any_case_and_typos_get_the_nearest() {
         assert_eq!(find("hoLdertable").unwrap().name, "HolderTable");
         let nearest = |name: &str| match find(name) {
-            Err(BoError::UnknownFunction { nearest, .. }) => nearest,
+            Err(BoError::Unknown(unknown)) => unknown.nearest[0].clone(),
             other => panic!("{name}: {other:?}"),
         };
         assert_eq!(nearest("drop-wave"), "DropWave");
         assert_eq!(nearest("shubbert"), "Shubert");
-        assert_eq!(nearest("6humpcamel"), "SixHumpCamel");
-    }
-
-    #[test]
-    fn edit_distance_counts_single_changes() {
-        assert_eq!(edit_distance("kitten", "sitting"), 3);
-        assert_eq!(edit_distance("", "abc"), 3);
-        assert_eq!(edit_distance("abc", "abc"), 0);
+        assert_eq!(nearest("6-humpcamel"), "SixHumpCamel");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::objective::Objective;
 use super::{GaussianProcess, Hyperparameters};
 use crate::error::{BoError, BoResult};
 use crate::quasi_newton::{Minimum, Tolerance, minimise};
+use icee_base::math::{exp, ln};
 use rayon::prelude::*;
 
 /// The least noise variance of standardised values, as in BoTorch.
@@ -30,7 +31,7 @@ pub fn fit(inputs: &[f64], values: &[f64], dimension: usize) -> BoResult<Gaussia
 /// The hyperparameters alone.
 pub fn fit_hyperparameters(objective: &Objective<'_>) -> BoResult<Hyperparameters> {
     let dimension = objective.dimension();
-    let logs = |(low, high): (f64, f64)| (low.ln(), high.ln());
+    let logs = |(low, high): (f64, f64)| (ln(low), ln(high));
     let mut bounds = vec![logs(LENGTH_SCALES); dimension];
     bounds.extend([logs(OUTPUT_SCALES), logs(NOISES)]);
 
@@ -46,8 +47,8 @@ pub fn fit_hyperparameters(objective: &Objective<'_>) -> BoResult<Hyperparameter
     };
 
     let searches = STARTS.par_iter().map(|[length_scale, output_scale, noise]| {
-        let mut start = vec![length_scale.ln(); dimension];
-        start.extend([output_scale.ln(), noise.ln()]);
+        let mut start = vec![ln(*length_scale); dimension];
+        start.extend([ln(*output_scale), ln(*noise)]);
         minimise(loss, &start, &bounds, TOLERANCE)
     });
     // Collected before they are compared: of equal minima the first start's is taken, whichever search ended first.
@@ -64,8 +65,8 @@ fn from_logs(point: &[f64]) -> Hyperparameters {
     let dimension = point.len() - 2;
     Hyperparameters {
         mean: 0.0,
-        length_scales: point[..dimension].iter().map(|log| log.exp()).collect(),
-        output_scale: point[dimension].exp(),
-        noise: point[dimension + 1].exp(),
+        length_scales: point[..dimension].iter().map(|&log| exp(log)).collect(),
+        output_scale: exp(point[dimension]),
+        noise: exp(point[dimension + 1]),
     }
 }

@@ -1,10 +1,10 @@
 //! Several points at once: the chance that the function goes below a bound at any of them.
 
-use super::{GaussianProcess, LEAST_VARIANCE, Prediction};
+use super::{GaussianProcess, LEAST_VARIANCE};
 use crate::error::BoResult;
 use crate::kernel::{Profile, count_points, scaled, squared_distance};
 use crate::linalg::Cholesky;
-use crate::surrogate::{Belief, open_unit};
+use crate::normal::{below, open_unit, quantile};
 use rand::Rng;
 
 /// Variance added to every point, as a share of the prior variance, so that points that coincide can be factorised.
@@ -18,7 +18,6 @@ impl GaussianProcess {
     /// those parts' probabilities. Unbiased for every number of `paths`, and exact for one point.
     pub fn any_below(&self, points: &[f64], bound: f64, paths: usize, rng: &mut dyn Rng) -> BoResult<f64> {
         let (means, factor) = self.joint(points)?;
-        let unit = Belief::Normal(Prediction { mean: 0.0, variance: 1.0 });
         let mut none = 0.0;
         let mut draws = vec![0.0; means.len()];
         for _ in 0..paths {
@@ -27,12 +26,12 @@ impl GaussianProcess {
                 let row = factor.row(j);
                 let given: f64 = row[..j].iter().zip(&draws).map(|(entry, draw)| entry * draw).sum();
                 // P(u_j above what the bound asks for), from the lower tail for its accuracy.
-                let above = unit.below((mean + given - bound) / row[j]);
+                let above = below((mean + given - bound) / row[j]);
                 none_on_path *= above;
                 if none_on_path < 1e-9 {
                     break;
                 }
-                draws[j] = -unit.quantile(above * open_unit(rng));
+                draws[j] = -quantile(above * open_unit(rng));
             }
             none += none_on_path / paths as f64;
         }

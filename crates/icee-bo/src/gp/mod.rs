@@ -4,7 +4,6 @@
 //! Constant mean, scaled Matérn 5/2 kernel with one length scale for each dimension, Gaussian noise. Hyperparameters
 //! are set by MAP (`fit`); numbers agree with GPyTorch's on committed cases.
 
-pub mod acquisition;
 pub mod fit;
 mod joint;
 pub mod objective;
@@ -12,6 +11,7 @@ pub mod objective;
 use crate::error::{BoError, BoResult, require_finite};
 use crate::kernel::{Profile, add_covariance, count_points, scaled, squared_distance};
 use crate::linalg::Cholesky;
+use crate::normal::Prediction;
 use rayon::prelude::*;
 
 /// Candidates predicted by one task.
@@ -48,15 +48,6 @@ impl Hyperparameters {
     }
 }
 
-/// Mean and variance of the function at one point, noise not included.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Prediction {
-    /// The expected value.
-    pub mean: f64,
-    /// Its variance.
-    pub variance: f64,
-}
-
 /// A process conditioned on data.
 #[derive(Debug, Clone)]
 pub struct GaussianProcess {
@@ -91,7 +82,7 @@ impl GaussianProcess {
         &self.hyperparameters
     }
 
-    /// Predicts the function at each of `points` ([m, d], row-major).
+    /// Predicts the function at each of `points` ([m, d], row-major), noise not included.
     pub fn predict(&self, points: &[f64]) -> BoResult<Vec<Prediction>> {
         let dimension = self.hyperparameters.length_scales.len();
         count_points("the points to predict", points, dimension)?;

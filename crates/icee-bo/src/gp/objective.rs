@@ -7,6 +7,7 @@ use super::{Hyperparameters, check_data};
 use crate::error::BoResult;
 use crate::kernel::{scaled, squared_distance};
 use crate::linalg::Cholesky;
+use icee_base::math::{exp, ln};
 use std::f64::consts::{LN_2, TAU};
 
 /// A gamma distribution, by shape and rate.
@@ -25,7 +26,7 @@ impl GammaPrior {
 
     /// The log density.
     pub fn log_density(&self, x: f64) -> f64 {
-        self.log_normaliser + (self.shape - 1.0) * x.ln() - self.rate * x
+        self.log_normaliser + (self.shape - 1.0) * ln(x) - self.rate * x
     }
 
     /// Its derivative.
@@ -124,7 +125,7 @@ impl System {
         for (i, a) in points.chunks_exact(dimension).enumerate() {
             for (j, b) in points.chunks_exact(dimension).take(i).enumerate() {
                 let r = (5.0 * squared_distance(a, b)).sqrt();
-                let decayed = (-r).exp();
+                let decayed = exp(-r);
                 correlation[i * n + j] = (1.0 + r + r * r / 3.0) * decayed;
                 fall[i * n + j] = 5.0 / 3.0 * (1.0 + r) * decayed;
             }
@@ -143,7 +144,7 @@ impl System {
         self.factor.solve_lower(&mut weights, 1);
         self.factor.solve_upper(&mut weights);
         let fit: f64 = residuals.iter().zip(&weights).map(|(r, w)| r * w).sum();
-        let log_likelihood = -0.5 * (fit + self.factor.log_determinant() + n as f64 * TAU.ln());
+        let log_likelihood = -0.5 * (fit + self.factor.log_determinant() + n as f64 * ln(TAU));
 
         // Off the diagonal the lower triangle counts twice, which takes up the factor ½.
         let (mut by_noise, mut by_scale) = (0.0, 0.0);

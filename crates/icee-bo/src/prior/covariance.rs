@@ -2,8 +2,8 @@
 
 use super::Family;
 use crate::kernel::{Profile, add_covariance, scaled};
+use icee_base::math::{exp, ln, sin_cos_pi};
 use rand::{Rng, RngExt};
-use std::f64::consts::TAU;
 use std::ops::RangeInclusive;
 
 /// The paper's length scales, uniform.
@@ -106,7 +106,7 @@ impl Component {
         let mut points = Vec::with_capacity(2 * locations.len());
         for location in locations.chunks_exact(periods.len()) {
             for ((x, period), scale) in location.iter().zip(periods).zip(&self.length_scales) {
-                let (sine, cosine) = (TAU * x / period).sin_cos();
+                let (sine, cosine) = sin_cos_pi(2.0 * x / period);
                 points.extend([cosine / scale, sine / scale]);
             }
         }
@@ -122,18 +122,18 @@ fn columns(points: &[f64], width: usize, part: usize, parts: usize) -> Vec<f64> 
 
 /// A number whose logarithm is uniform over `range`.
 pub(super) fn log_uniform<R: Rng + ?Sized>(range: RangeInclusive<f64>, rng: &mut R) -> f64 {
-    rng.random_range(range.start().ln()..=range.end().ln()).exp()
+    exp(rng.random_range(ln(*range.start())..=ln(*range.end())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::stream;
+    use icee_base::random;
 
     #[test]
     fn the_papers_covariance_is_one_matern_within_its_scales() {
         for seed in 0..50 {
-            let drawn = Covariance::draw(Family::Paper, 3, 0.5, &mut stream(seed, &[]));
+            let drawn = Covariance::draw(Family::Paper, 3, 0.5, &mut random::path(seed, &[]));
             assert_eq!(drawn.components.len(), 1);
             assert_eq!(drawn.components[0].profile, Profile::Matern52);
             assert!(drawn.components[0].length_scales.iter().all(|scale| PAPER_SCALES.contains(scale)));
@@ -145,7 +145,7 @@ mod tests {
         let draws = 8000;
         let (mut second, mut periodic, mut matern32, mut additive) = (0, 0, 0, 0);
         for seed in 0..draws {
-            let drawn = Covariance::draw(Family::Wide, 2, 0.3, &mut stream(seed, &[]));
+            let drawn = Covariance::draw(Family::Wide, 2, 0.3, &mut random::path(seed, &[]));
             let variance: f64 = drawn.components.iter().map(|component| component.variance).sum();
             assert!((variance - 1.0).abs() < 1e-12);
             assert!(drawn.components[0].length_scales.iter().all(|scale| (0.0399..=1.001).contains(scale)));

@@ -11,14 +11,12 @@ mod table;
 
 use crate::error::{BoError, BoResult};
 use crate::linalg::Cholesky;
-use crate::random::stream;
 use covariance::Covariance;
-use rand_distr::{Distribution, StandardNormal};
+use icee_base::math::normals;
+use icee_base::random;
 use rayon::prelude::*;
 use shape::Shape;
 use table::Table;
-
-pub(crate) use shape::standardise;
 
 /// Added to the covariance's diagonal: white noise of 1e-5 standard deviations keeps nearly equal locations apart.
 const JITTER: f64 = 1e-10;
@@ -148,7 +146,7 @@ impl Prior {
     }
 
     fn sample_group(&self, seed: u64, group: u64, functions: usize) -> BoResult<FunctionGroup> {
-        let mut rng = stream(seed, &[group]);
+        let mut rng = random::path(seed, &[group]);
         let (covariance, table) = match self.columns {
             Columns::Even(dimension) => {
                 let covariance = Covariance::draw(self.family, dimension, self.additive, &mut rng);
@@ -166,10 +164,10 @@ impl Prior {
         values.par_chunks_mut(FUNCTIONS_PER_TASK * pool).enumerate().for_each(|(task, chunk)| {
             let count = chunk.len() / pool;
             let mut rngs: Vec<_> =
-                (0..count).map(|k| stream(seed, &[group, (task * FUNCTIONS_PER_TASK + k) as u64])).collect();
-            let normals: Vec<f64> =
-                (0..pool * count).map(|entry| StandardNormal.sample(&mut rngs[entry % count])).collect();
-            let samples = factor.multiply_lower(&normals, count); // [pool, count]
+                (0..count).map(|k| random::path(seed, &[group, (task * FUNCTIONS_PER_TASK + k) as u64])).collect();
+            let drawn: Vec<Vec<f64>> = rngs.iter_mut().map(|rng| normals(rng, pool)).collect();
+            let z: Vec<f64> = (0..pool * count).map(|entry| drawn[entry % count][entry / count]).collect();
+            let samples = factor.multiply_lower(&z, count); // [pool, count]
             let mut function = vec![0.0; pool];
             for (k, (target, rng)) in chunk.chunks_exact_mut(pool).zip(&mut rngs).enumerate() {
                 function.iter_mut().enumerate().for_each(|(i, value)| *value = samples[i * count + k]);
@@ -211,13 +209,12 @@ mod tests {
     fn draws_have_the_covariance_of_the_kernel() {
         let locations: Vec<f64> = [0.1, 0.15, 0.3, 0.32, 0.6, 0.95].into();
         for family in [Family::Paper, Family::Wide] {
-            let covariance = Covariance::draw(family, 1, 0.0, &mut stream(4, &[]));
+            let covariance = Covariance::draw(family, 1, 0.0, &mut random::path(4, &[]));
             let expected = covariance.matrix(&locations);
             let factor = factorise(&covariance, &locations).unwrap();
             let draws = 100_000;
-            let mut rng = stream(5, &[]);
-            let normals: Vec<f64> = (0..6 * draws).map(|_| StandardNormal.sample(&mut rng)).collect();
-            let samples = factor.multiply_lower(&normals, draws);
+            let mut rng = random::path(5, &[]);
+            let samples = factor.multiply_lower(&normals(&mut rng, 6 * draws), draws);
             for i in 0..6 {
                 for j in 0..=i {
                     let (a, b) = (&samples[i * draws..(i + 1) * draws], &samples[j * draws..(j + 1) * draws]);

@@ -6,8 +6,9 @@
 use super::covariance::log_uniform;
 use super::{Blemishes, Family};
 use crate::kernel::squared_distance;
+use crate::standard::standardise;
+use icee_base::math::{asinh, exp, normals, sinh};
 use rand::{Rng, RngExt};
-use rand_distr::{Distribution, StandardNormal};
 use std::ops::RangeInclusive;
 
 /// Share of wide functions with a bowl, and its standard deviation over the pool where the sample has one.
@@ -101,10 +102,8 @@ pub(super) fn blemish<R: Rng>(blemishes: Blemishes, values: &mut [f64], rng: &mu
     }
     if noisy {
         let deviation = log_uniform(NOISE, rng);
-        values.iter_mut().for_each(|value| {
-            let normal: f64 = StandardNormal.sample(rng);
-            *value += deviation * normal;
-        });
+        let noise = normals(rng, values.len());
+        values.iter_mut().zip(noise).for_each(|(value, normal)| *value += deviation * normal);
         standardise(values);
     }
 }
@@ -126,36 +125,28 @@ impl Warp {
     fn at(self, value: f64) -> f64 {
         let scaled = self.strength * value;
         match self.curve {
-            Curve::Stretch => scaled.sinh(),
-            Curve::Squeeze => scaled.asinh(),
-            Curve::Peaks => scaled.exp(),
-            Curve::Pits => -(-scaled).exp(),
+            Curve::Stretch => sinh(scaled),
+            Curve::Squeeze => asinh(scaled),
+            Curve::Peaks => exp(scaled),
+            Curve::Pits => -exp(-scaled),
         }
     }
-}
-
-/// Shifts and scales `values` to mean 0 and variance 1; values that are all equal become 0.
-pub(crate) fn standardise(values: &mut [f64]) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / n;
-    let scale = if variance > 0.0 { variance.sqrt().recip() } else { 0.0 };
-    values.iter_mut().for_each(|value| *value = (*value - mean) * scale);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::stream;
+    use icee_base::random;
 
     #[test]
     fn the_wide_prior_has_the_stated_shares() {
         let draws = 8000;
-        let shapes: Vec<Shape> = (0..draws).map(|seed| Shape::draw(Family::Wide, 2, &mut stream(seed, &[]))).collect();
+        let shapes: Vec<Shape> =
+            (0..draws).map(|seed| Shape::draw(Family::Wide, 2, &mut random::path(seed, &[]))).collect();
         let share = |test: fn(&Shape) -> bool| shapes.iter().filter(|shape| test(shape)).count() as f64 / draws as f64;
         assert!((share(|shape| shape.bowl.is_some()) - 1.0 / 3.0).abs() < 0.03);
         assert!((share(|shape| shape.warp.is_some()) - 0.45).abs() < 0.03);
-        let paper = Shape::draw(Family::Paper, 2, &mut stream(0, &[]));
+        let paper = Shape::draw(Family::Paper, 2, &mut random::path(0, &[]));
         assert!(paper.bowl.is_none() && paper.warp.is_none());
     }
 

@@ -58,7 +58,7 @@ impl Factor {
     fn fill<R: Rng>(self, cells: &mut [f64], rng: &mut R) {
         match self {
             Self::Even => cells[0] = rng.random(),
-            Self::Crowded(power) => cells[0] = rng.random::<f64>().powf(power),
+            Self::Crowded(power) => cells[0] = icee_base::math::power(rng.random::<f64>(), power),
             Self::Grid(levels) => cells[0] = rng.random_range(0..levels) as f64 / (levels - 1) as f64,
             Self::Category(levels) => cells[rng.random_range(0..levels)] = 1.0,
         }
@@ -134,13 +134,13 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::stream;
+    use icee_base::random;
 
     #[test]
     fn mixed_tables_have_different_rows_in_the_unit_cube() {
         let (mut columns, mut part, mut small) = ([0; 9], 0, 0);
         for seed in 0..400 {
-            let table = Table::mixed(8, 100, &mut stream(seed, &[])).unwrap();
+            let table = Table::mixed(8, 100, &mut random::path(seed, &[])).unwrap();
             let rows: Vec<&[f64]> = table.locations.chunks_exact(table.dimension).collect();
             assert!((LEAST_ROWS..=100).contains(&rows.len()));
             assert!(table.locations.iter().all(|x| (0.0..=1.0).contains(x)));

@@ -4,6 +4,8 @@ use super::device::{Cuda, problem};
 use crate::{Error, Result};
 use cudarc::driver::CudaFunction;
 use cudarc::nvrtc::{result, sys};
+use icee_base::files::write_atomically;
+use icee_base::hash::checksum;
 use std::ffi::{CStr, CString};
 use std::path::PathBuf;
 
@@ -88,7 +90,7 @@ impl Kernels {
             format!("-DHEAD_WIDTH={head_width}"),
         ];
         let source: String = SOURCES.iter().map(|(name, text)| format!("#line 1 \"{name}\"\n{text}\n")).collect();
-        let key = hash(format!("{source}{options:?}").as_bytes());
+        let key = checksum(0, format!("{source}{options:?}").as_bytes());
         let path = cache_folder().map(|folder| folder.join(format!("sm_{major}{minor}-{key:016x}.cubin")));
         if let Some(cubin) = path.as_ref().and_then(|p| std::fs::read(p).ok()).and_then(unseal)
             && let Ok(kernels) = Kernels::load(cuda, cubin)
@@ -99,7 +101,7 @@ impl Kernels {
         if let Some(path) = path {
             // A cache that cannot be written costs a second at the next start, nothing else.
             let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-            let _ = folder.map(|()| crate::checkpoint::write_atomically(&path, &seal(&cubin)));
+            let _ = folder.map(|()| write_atomically(&path, &seal(&cubin)));
         }
         Kernels::load(cuda, cubin)
     }
@@ -111,20 +113,15 @@ fn cache_folder() -> Option<PathBuf> {
     base.map(|base| base.join("icee").join("kernels"))
 }
 
-/// FNV-1a: stable from build to build, which the standard library's hash does not promise.
-fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
-}
-
 /// The file of a compiled program: a checksum, then the program.
 fn seal(cubin: &[u8]) -> Vec<u8> {
-    [&hash(cubin).to_le_bytes()[..], cubin].concat()
+    [&checksum(0, cubin).to_le_bytes()[..], cubin].concat()
 }
 
 /// The program of a whole file; none of a damaged one.
 fn unseal(file: Vec<u8>) -> Option<Vec<u8>> {
     let (sum, cubin) = file.split_first_chunk::<8>()?;
-    (u64::from_le_bytes(*sum) == hash(cubin)).then(|| cubin.to_vec())
+    (u64::from_le_bytes(*sum) == checksum(0, cubin)).then(|| cubin.to_vec())
 }
 
 fn compile(source: &str, options: &[String]) -> Result<Vec<u8>> {

@@ -1,12 +1,13 @@
 //! What each piece of the method does: one thing is changed at a time, everything else stays.
 
-use super::{WORLD_NAMES, ceiling, curve, mean_cell, nothing, played};
+use super::{ceiling, curve, mean_cell, nothing, played};
 use crate::chapters::optimisation::regret_figure;
 use crate::figure::{Axis, Figure, Mark, Panel};
 use crate::ink::{self, Ink, RAMP};
 use crate::page::{Block, Cell, Table};
-use crate::plan::{GUARDS, KAPPAS, OPTIMISER_VARIANTS, TUNED_WORLDS, guard_id, kappa_id, play_id};
+use crate::plan::{GUARDS, KAPPAS, guard_id, kappa_id};
 use crate::work::Results;
+use icee_models::catalogue::{self, CatalogueWorld, WORLDS};
 use icee_models::results::milestones;
 
 /// A line of an ablation: the work's name, its ink, what it is called.
@@ -17,24 +18,26 @@ type Line = (String, Ink, String);
 pub fn ablations(results: &Results) -> Vec<Block> {
     let variants = |keys: &[&'static str]| {
         let keys = keys.to_vec();
-        move |world: usize| -> Vec<Line> {
-            let line = |key: &&str| (play_id(world, key), ink::of(key), ink::of(key).label.to_owned());
+        move |world: &CatalogueWorld| -> Vec<Line> {
+            let line = |key: &&str| (world.model(key), ink::of(key), ink::of(key).label.to_owned());
             keys.iter().map(line).collect()
         }
     };
-    let ramp = |values: &'static [f64], symbol: &'static str, id: fn(usize, f64) -> String| {
-        move |world: usize| -> Vec<Line> {
+    let ramp = |values: &'static [f64], symbol: &'static str, id: fn(&CatalogueWorld, f64) -> String| {
+        move |world: &CatalogueWorld| -> Vec<Line> {
             let line = |(step, value): (usize, &f64)| (id(world, *value), RAMP[step], format!("{symbol} = {value}"));
             values.iter().enumerate().map(line).collect()
         }
     };
+    let all: Vec<&CatalogueWorld> = WORLDS.iter().collect();
+    let tuned: Vec<&CatalogueWorld> = WORLDS.iter().filter(|world| world.acting_ablation).collect();
     let figures = [
         figure(
             "ablation-networks",
             "Networks and action rule",
             "Late conditioning with Bayes' rule (ICEE) against a weighted action head on the same trunk, and against the \
              paper's two transformers. Not all were trained equally long: `icee models card NAME`.",
-            &[0, 1, 2, 3],
+            &all,
             variants(&["icee", "icee-weighted", "icee-paper"]),
             results,
         ),
@@ -43,7 +46,7 @@ pub fn ablations(results: &Results) -> Vec<Block> {
             "What is asked for",
             "Always asking for a better episode than ever (c̃ = 1, as in the paper) against drawing c̃ from the model's own \
              belief: one model each.",
-            &[0, 1, 2, 3],
+            &all,
             variants(&["icee", "icee-always-one"]),
             results,
         ),
@@ -53,7 +56,7 @@ pub fn ablations(results: &Results) -> Vec<Block> {
             "Trained without histories by searchers, who do not know the goal; and without those of novices, in which nothing was \
              found yet, either: then all episodes are the behaviour policy's own. Both had fewer updates than ICEE (`icee models \
              card NAME`).",
-            &[0],
+            &all[..1],
             variants(&["icee", "icee-no-searchers", "icee-no-novices"]),
             results,
         ),
@@ -61,7 +64,7 @@ pub fn ablations(results: &Results) -> Vec<Block> {
             "ablation-kappa",
             "How strongly high returns are asked for",
             "One model, other κ; everything else as the model acts.",
-            &TUNED_WORLDS,
+            &tuned,
             ramp(&KAPPAS, "κ", kappa_id),
             results,
         ),
@@ -69,7 +72,7 @@ pub fn ablations(results: &Results) -> Vec<Block> {
             "ablation-guard",
             "How much of the upper tail is not believed",
             "One model, other guards δ; everything else as the model acts.",
-            &TUNED_WORLDS,
+            &tuned,
             ramp(&GUARDS, "δ", guard_id),
             results,
         ),
@@ -78,7 +81,7 @@ pub fn ablations(results: &Results) -> Vec<Block> {
     for (figure, table) in figures.into_iter().flatten() {
         blocks.extend([Block::Figure(figure), Block::Table(table)]);
     }
-    let optimisers = OPTIMISER_VARIANTS.into_iter().chain(["random"]).collect::<Vec<_>>();
+    let optimisers: Vec<&str> = catalogue::ablated_optimisers().map(|entry| entry.key).chain(["random"]).collect();
     let caption = "What is learned (the value of each candidate; the exact objectives; the paper's sampled one), and from \
                    which prior over functions.";
     let figure = regret_figure("ablation-bo", "Objectives and priors", caption, &optimisers, results);
@@ -92,8 +95,8 @@ fn figure(
     id: &str,
     title: &str,
     caption: &str,
-    worlds: &[usize],
-    lines: impl Fn(usize) -> Vec<Line>,
+    worlds: &[&CatalogueWorld],
+    lines: impl Fn(&CatalogueWorld) -> Vec<Line>,
     results: &Results,
 ) -> Option<(Figure, Table)> {
     let mut panels = Vec::new();
@@ -103,7 +106,7 @@ fn figure(
         for (id, ink, label) in lines(world) {
             let Some(played) = played(results, &id) else { continue };
             series.push(curve(&played.episodes, ink, Mark::Line).called(&label));
-            let mut row = vec![Cell::from(format!("{}: {label}", WORLD_NAMES[world]))];
+            let mut row = vec![Cell::from(format!("{}: {label}", world.name))];
             row.extend(milestones(played.episodes.len()).map(|episode| {
                 let row = played.episodes.get(episode - 1);
                 row.map_or_else(nothing, |row| mean_cell(row.mean, row.half_width_95))
@@ -114,11 +117,11 @@ fn figure(
         if series.len() < 2 {
             continue;
         }
-        if let Some(oracle) = played(results, &play_id(world, "oracle")) {
+        if let Some(oracle) = played(results, &world.model("oracle")) {
             series.push(ceiling(oracle, "oracle"));
         }
         let (x, y) = (Axis::linear("episode"), Axis::linear("mean return"));
-        panels.push(Panel { title: WORLD_NAMES[world].into(), x, y, series });
+        panels.push(Panel { title: world.name.into(), x, y, series });
     }
     if panels.is_empty() {
         return None;

@@ -7,22 +7,19 @@ mod worlds;
 
 pub use ablations::ablations;
 pub use optimisation::{optimisation, race};
-pub use worlds::{Comparison, compare, entropy, world};
+pub use worlds::{PaperComparison, compare, entropy, world};
 
 use crate::figure::{Mark, Point, Series};
 use crate::ink::{self, Ink};
 use crate::page::{Cell, Tone};
 use crate::paper::Verdict;
-use crate::work::{Outcome, Played, Results};
+use crate::work::{Played, Results, UnitResult};
 use icee_models::results::EpisodeRow;
-
-/// The worlds' names for readers, in the order of the recipes.
-pub const WORLD_NAMES: [&str; 4] = ["Dark Room", "Dark Room (Hard)", "Dark Key-to-Door", "Dark Room (Biased)"];
 
 /// What an agent earned, if it has played.
 fn played<'a>(results: &'a Results, id: &str) -> Option<&'a Played> {
     match results.outcomes.get(id) {
-        Some(Outcome::Played(played)) => Some(played),
+        Some(UnitResult::Played(played)) => Some(played),
         _ => None,
     }
 }

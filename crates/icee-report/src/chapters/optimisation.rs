@@ -4,10 +4,11 @@ use super::nothing;
 use crate::figure::{Axis, Figure, Mark, Panel, Point, Series};
 use crate::ink;
 use crate::page::{Block, Cell, Table};
-use crate::plan::{OPTIMISERS, search_id};
-use crate::work::{Outcome, Results, Searched, Trial};
+use crate::plan::search_id;
+use crate::work::{Results, SearchCurve, Searched, UnitResult};
+use icee_base::stats::{Estimate, share_half_width};
 use icee_bo::functions;
-use icee_bo::report::estimate;
+use icee_models::catalogue;
 
 /// The evaluations at which the table looks.
 const MILESTONES: [usize; 5] = [10, 20, 30, 40, 55];
@@ -24,14 +25,14 @@ impl<'a> Searches<'a> {
     /// Of an optimiser that has searched every function; none otherwise, for a mean over others would mislead.
     fn of(key: &'a str, results: &'a Results) -> Option<Searches<'a>> {
         let one = |function: &functions::BenchmarkFunction| match results.outcomes.get(&search_id(key, function.name)) {
-            Some(Outcome::Searched(searched)) => Some(searched),
+            Some(UnitResult::Searched(searched)) => Some(searched),
             _ => None,
         };
         let functions: Option<Vec<&Searched>> = functions::all().iter().map(one).collect();
         functions.map(|functions| Searches { key, functions })
     }
 
-    fn trials(&self) -> impl Iterator<Item = &'a Trial> {
+    fn trials(&self) -> impl Iterator<Item = &'a SearchCurve> {
         self.functions.iter().flat_map(|searched| &searched.trials)
     }
 
@@ -57,13 +58,14 @@ impl<'a> Searches<'a> {
 /// The chapter.
 #[must_use]
 pub fn optimisation(results: &Results) -> Vec<Block> {
-    let all: Vec<Searches<'_>> = OPTIMISERS.into_iter().filter_map(|key| Searches::of(key, results)).collect();
+    let keys: Vec<&str> = catalogue::compared_optimisers().map(|entry| entry.key).collect();
+    let all: Vec<Searches<'_>> = keys.iter().filter_map(|key| Searches::of(key, results)).collect();
     if all.is_empty() {
         return vec![Block::Text("No optimiser has searched all functions.".into())];
     }
     let caption = "Best value so far minus the pool's minimum, values standardised, mean over all functions and trials \
                    with 95 % intervals. The first five evaluations are random and the same for all.";
-    let regret = regret_figure("bo-regret", "Regret by evaluations", caption, &OPTIMISERS, results);
+    let regret = regret_figure("bo-regret", "Regret by evaluations", caption, &keys, results);
     let mut blocks: Vec<Block> = regret.map(Block::Figure).into_iter().collect();
     blocks.extend([
         Block::Figure(by_time(&all)),
@@ -90,7 +92,7 @@ pub fn race(runs: &[(&str, Vec<Searched>)]) -> Figure {
     let panel = |(index, name): (usize, &&str)| {
         let series = runs.iter().filter_map(|(key, runs)| {
             let searches = Searches { key, functions: vec![runs.get(index)?] };
-            let trials: Vec<&Trial> = searches.trials().collect();
+            let trials: Vec<&SearchCurve> = searches.trials().collect();
             Some(searches.series(without_intervals(regret(&trials))))
         });
         let (x, y) = (Axis::linear("evaluations"), Axis::linear("regret"));
@@ -108,15 +110,15 @@ pub fn race(runs: &[(&str, Vec<Searched>)]) -> Figure {
     }
 }
 
-fn regret(trials: &[&Trial]) -> Vec<Point> {
+fn regret(trials: &[&SearchCurve]) -> Vec<Point> {
     let evaluations = trials.iter().map(|trial| trial.regret.len()).min().unwrap_or(0);
     let at = |step: usize| point((step + 1) as f64, trials.iter().map(|trial| trial.regret[step]).collect());
     (0..evaluations).map(at).collect()
 }
 
 fn point(x: f64, sample: Vec<f64>) -> Point {
-    let estimate = estimate(&sample);
-    Point { x, y: estimate.mean, half_width: estimate.half_width.is_finite().then_some(estimate.half_width) }
+    let estimate = Estimate::of(&sample);
+    Point { x, y: estimate.mean, half_width: estimate.known_half_width() }
 }
 
 fn without_intervals(points: Vec<Point>) -> Vec<Point> {
@@ -126,8 +128,8 @@ fn without_intervals(points: Vec<Point>) -> Vec<Point> {
 /// The mean regret that a given time of suggestions buys.
 fn by_time(all: &[Searches<'_>]) -> Figure {
     let series = all.iter().filter(|searches| searches.key != "random").map(|searches| {
-        let trials: Vec<&Trial> = searches.trials().collect();
-        let first = |trial: &&&Trial| trial.seconds.iter().copied().find(|&s| s > 0.0).unwrap_or(1e-6);
+        let trials: Vec<&SearchCurve> = searches.trials().collect();
+        let first = |trial: &&&SearchCurve| trial.seconds.iter().copied().find(|&s| s > 0.0).unwrap_or(1e-6);
         let start = trials.iter().map(|trial| first(&trial)).fold(f64::INFINITY, f64::min);
         let end = trials.iter().filter_map(|trial| trial.seconds.last()).copied().fold(start, f64::max);
         let time = |step: usize| start * (end / start).powf(step as f64 / (TIMES - 1) as f64);
@@ -145,18 +147,17 @@ fn by_time(all: &[Searches<'_>]) -> Figure {
 }
 
 /// The regret of the last evaluation whose suggestion had come by then.
-fn regret_after(trial: &Trial, seconds: f64) -> f64 {
+fn regret_after(trial: &SearchCurve, seconds: f64) -> f64 {
     let done = trial.seconds.partition_point(|&spent| spent <= seconds);
     trial.regret[done.saturating_sub(1).min(trial.regret.len() - 1)]
 }
 
 fn share_solved(all: &[Searches<'_>]) -> Figure {
     let series = all.iter().map(|searches| {
-        let trials: Vec<&Trial> = searches.trials().collect();
-        let n = trials.len() as f64;
+        let trials: Vec<&SearchCurve> = searches.trials().collect();
         let at = |step: usize| {
-            let y = trials.iter().filter(|trial| trial.regret[step] == 0.0).count() as f64 / n;
-            Point { x: (step + 1) as f64, y, half_width: Some(1.96 * (y * (1.0 - y) / n).sqrt()) }
+            let y = trials.iter().filter(|trial| trial.regret[step] == 0.0).count() as f64 / trials.len() as f64;
+            Point { x: (step + 1) as f64, y, half_width: Some(share_half_width(y, trials.len())) }
         };
         searches.series((0..searches.evaluations()).map(at).collect())
     });
@@ -173,7 +174,7 @@ fn share_solved(all: &[Searches<'_>]) -> Figure {
 fn by_function(all: &[Searches<'_>]) -> Figure {
     let panel = |(index, function): (usize, &functions::BenchmarkFunction)| {
         let series = all.iter().map(|searches| {
-            let trials: Vec<&Trial> = searches.functions[index].trials.iter().collect();
+            let trials: Vec<&SearchCurve> = searches.functions[index].trials.iter().collect();
             searches.series(without_intervals(regret(&trials)))
         });
         let (x, y) = (Axis::linear("evaluations"), Axis::linear("regret"));
@@ -193,7 +194,7 @@ fn table(all: &[Searches<'_>]) -> Table {
     head.extend(MILESTONES.map(|evaluations| format!("{evaluations} evaluations")));
     head.extend(["solved".into(), "ms a suggestion".into()]);
     let row = |searches: &Searches<'_>| {
-        let trials: Vec<&Trial> = searches.trials().collect();
+        let trials: Vec<&SearchCurve> = searches.trials().collect();
         let points = regret(&trials);
         let mut row = vec![Cell::from(ink::of(searches.key).label)];
         for evaluations in MILESTONES {
@@ -214,7 +215,7 @@ mod tests {
 
     #[test]
     fn time_buys_what_had_been_suggested_by_then() {
-        let trial = Trial { regret: vec![3.0, 2.0, 1.0, 0.0], seconds: vec![0.0, 0.0, 1.0, 2.0] };
+        let trial = SearchCurve { regret: vec![3.0, 2.0, 1.0, 0.0], seconds: vec![0.0, 0.0, 1.0, 2.0] };
         let after: Vec<f64> = [0.0, 0.5, 1.0, 1.9, 9.0].map(|seconds| regret_after(&trial, seconds)).to_vec();
         assert_eq!(after, [2.0, 2.0, 1.0, 1.0, 0.0]);
     }

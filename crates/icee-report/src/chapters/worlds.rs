@@ -1,20 +1,19 @@
 //! One chapter a world: the learning curves of all methods, and the paper's table with ours beside it. And the action
 //! entropies of all worlds.
 
-use super::{WORLD_NAMES, ceiling, curve, mean_cell, nothing, played, verdict_cell};
+use super::{ceiling, curve, mean_cell, nothing, played, verdict_cell};
 use crate::figure::{Axis, Figure, Mark, Panel, Point, Series};
 use crate::ink;
 use crate::page::{Block, Cell, Table};
 use crate::paper::{self, Verdict, verdict};
-use crate::plan::{BIASED, methods, play_id};
 use crate::work::{Played, Results};
-use icee_models::recipes::WORLDS;
+use icee_models::catalogue::{self, BIASED, CatalogueWorld, ENTRIES, Entry};
 use icee_models::results::milestones;
 use serde::Serialize;
 
 /// A cell of the paper's tables with ours beside it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct PaperComparison {
     /// The world.
     pub world: &'static str,
     /// Our method.
@@ -31,41 +30,31 @@ pub struct Comparison {
     pub verdict: Option<Verdict>,
 }
 
-/// Our methods and the paper's rows that they stand beside.
-const ROWS: [(&str, &str); 6] = [
-    ("icee", "icee"),
-    ("icee-paper", "icee"),
-    ("ad", "ad"),
-    ("ad-sorted", "ad-sorted"),
-    ("mgdt", "mgdt"),
-    ("source", "source"),
-];
-
-/// Whether the paper gives one number for all episodes: these do not learn from one to the next.
-fn one_number(method: &str) -> bool {
-    ["mgdt", "source"].contains(&method)
+/// What stands beside a row of the paper's tables, in the catalogue's order.
+fn compared() -> impl Iterator<Item = (&'static Entry, catalogue::PaperRow)> {
+    ENTRIES.iter().filter_map(|entry| entry.paper().map(|row| (entry, row)))
 }
 
 /// Every cell of the paper's table of a world, with ours and the verdict; empty where the paper has no table.
 #[must_use]
-pub fn compare(world: usize, results: &Results) -> Vec<Comparison> {
+pub fn compare(world: &'static CatalogueWorld, results: &Results) -> Vec<PaperComparison> {
     let mut cells = Vec::new();
-    for (method, papers_method) in ROWS {
-        let ours = played(results, &play_id(world, method));
-        for cell in paper::row(WORLDS[world].1, papers_method) {
-            let ours = ours.and_then(|ours| at(ours, method, cell.episode));
+    for (entry, row) in compared() {
+        let ours = played(results, &world.model(entry.key));
+        for cell in paper::row(world.id, row.method) {
+            let ours = ours.and_then(|ours| at(ours, entry, cell.episode));
             let paper = (cell.mean, cell.half_width_95);
             let verdict = ours.map(|ours| verdict(ours, paper));
-            let (world, episode) = (WORLDS[world].1, cell.episode);
-            cells.push(Comparison { world, method, papers_method, episode, paper, ours, verdict });
+            let (method, papers_method, episode) = (entry.key, row.method, cell.episode);
+            cells.push(PaperComparison { world: world.id, method, papers_method, episode, paper, ours, verdict });
         }
     }
     cells
 }
 
 /// The mean and half width at an episode, or over all of them for methods that do not learn.
-fn at(played: &Played, method: &str, episode: usize) -> Option<(f64, f64)> {
-    if one_number(method) {
+fn at(played: &Played, entry: &Entry, episode: usize) -> Option<(f64, f64)> {
+    if entry.paper().is_some_and(|row| row.one_number) {
         return Some(played.overall);
     }
     played.episodes.get(episode - 1).map(|row| (row.mean, row.half_width_95.unwrap_or(0.0)))
@@ -73,17 +62,17 @@ fn at(played: &Played, method: &str, episode: usize) -> Option<(f64, f64)> {
 
 /// The chapter of a world.
 #[must_use]
-pub fn world(world: usize, results: &Results) -> Vec<Block> {
-    let (preset, id) = WORLDS[world];
+pub fn world(world: &'static CatalogueWorld, results: &Results) -> Vec<Block> {
+    let CatalogueWorld { key, id, name, .. } = world;
     let mut series = Vec::new();
-    for method in methods(world) {
-        if let Some(played) = played(results, &play_id(world, method)) {
-            series.push(curve(&played.episodes, ink::of(method), Mark::Line));
+    for entry in world.methods() {
+        if let Some(played) = played(results, &world.model(entry.key)) {
+            series.push(curve(&played.episodes, entry.into(), Mark::Line));
         }
     }
-    for agent in ["source", "posterior", "oracle"] {
-        if let Some(played) = played(results, &play_id(world, agent)) {
-            series.push(ceiling(played, agent));
+    for (entry, _) in catalogue::references() {
+        if let Some(played) = played(results, &world.model(entry.key)) {
+            series.push(ceiling(played, entry.key));
         }
     }
     for method in ["icee", "ad", "ad-sorted"] {
@@ -94,15 +83,14 @@ pub fn world(world: usize, results: &Results) -> Vec<Block> {
         }
     }
     let games = results_games(world, results);
-    let name = WORLD_NAMES[world];
     let caption = format!(
-        "Mean return over {games} unseen games at each episode; bands are 95 % intervals. Dashed: agents that bound what \
-         can be had (the oracle knows the goal, posterior sampling searches optimally) and the policy that made the \
-         training data (Source).{}",
+        "Mean return over {games} unseen games at each episode; bands are 95 % intervals. Dashed: agents of plain code. The \
+         oracle knows the goal; the sweep goes to the nearest cell not yet visited; posterior sampling draws a goal from the \
+         exact posterior and goes there; Source is the policy that made the training data.{}",
         if paper::row(id, "icee").is_empty() { "" } else { " Diamonds: the paper's numbers with their intervals." }
     );
     let figure = Figure::single(
-        &format!("returns-{preset}"),
+        &format!("returns-{key}"),
         &format!("{name}: mean return by episode"),
         &caption,
         Axis::linear("episode"),
@@ -110,7 +98,7 @@ pub fn world(world: usize, results: &Results) -> Vec<Block> {
         series,
     );
     let mut blocks = vec![Block::Figure(figure), Block::Table(table(world, results))];
-    if world == BIASED {
+    if *key == BIASED {
         blocks.push(Block::Text(
             "Here the data walks left two times in three, and the goals are on the right: a method that imitates the data \
              cannot find them. ICEE-biased is the weighted head without its weights: the paper's test of its unbiased \
@@ -121,12 +109,16 @@ pub fn world(world: usize, results: &Results) -> Vec<Block> {
     blocks
 }
 
-fn results_games(world: usize, results: &Results) -> usize {
-    let ids = methods(world).into_iter().chain(["source", "posterior", "oracle"]).map(|who| play_id(world, who));
-    ids.into_iter().find_map(|id| played(results, &id)).map_or(0, |played| played.games)
+fn results_games(world: &'static CatalogueWorld, results: &Results) -> usize {
+    everybody(world).find_map(|entry| played(results, &world.model(entry.key))).map_or(0, |played| played.games)
 }
 
-fn table(world: usize, results: &Results) -> Table {
+/// The learned methods of a world's chapter, then the agents of plain code.
+fn everybody(world: &'static CatalogueWorld) -> impl Iterator<Item = &'static Entry> {
+    world.methods().chain(catalogue::references().map(|(entry, _)| entry))
+}
+
+fn table(world: &'static CatalogueWorld, results: &Results) -> Table {
     let comparisons = compare(world, results);
     if comparisons.is_empty() {
         return plain_table(world, results);
@@ -137,26 +129,29 @@ fn table(world: usize, results: &Results) -> Table {
         head.extend([format!("episode {episode}: paper"), "ours".into(), "verdict".into()]);
     }
     let mut rows = Vec::new();
-    for (method, papers) in ROWS {
-        let mut row = vec![Cell::from(ink::of(method).label)];
-        for cell in comparisons.iter().filter(|cell| cell.method == method && cell.papers_method == papers) {
+    head.push("learned from".into());
+    for (entry, _) in compared() {
+        let mut row = vec![Cell::from(entry.label)];
+        for cell in comparisons.iter().filter(|cell| cell.method == entry.key) {
             row.push(mean_cell(cell.paper.0, Some(cell.paper.1)));
             row.push(cell.ours.map_or_else(nothing, |(mean, half)| mean_cell(mean, Some(half))));
             row.push(cell.verdict.map_or_else(nothing, verdict_cell));
         }
+        row.push(learned_from(entry));
         rows.push(row);
     }
-    for agent in ["icee-biased", "posterior", "oracle"] {
-        if let Some(played) = played(results, &play_id(world, agent)) {
-            let mut row = vec![Cell::from(ink::of(agent).label)];
+    for entry in everybody(world).filter(|entry| entry.paper().is_none()) {
+        if let Some(played) = played(results, &world.model(entry.key)) {
+            let mut row = vec![Cell::from(entry.label)];
             for &episode in &episodes {
-                let ours = at(played, agent, episode);
+                let ours = at(played, entry, episode);
                 row.extend([
                     nothing(),
                     ours.map_or_else(nothing, |(mean, half)| mean_cell(mean, Some(half))),
                     nothing(),
                 ]);
             }
+            row.push(learned_from(entry));
             rows.push(row);
         }
     }
@@ -167,19 +162,26 @@ fn table(world: usize, results: &Results) -> Table {
     Table { caption, head, rows }
 }
 
-fn plain_table(world: usize, results: &Results) -> Table {
-    let agents = methods(world).into_iter().chain(["source", "posterior", "oracle"]);
-    let all: Vec<(&str, &Played)> =
-        agents.filter_map(|who| played(results, &play_id(world, who)).map(|played| (who, played))).collect();
+/// What a trained agent learned from; nothing for agents of plain code.
+fn learned_from(entry: &Entry) -> Cell {
+    entry.agent().map_or_else(nothing, |recipe| recipe.data.into())
+}
+
+fn plain_table(world: &'static CatalogueWorld, results: &Results) -> Table {
+    let all: Vec<(&Entry, &Played)> = everybody(world)
+        .filter_map(|entry| played(results, &world.model(entry.key)).map(|played| (entry, played)))
+        .collect();
     let episodes = milestones(all.first().map_or(50, |(_, played)| played.episodes.len()));
     let mut head = vec![String::new()];
     head.extend(episodes.map(|episode| format!("episode {episode}")));
-    let row = |(who, played): (&str, &Played)| {
-        let mut row = vec![Cell::from(ink::of(who).label)];
+    head.push("learned from".into());
+    let row = |(entry, played): (&Entry, &Played)| {
+        let mut row = vec![Cell::from(entry.label)];
         for episode in episodes {
             let cell = played.episodes.get(episode - 1).map(|row| mean_cell(row.mean, row.half_width_95));
             row.push(cell.unwrap_or_else(nothing));
         }
+        row.push(learned_from(entry));
         row
     };
     Table {
@@ -191,22 +193,23 @@ fn plain_table(world: usize, results: &Results) -> Table {
 
 /// Action entropy by episode, one panel a world; none where no model has played.
 #[must_use]
-pub fn entropy(worlds: &[usize], results: &Results) -> Option<Block> {
+pub fn entropy(worlds: &[&'static CatalogueWorld], results: &Results) -> Option<Block> {
     let mut panels = Vec::new();
     for &world in worlds {
         let mut series = Vec::new();
-        for method in ["icee", "icee-paper", "icee-biased", "ad", "ad-sorted"] {
-            let Some(played) = played(results, &play_id(world, method)) else { continue };
+        // MGDT begins every episode anew.
+        for entry in world.methods().filter(|entry| !entry.paper().is_some_and(|row| row.one_number)) {
+            let Some(played) = played(results, &world.model(entry.key)) else { continue };
             let points: Vec<Point> = played
                 .episodes
                 .iter()
                 .filter_map(|row| row.entropy.map(|y| Point { x: row.episode as f64, y, half_width: None }))
                 .collect();
-            series.push(Series::new(ink::of(method), Mark::Line, points));
+            series.push(Series::new(entry.into(), Mark::Line, points));
         }
         if !series.is_empty() {
             let (x, y) = (Axis::linear("episode"), Axis::linear("entropy, nats").between(0.0, 1.7));
-            panels.push(Panel { title: WORLD_NAMES[world].into(), x, y, series });
+            panels.push(Panel { title: world.name.into(), x, y, series });
         }
     }
     (!panels.is_empty()).then(|| {

@@ -1,15 +1,18 @@
 //! Does the work, or finds that it is done.
 
 use super::samplers::sampler;
-use super::store::{Fingerprint, Store};
-use super::{ActingChange, Outcome, Played, Searched, Trial, Unit, Work};
+use super::store::ResultStore;
+use super::{ActingChange, Played, SearchCurve, Searched, Unit, UnitResult, Work};
 use crate::{Error, Result};
-use icee::config::EpisodeRule;
-use icee::{Acting, Device, TrainedModel, evaluate};
+use icee_base::hash::checksum;
+use icee_base::stats::Estimate;
 use icee_bo::functions;
 use icee_bo::protocol::Protocol;
+use icee_games::config::EpisodeRule;
+use icee_games::{Acting, TrainedModel, evaluate};
 use icee_models::results::EpisodeRow;
-use icee_models::{Found, Shelf};
+use icee_models::{Found, ModelStore};
+use icee_train::Device;
 use icee_worlds::{Games, Reference, ReferenceAgent, Registry, Returns, Split};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -19,10 +22,12 @@ use std::time::Instant;
 pub struct Machine {
     /// Where models play.
     pub device: Device,
+    /// The worlds that are played.
+    pub registry: Registry,
     /// Where models are.
-    pub shelf: Shelf,
+    pub models: ModelStore,
     /// Where results are kept.
-    pub store: Store,
+    pub results: ResultStore,
 }
 
 /// Told what happens.
@@ -47,7 +52,7 @@ pub trait Watcher {
 #[derive(Debug, Default)]
 pub struct Results {
     /// By the unit's name.
-    pub outcomes: BTreeMap<String, Outcome>,
+    pub outcomes: BTreeMap<String, UnitResult>,
     /// What could not be done.
     pub lost: Vec<Lost>,
     /// How many were computed now; the others were there.
@@ -72,7 +77,7 @@ pub struct Lost {
 pub fn run(units: &[Unit], machine: &Machine, watcher: &mut dyn Watcher) -> Result<Results> {
     let mut results = Results::default();
     for unit in units {
-        let fingerprint = match fingerprint(&unit.work, &machine.shelf) {
+        let fingerprint = match fingerprint(&unit.work, &machine.models) {
             Ok(fingerprint) => fingerprint,
             Err(Error::Models(error @ icee_models::Error::Missing { .. })) => {
                 let why = error.to_string();
@@ -83,14 +88,14 @@ pub fn run(units: &[Unit], machine: &Machine, watcher: &mut dyn Watcher) -> Resu
             }
             Err(error) => return Err(error),
         };
-        let kept = machine.store.get(&unit.id, fingerprint);
+        let kept = machine.results.get(&unit.id, fingerprint);
         let computed = kept.is_none();
         let outcome = match kept {
             Some(outcome) => outcome,
             None => {
                 watcher.begins(unit);
                 let outcome = compute(&unit.work, machine)?;
-                machine.store.put(&unit.id, fingerprint, &outcome)?;
+                machine.results.put(&unit.id, fingerprint, &outcome)?;
                 outcome
             }
         };
@@ -116,31 +121,33 @@ fn is_rival(sampler: &str) -> bool {
     ["random", "gp-ei"].contains(&sampler)
 }
 
-fn fingerprint(work: &Work, shelf: &Shelf) -> Result<u64> {
-    let mut fingerprint = Fingerprint::new().with(format!("{work:?}").as_bytes());
-    if let Some(model) = work.needs() {
-        for bytes in shelf.find(model)?.bytes()? {
-            fingerprint = fingerprint.with(&bytes);
-        }
+/// A checksum of everything that a result depends on: the program, the work, the model.
+fn fingerprint(work: &Work, models: &ModelStore) -> Result<u64> {
+    // Another version of the program may compute otherwise.
+    let settings = checksum(checksum(0, env!("CARGO_PKG_VERSION").as_bytes()), format!("{work:?}").as_bytes());
+    match work.needs() {
+        Some(model) => Ok(checksum(settings, &models.find(model)?.hash()?.to_le_bytes())),
+        None => Ok(settings),
     }
-    Ok(fingerprint.value())
 }
 
-fn compute(work: &Work, machine: &Machine) -> Result<Outcome> {
+fn compute(work: &Work, machine: &Machine) -> Result<UnitResult> {
     Ok(match work {
         Work::Play { model, world, change, games, seed } => {
-            let model = load(&machine.shelf.find(model)?, world, *change)?;
-            Outcome::Played(play(&machine.device, &model, *games, *seed)?)
+            let model = load(&machine.models.find(model)?, world, *change)?;
+            UnitResult::Played(play(machine, &model, *games, *seed)?)
         }
-        Work::Reference { world, agent, games, seed } => Outcome::Played(reference(world, *agent, *games, *seed)?),
+        Work::Reference { world, agent, games, seed } => {
+            UnitResult::Played(reference(&machine.registry, world, *agent, *games, *seed)?)
+        }
         Work::Search { sampler, function, trials, seed } => {
-            Outcome::Searched(search(sampler, function, *trials, *seed, &machine.shelf)?)
+            UnitResult::Searched(search(sampler, function, *trials, *seed, &machine.models)?)
         }
     })
 }
 
 fn load(found: &Found, world: &str, change: ActingChange) -> Result<TrainedModel> {
-    let mut model = found.load()?;
+    let mut model = found.load_agent()?;
     if model.task.name != world {
         let (model, plays) = (found.name.clone(), model.task.name);
         return Err(Error::OtherWorld { model, plays, wanted: world.into() });
@@ -154,10 +161,10 @@ fn load(found: &Found, world: &str, change: ActingChange) -> Result<TrainedModel
     Ok(model)
 }
 
-fn play(device: &Device, model: &TrainedModel, games: usize, seed: u64) -> Result<Played> {
+fn play(machine: &Machine, model: &TrainedModel, games: usize, seed: u64) -> Result<Played> {
     let start = Instant::now();
-    let (evaluation, returns) = evaluate(device, model, games, None, seed)?;
-    let row = |episode: &icee::EpisodeResult| EpisodeRow {
+    let (evaluation, returns) = evaluate(&machine.device, model, &machine.registry, games, None, seed)?;
+    let row = |episode: &icee_games::EpisodeResult| EpisodeRow {
         episode: episode.episode,
         mean: episode.mean,
         half_width_95: episode.half_width_95,
@@ -172,9 +179,9 @@ fn play(device: &Device, model: &TrainedModel, games: usize, seed: u64) -> Resul
     })
 }
 
-fn reference(world: &str, agent: Reference, games: usize, seed: u64) -> Result<Played> {
+fn reference(registry: &Registry, world: &str, agent: Reference, games: usize, seed: u64) -> Result<Played> {
     let start = Instant::now();
-    let world = Registry::builtin().make(world)?;
+    let world = registry.make(world)?;
     let mut dealt = Games::deal(&*world, games, seed, Split::Evaluation)?;
     let mut agent = ReferenceAgent::new(agent, &dealt)?;
     let returns = dealt.play(&mut agent, world.spec().episodes)?;
@@ -191,9 +198,9 @@ fn reference(world: &str, agent: Reference, games: usize, seed: u64) -> Result<P
 #[must_use]
 pub fn rows(returns: &Returns) -> Vec<EpisodeRow> {
     let row = |episode: usize| {
-        let summary = returns.summary(episode);
-        let half_width_95 = summary.half_width_95();
-        EpisodeRow { episode: episode + 1, mean: summary.mean, half_width_95, entropy: None }
+        let estimate = returns.estimate(episode);
+        let half_width_95 = estimate.known_half_width();
+        EpisodeRow { episode: episode + 1, mean: estimate.mean, half_width_95, entropy: None }
     };
     (0..returns.episodes()).map(row).collect()
 }
@@ -205,23 +212,23 @@ fn overall(returns: &Returns) -> (f64, f64) {
         returns.iter().map(|&r| f64::from(r)).sum::<f64>() / returns.len() as f64
     };
     let means: Vec<f64> = (0..returns.games()).map(game).collect();
-    let estimate = icee_bo::report::estimate(&means);
-    (estimate.mean, if estimate.half_width.is_finite() { estimate.half_width } else { 0.0 })
+    let estimate = Estimate::of(&means);
+    (estimate.mean, estimate.known_half_width().unwrap_or(0.0))
 }
 
 /// Lets a sampler search pools of a function, on one thread, so that the seconds are its own.
 ///
 /// # Errors
 /// Where there is no such sampler or function, or a search fails.
-pub fn search(name: &str, function: &str, trials: usize, seed: u64, shelf: &Shelf) -> Result<Searched> {
+pub fn search(name: &str, function: &str, trials: usize, seed: u64, models: &ModelStore) -> Result<Searched> {
     let function = functions::find(function)?;
     let protocol = Protocol { functions: vec![function], trials, seed, ..Protocol::default() };
     // One for each task and one for the report's name, all made before anything runs.
-    let made: Result<Vec<_>> = (0..=trials).map(|_| sampler(name, shelf)).collect();
+    let made: Result<Vec<_>> = (0..=trials).map(|_| sampler(name, models)).collect();
     let made = Mutex::new(made?);
     let make = || made.lock().ok().and_then(|mut made| made.pop()).expect("as many as are asked for");
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(|e| Error::output("threads", e))?;
     let report = pool.install(|| protocol.run(make))?;
-    let trials = report.runs.into_iter().map(|run| Trial { regret: run.regret, seconds: run.seconds }).collect();
+    let trials = report.runs.into_iter().map(|run| SearchCurve { regret: run.regret, seconds: run.seconds }).collect();
     Ok(Searched { function: function.name.into(), initial: report.initial, trials })
 }

@@ -7,7 +7,7 @@ mod store;
 
 pub use compute::{Lost, Machine, Results, Watcher, rows, run, search};
 pub use samplers::sampler;
-pub use store::Store;
+pub use store::ResultStore;
 
 use icee_models::results::EpisodeRow;
 use icee_worlds::Reference;
@@ -78,7 +78,7 @@ pub struct ActingChange {
 /// What came out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum UnitResult {
     /// Of games.
     Played(Played),
     /// Of searches.
@@ -108,12 +108,12 @@ pub struct Searched {
     /// Evaluations of each search that the sampler did not choose.
     pub initial: usize,
     /// One for each trial.
-    pub trials: Vec<Trial>,
+    pub trials: Vec<SearchCurve>,
 }
 
 /// One search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Trial {
+pub struct SearchCurve {
     /// Best value so far minus the pool's minimum, after each evaluation.
     pub regret: Vec<f64>,
     /// Seconds spent on suggestions up to each evaluation.

@@ -3,7 +3,7 @@
 
 use super::room::{ACTIONS, Cell, Room, closer};
 use super::rules::{Bias, Goals};
-use crate::{GameRng, Observation, Policy};
+use crate::{Observation, Policy, StreamRng};
 
 /// With 1 − ε a uniformly chosen action that brings the agent closer to the next goal (on it: stay), with ε a
 /// uniformly chosen one of the others ("stay" and walking into a wall are others).
@@ -41,7 +41,7 @@ impl Policy for InformedPolicy {
     }
 
     #[inline]
-    fn probabilities(&mut self, observation: Observation<'_>, _rng: &mut GameRng, probabilities: &mut [f32]) {
+    fn probabilities(&mut self, observation: Observation<'_>, _rng: &mut StreamRng, probabilities: &mut [f32]) {
         let Observation::Discrete(index) = observation else { return probabilities.fill(0.0) };
         // After the last goal (an episode of fixed length) there is nothing better than to stay there.
         let target = self.goals[self.stage.min(self.rule.count() - 1)];

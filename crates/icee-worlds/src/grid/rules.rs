@@ -1,7 +1,7 @@
 //! The one definition of all dark rooms: what varies between them, and what must hold for it to work.
 
 use super::room::{ACTION_NAMES, ACTIONS, Cell, Room};
-use crate::{ObservationSpace, WorldError, WorldSpec};
+use crate::{LEAST_RETURN_TO_GO, ObservationSpace, WorldError, WorldSpec};
 
 /// The most cells that a room may have.
 const MAX_CELLS: u64 = 1 << 20;
@@ -128,7 +128,7 @@ impl GridRules {
             action_names: ACTION_NAMES.map(String::from).to_vec(),
             episode_limit: self.episode_limit,
             episodes: self.episodes,
-            return_range: (-1.0, most),
+            return_range: (LEAST_RETURN_TO_GO, most),
         })
     }
 

@@ -4,7 +4,7 @@
 use super::informed::write_epsilon_greedy;
 use super::room::{Cell, Room, closer};
 use super::rules::{Goals, GridRules, Start};
-use crate::{GameRng, Observation, Policy};
+use crate::{Observation, Policy, StreamRng};
 use rand::RngExt;
 
 /// Which of the cells that may hide the goal is tried next.
@@ -64,14 +64,14 @@ impl Knowledge {
         }
     }
 
-    fn nearest(&self, from: Cell, rng: &mut GameRng) -> Option<Cell> {
+    fn nearest(&self, from: Cell, rng: &mut StreamRng) -> Option<Cell> {
         let least = self.possible.iter().map(|cell| cell.distance(from)).min()?;
         let ties = self.possible.iter().filter(|cell| cell.distance(from) == least);
         let chosen = rng.random_range(0..ties.clone().count());
         ties.copied().nth(chosen)
     }
 
-    fn any(&self, rng: &mut GameRng) -> Option<Cell> {
+    fn any(&self, rng: &mut StreamRng) -> Option<Cell> {
         let chosen = (!self.possible.is_empty()).then(|| rng.random_range(0..self.possible.len()))?;
         Some(self.possible[chosen])
     }
@@ -93,7 +93,7 @@ impl SearchPolicy {
         }
     }
 
-    fn choose(&mut self, rng: &mut GameRng) -> Cell {
+    fn choose(&mut self, rng: &mut StreamRng) -> Cell {
         let knowledge = &self.knowledge[self.stage.min(self.rule.count() - 1)];
         if let Some(goal) = knowledge.found {
             return goal;
@@ -123,7 +123,7 @@ impl Policy for SearchPolicy {
         self.episode_begins = true;
     }
 
-    fn probabilities(&mut self, observation: Observation<'_>, rng: &mut GameRng, probabilities: &mut [f32]) {
+    fn probabilities(&mut self, observation: Observation<'_>, rng: &mut StreamRng, probabilities: &mut [f32]) {
         let Observation::Discrete(index) = observation else { return probabilities.fill(0.0) };
         self.cell = self.room.cell(index);
         if self.episode_begins && self.start_is_off_first_goal {

@@ -4,7 +4,7 @@ use super::informed::InformedPolicy;
 use super::room::{Cell, Room};
 use super::rules::{Goals, GridRules, Start};
 use super::search::{SearchPolicy, Strategy};
-use crate::{EpisodeClock, GameRng, Observation, Policy, Split, Step, World, WorldError, WorldSpec};
+use crate::{EpisodeClock, Observation, Policy, Split, Step, StreamRng, World, WorldError, WorldSpec};
 use rand::{RngExt, SeedableRng};
 use std::sync::Arc;
 
@@ -97,7 +97,7 @@ impl World for GridWorld {
             Split::Training => 0,
             Split::Evaluation => self.rules.first_evaluation_column(),
         };
-        let mut rng = GameRng::seed_from_u64(seed);
+        let mut rng = StreamRng::seed_from_u64(seed);
         for goal in &mut self.goals {
             let x = rng.random_range(first_column..self.room.width);
             *goal = Cell { x, y: rng.random_range(0..self.room.height) };
@@ -109,9 +109,9 @@ impl World for GridWorld {
         let cells = self.room.cells();
         self.cell = match self.rules.start {
             Start::At { x, y } => Cell { x, y },
-            Start::Uniform => self.room.cell(GameRng::seed_from_u64(seed).random_range(0..cells)),
+            Start::Uniform => self.room.cell(StreamRng::seed_from_u64(seed).random_range(0..cells)),
             Start::UniformOffFirstGoal => {
-                let index = GameRng::seed_from_u64(seed).random_range(0..cells - 1);
+                let index = StreamRng::seed_from_u64(seed).random_range(0..cells - 1);
                 self.room.cell(index + u32::from(index >= self.room.index(self.goals[0])))
             }
         };
@@ -139,8 +139,8 @@ impl World for GridWorld {
         Box::new(self.informed().with_bias(self.rules.bias))
     }
 
-    /// The behaviour policy without its bias, which would take it away from wherever a takeover began.
-    fn understudy(&self) -> Box<dyn Policy> {
+    /// The behaviour policy without its bias, which would take it away from wherever a relabel began.
+    fn expert(&self) -> Box<dyn Policy> {
         Box::new(self.informed())
     }
 

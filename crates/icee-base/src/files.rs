@@ -1,0 +1,92 @@
+//! Files that appear whole or not at all, and errors that name them.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use thiserror::Error;
+
+/// Something that is wrong with a file or folder.
+#[derive(Debug, Error)]
+pub enum FileError {
+    /// It could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Its content is not what it should be.
+    #[error("{}: {problem}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+impl FileError {
+    /// Names the file that an error of the system belongs to.
+    pub fn io(path: &Path) -> impl Fn(std::io::Error) -> FileError + '_ {
+        move |source| FileError::Io { path: path.to_owned(), source }
+    }
+
+    /// The content of a file is not what it should be.
+    pub fn content(path: &Path, problem: impl Into<String>) -> FileError {
+        FileError::Content { path: path.to_owned(), problem: problem.into() }
+    }
+}
+
+/// Writes a file beside its final name and renames it, so that a reader never sees half of one.
+///
+/// # Errors
+/// Where it cannot be written; then the file is as it was.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}-{}.tmp", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed)));
+    let temporary = path.with_file_name(name);
+    let written = File::create(&temporary).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.and_then(|()| fs::rename(&temporary, path)).map_err(|source| {
+        // What is left of a failed write (a full disk, say) would only be in the way.
+        let _ = fs::remove_file(&temporary);
+        FileError::Io { path: path.to_owned(), source }
+    })
+}
+
+/// The folder a file lies in.
+#[must_use]
+pub fn folder_of(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_a_failure_names_it() {
+        let folder = std::env::temp_dir().join(format!("icee-files-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.txt");
+        write_atomically(&path, b"one").unwrap();
+        write_atomically(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        let gone = folder.join("missing").join("a.txt");
+        assert!(write_atomically(&gone, b"x").unwrap_err().to_string().contains("missing"));
+        // A folder cannot be replaced by a file, and nothing is left beside it.
+        let inner = folder.join("inner");
+        fs::create_dir_all(inner.join("full")).unwrap();
+        assert!(write_atomically(&inner, b"x").is_err());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

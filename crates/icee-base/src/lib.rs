@@ -1,0 +1,24 @@
+//! What every crate of this project shares, and what is therefore written once.
+//!
+//! [`random`] gives independent streams of random numbers, [`math`] exponentials and logarithms whose bits are the same on
+//! every machine, [`names`] what was probably meant by a name that does not exist, [`files`] files that appear whole or not
+//! at all, [`hash`] checksums, [`stats`] means with their intervals, [`table`] CSV files as people have them.
+//!
+//! ```
+//! use icee_base::{names::nearest, random, stats::Estimate};
+//! use rand::RngExt;
+//!
+//! let mut rng = random::path(7, &[3, 1]);
+//! let drawn: Vec<f64> = (0..100).map(|_| rng.random()).collect();
+//! let Estimate { mean, half_width } = Estimate::of(&drawn);
+//! assert!((mean - 0.5).abs() < 2.0 * half_width);
+//! assert_eq!(nearest("dark-rom", &["dark-room", "key-to-door"]), ["dark-room"]);
+//! ```
+
+pub mod files;
+pub mod hash;
+pub mod math;
+pub mod names;
+pub mod random;
+pub mod stats;
+pub mod table;

@@ -1,0 +1,371 @@
+//! A CSV file with a header, as people have them.
+//!
+//! Accepted: UTF-8 with or without a byte order mark; commas, semicolons or tabs between the cells (whichever the header
+//! has most of); lines that end in LF or CRLF; quoted cells, also with line breaks inside; empty lines, which do not
+//! count. In a file with semicolons a number may have a decimal comma. Every line must have as many cells as the header.
+
+use crate::files::FileError;
+use crate::hash::checksum;
+use csv::{ByteRecord, ReaderBuilder};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Broken lines that an error shows before it stops counting them out.
+const SHOWN: usize = 20;
+/// Cells that mean "not known", in any case.
+const MISSING: [&str; 6] = ["", "na", "n/a", "nan", "null", "none"];
+
+/// A table that cannot be used.
+#[derive(Debug, Error)]
+pub enum TableError {
+    /// There is no such file.
+    #[error("there is no file {}", .0.display())]
+    Missing(PathBuf),
+    /// It cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// It is not what it should be: what is wrong, with line and column.
+    #[error("{}:{}{}", path.display(), if problems.len() > 1 { "\n  " } else { " " }, problems.join("\n  "))]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problems: Vec<String>,
+    },
+}
+
+type Result<T> = std::result::Result<T, TableError>;
+
+/// The text of a CSV file and its header.
+#[derive(Debug)]
+pub struct Table {
+    path: PathBuf,
+    text: String,
+    delimiter: u8,
+    header: Vec<String>,
+    /// Where each row begins; filled by the first scan.
+    starts: Vec<u64>,
+}
+
+/// One row while a table is scanned.
+pub struct Row<'a> {
+    /// Its position, from zero.
+    pub index: usize,
+    /// Its line in the file, from one.
+    pub line: usize,
+    record: &'a ByteRecord,
+}
+
+impl Row<'_> {
+    /// A cell without the blanks around it.
+    pub fn cell(&self, column: usize) -> &str {
+        // The whole text has been checked, and cells end at ASCII characters.
+        self.record.get(column).and_then(|cell| std::str::from_utf8(cell).ok()).unwrap_or_default().trim()
+    }
+}
+
+impl Table {
+    /// Reads a file's text and header; its rows are checked by the first scan.
+    ///
+    /// # Errors
+    /// Where it cannot be read, is not UTF-8, or has no header.
+    pub fn read(path: &Path) -> Result<Table> {
+        let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => TableError::Missing(path.to_owned()),
+            _ => FileError::io(path)(error).into(),
+        })?;
+        Table::of_bytes(path, bytes)
+    }
+
+    /// The same for bytes in memory; `path` is for messages.
+    ///
+    /// # Errors
+    /// As [`Table::read`].
+    pub fn of_bytes(path: &Path, mut bytes: Vec<u8>) -> Result<Table> {
+        if bytes.starts_with(b"\xef\xbb\xbf") {
+            bytes.drain(..3);
+        }
+        let text = String::from_utf8(bytes).map_err(|error| not_text(path, &error))?;
+        let first = text.lines().find(|line| !line.trim().is_empty());
+        let delimiter = first.map_or(b',', delimiter_of);
+        let mut table = Table { path: path.to_owned(), text, delimiter, header: vec![], starts: vec![] };
+        let mut record = ByteRecord::new();
+        // A record is read even where the quotes are in disorder; the count of cells will show it.
+        let found = table.reader(0).read_byte_record(&mut record).unwrap_or(false);
+        if !found {
+            return Err(table.broken(vec!["the file is empty: the first line must name the columns".into()]));
+        }
+        let header = Row { index: 0, line: 1, record: &record };
+        table.header = (0..record.len()).map(|column| header.cell(column).to_owned()).collect();
+        Ok(table)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The columns' names.
+    pub fn header(&self) -> &[String] {
+        &self.header
+    }
+
+    /// A checksum of the text.
+    pub fn fingerprint(&self) -> u64 {
+        checksum(0, self.text.as_bytes())
+    }
+
+    /// The length of the text in bytes, without a byte order mark.
+    pub fn bytes(&self) -> u64 {
+        self.text.len() as u64
+    }
+
+    /// The number of rows; known after a scan.
+    pub fn rows(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The position of a column.
+    ///
+    /// # Errors
+    /// Where there is none of that name, or more than one.
+    pub fn column(&self, name: &str) -> Result<usize> {
+        let mut places = (0..self.header.len()).filter(|&place| self.header[place] == name);
+        match (places.next(), places.next()) {
+            (Some(place), None) => Ok(place),
+            (Some(first), Some(second)) => Err(self.broken(vec![format!(
+                "line 1: columns {} and {} are both named \"{name}\"; rename one of them",
+                first + 1,
+                second + 1
+            )])),
+            (None, _) => {
+                let known: Vec<&str> = self.header.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+                Err(self.broken(vec![format!("line 1: no column \"{name}\"; there are {}", known.join(", "))]))
+            }
+        }
+    }
+
+    /// A cell's number, if it is one: finite, in the file's notation.
+    pub fn number(&self, cell: &str) -> Option<f64> {
+        let parsed = match cell.parse::<f64>() {
+            Err(_) if self.delimiter == b';' && cell.matches(',').count() == 1 => cell.replace(',', ".").parse(),
+            parsed => parsed,
+        };
+        parsed.ok().filter(|number| number.is_finite())
+    }
+
+    /// Visits every row in order. What is wrong with a row, `visit` says without naming the line.
+    ///
+    /// # Errors
+    /// With every broken line: too few or too many cells, or whatever `visit` has found.
+    pub fn scan(&mut self, mut visit: impl FnMut(&Table, &Row<'_>) -> std::result::Result<(), String>) -> Result<()> {
+        let mut starts = Vec::new();
+        let (mut problems, mut count) = (Vec::new(), 0);
+        let mut reader = self.reader(0);
+        let mut record = ByteRecord::new();
+        let mut names = true;
+        let mut line = LineCount { number: 1, counted: 0 };
+        let width = self.header.len();
+        loop {
+            match reader.read_byte_record(&mut record) {
+                Ok(true) if names => names = false,
+                Ok(true) => {
+                    let start = record.position().map_or(0, csv::Position::byte);
+                    let index = starts.len();
+                    starts.push(start);
+                    line.advance(self.text.as_bytes(), start);
+                    let row = Row { index, line: line.number, record: &record };
+                    let problem = if record.len() == width {
+                        visit(self, &row)
+                    } else {
+                        Err(format!("{} cell(s) where the header has {width}", record.len()))
+                    };
+                    if let Err(problem) = problem {
+                        count += 1;
+                        if problems.len() < SHOWN {
+                            problems.push(format!("line {}: {problem}", line.number));
+                        }
+                    }
+                }
+                Ok(false) => break,
+                Err(error) => return Err(self.broken(vec![error.to_string()])),
+            }
+        }
+        let last = starts.last().copied().unwrap_or_default();
+        if ends_within_quotes(self.text.get(last as usize..).unwrap_or_default(), self.delimiter) {
+            count += 1;
+            problems.push(format!("line {}: a quote is opened in this row and never closed", line.number));
+        }
+        if count > problems.len() {
+            problems.push(format!("and {} more", count - problems.len()));
+        }
+        if !problems.is_empty() {
+            return Err(self.broken(problems));
+        }
+        self.starts = starts;
+        Ok(())
+    }
+
+    /// All cells of one row.
+    pub fn cells(&self, index: usize) -> Vec<String> {
+        let mut record = ByteRecord::new();
+        let start = self.starts.get(index).copied().unwrap_or_default();
+        // The row has been read before.
+        let _ = self.reader(start).read_byte_record(&mut record);
+        let row = Row { index, line: 0, record: &record };
+        (0..self.header.len()).map(|column| row.cell(column).to_owned()).collect()
+    }
+
+    /// An error about the file.
+    pub fn broken(&self, problems: Vec<String>) -> TableError {
+        TableError::Content { path: self.path.clone(), problems }
+    }
+
+    fn reader(&self, start: u64) -> csv::Reader<&[u8]> {
+        let rest = self.text.as_bytes().get(usize::try_from(start).unwrap_or(usize::MAX)..).unwrap_or_default();
+        ReaderBuilder::new()
+            .delimiter(self.delimiter)
+            .has_headers(false)
+            .flexible(true)
+            .buffer_capacity(1 << 16)
+            .from_reader(rest)
+    }
+}
+
+/// The line of a place in a text, for places that come in order.
+struct LineCount {
+    number: usize,
+    counted: usize,
+}
+
+impl LineCount {
+    /// Goes on to the row that begins at a byte; the reader takes empty lines before a row for a part of it.
+    fn advance(&mut self, bytes: &[u8], start: u64) {
+        let start = usize::try_from(start).unwrap_or(usize::MAX).clamp(self.counted, bytes.len());
+        let blank = bytes[start..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        let passed = &bytes[self.counted..start + blank];
+        self.number += passed.iter().filter(|&&byte| byte == b'\n').count();
+        self.counted = start + blank;
+    }
+}
+
+/// Whether a cell says that its value is not known.
+pub fn is_missing(cell: &str) -> bool {
+    cell.is_empty() || MISSING.iter().any(|word| cell.eq_ignore_ascii_case(word))
+}
+
+/// The separator that a header has most of, outside quotes; a comma where it has none.
+fn delimiter_of(header: &str) -> u8 {
+    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0)];
+    let mut quoted = false;
+    for byte in header.bytes() {
+        quoted ^= byte == b'"';
+        if let Some((_, count)) = counts.iter_mut().find(|(delimiter, _)| !quoted && *delimiter == byte) {
+            *count += 1;
+        }
+    }
+    counts.into_iter().rev().max_by_key(|&(_, count)| count).map_or(b',', |(delimiter, _)| delimiter)
+}
+
+/// Whether a file's last row ends inside a quoted cell: then it has swallowed all lines after the quote.
+fn ends_within_quotes(row: &str, delimiter: u8) -> bool {
+    let (mut quoted, mut fresh) = (false, true);
+    for byte in row.bytes() {
+        let before = quoted;
+        quoted ^= byte == b'"' && (quoted || fresh);
+        // A cell begins; or a quote has closed, which a second one right after it undoes.
+        fresh = !quoted && (byte == delimiter || matches!(byte, b'\n' | b'\r') || (before && byte == b'"'));
+    }
+    quoted
+}
+
+/// Where a file stops being UTF-8.
+fn not_text(path: &Path, error: &std::string::FromUtf8Error) -> TableError {
+    let bytes = error.as_bytes();
+    let good = &bytes[..error.utf8_error().valid_up_to()];
+    let line = 1 + good.iter().filter(|&&byte| byte == b'\n').count();
+    let begun = good.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    let column = 1 + good[begun..].iter().filter(|byte| matches!(byte, b',' | b';' | b'\t')).count();
+    let kind = if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        "it is UTF-16"
+    } else {
+        "not UTF-8 text"
+    };
+    let problems = vec![format!("line {line}, column {column}: {kind}; save the file as CSV in UTF-8")];
+    TableError::Content { path: path.to_owned(), problems }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(bytes: &[u8]) -> Result<(Table, Vec<Vec<String>>)> {
+        let mut table = Table::of_bytes(Path::new("pool.csv"), bytes.to_vec())?;
+        let width = table.header().len();
+        let mut rows = Vec::new();
+        table.scan(|_, row| {
+            rows.push((0..width).map(|column| row.cell(column).to_owned()).collect());
+            Ok(())
+        })?;
+        Ok((table, rows))
+    }
+
+    #[test]
+    fn the_ways_of_writing_a_table_are_understood() {
+        for text in [
+            "a,b\n1.5,x y\n2,\"z\"\n",
+            "\u{feff}a,b\r\n1.5,x y\r\n2,z\r\n",
+            "a;b\n1,5;x y\n2;z",
+            "a\tb\n1.5\tx y\n2\tz\n",
+            "\n a , \"b\"\n\n1.5, x y\n\n\n2,z\n\n",
+        ] {
+            let (table, rows) = read(text.as_bytes()).unwrap();
+            assert_eq!(table.header()[0], "a", "{text:?}");
+            assert_eq!(table.number(&rows[0][0]), Some(1.5), "{text:?}");
+            assert_eq!((rows[0][1].as_str(), rows[1][1].as_str()), ("x y", "z"), "{text:?}");
+            assert_eq!(table.cells(1), rows[1], "{text:?}");
+        }
+        let (_, rows) = read(b"a,\"b;;;\"\n\"1,2\",\"line\nbreak \"\"q\"\"\"\n").unwrap();
+        assert_eq!(rows, [["1,2", "line\nbreak \"q\""]]);
+    }
+
+    #[test]
+    fn numbers_are_finite_and_gaps_have_many_names() {
+        let table = Table::of_bytes(Path::new("pool.csv"), b"a,b\n".to_vec()).unwrap();
+        for (cell, number) in [("-1e3", Some(-1000.0)), ("+.5", Some(0.5)), ("inf", None), ("NaN", None), ("1,5", None)]
+        {
+            assert_eq!(table.number(cell), number, "{cell}");
+        }
+        assert!(["", "NA", "n/a", "nan", "None"].into_iter().all(is_missing) && !is_missing("0"));
+    }
+
+    #[test]
+    fn broken_files_are_answered_with_line_and_column() {
+        for (bytes, said) in [
+            (&b""[..], "pool.csv: the file is empty"),
+            (b"a,b\n1,2\n1\n\n1,2,3\n", "line 3: 1 cell(s) where the header has 2\n  line 5: 3 cell(s)"),
+            (b"a,b\n1,2\n1,\"2\n3,4\n5,6\n", "line 3: a quote is opened in this row and never closed"),
+            (b"a,\"b\n1,2\n", "line 1: a quote is opened"),
+            (b"a,b\n1,2\n1,\xe9\n", "line 3, column 2: not UTF-8 text"),
+            (b"\xff\xfea\0", "it is UTF-16"),
+        ] {
+            let found = read(bytes).unwrap_err().to_string();
+            assert!(found.contains(said), "{found}");
+        }
+        let (table, _) = read(b"a,a,b\n1,2,3\n").unwrap();
+        assert!(table.column("a").unwrap_err().to_string().contains("columns 1 and 2 are both named"));
+        assert!(table.column("c").unwrap_err().to_string().contains("no column \"c\"; there are a, a, b"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes in prop::collection::vec(prop::sample::select(b"a1,;\t\"\r\n\xc3\xa9 .".to_vec()), 0..60)) {
+            if let Ok((table, rows)) = read(&bytes) {
+                for (index, row) in rows.iter().enumerate() {
+                    prop_assert_eq!(&table.cells(index), row);
+                }
+            }
+        }
+    }
+}

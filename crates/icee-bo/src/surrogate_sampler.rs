@@ -1,0 +1,45 @@
+//! Any [`Surrogate`] as a [`Sampler`]: what is believed of the candidates that are left, then one of them by the
+//! [`acquisition`](crate::acquisition) rule. What is evaluated here is what studies ask.
+
+use crate::acquisition::{Rule, log_improvements, pick};
+use crate::error::BoResult;
+use crate::history::StandardHistory;
+use crate::search::{Context, RandomSampler, Sampler};
+use crate::surrogate::Surrogate;
+use rand::Rng;
+
+/// Picks candidates by what a surrogate believes of them.
+pub struct SurrogateSampler<S> {
+    surrogate: S,
+    rule: Rule,
+}
+
+impl<S: Surrogate> SurrogateSampler<S> {
+    /// A sampler that picks by this rule.
+    pub fn new(surrogate: S, rule: Rule) -> Self {
+        Self { surrogate, rule }
+    }
+
+    /// What predicts.
+    pub fn surrogate(&mut self) -> &mut S {
+        &mut self.surrogate
+    }
+}
+
+impl<S: Surrogate> Sampler for SurrogateSampler<S> {
+    fn name(&self) -> &'static str {
+        self.surrogate.name()
+    }
+
+    fn ask(&mut self, context: Context<'_>, rng: &mut dyn Rng) -> BoResult<usize> {
+        let Context { pool, told, available } = context;
+        if told.len() < self.surrogate.least_history() {
+            return RandomSampler.ask(context, rng);
+        }
+        // On the scale on which studies show values to models, so that any unit gives the same suggestions.
+        let history = StandardHistory::of(told).told;
+        let beliefs = self.surrogate.predict(pool, &history, available)?;
+        let best = history.iter().map(|told| told.value).fold(f64::INFINITY, f64::min);
+        Ok(available[pick(self.rule, &log_improvements(&beliefs, best), &beliefs, rng)])
+    }
+}

@@ -1,0 +1,90 @@
+//! The same agent for one live environment: reset, act, observe.
+
+use super::{Agent, Thought};
+use crate::model::TrainedModel;
+use crate::{Error, Result};
+use icee_train::Device;
+use icee_worlds::{Decision, Observation, Observations, StepOutcome, Turn};
+
+/// A trained model that plays one environment, step by step.
+///
+/// ```no_run
+/// use icee_games::{LiveAgent, TrainedModel};
+/// use icee_train::Device;
+/// use icee_worlds::Observation;
+///
+/// let model = TrainedModel::load("runs/mine/checkpoint".as_ref())?;
+/// let mut agent = LiveAgent::new(&Device::cpu(1)?, &model, 0)?;
+/// let action = agent.act(Observation::Discrete(12))?;
+/// agent.observe(0.0, false)?;
+/// # Ok::<(), icee_games::Error>(())
+/// ```
+pub struct LiveAgent {
+    agent: Agent,
+    seed: u64,
+    /// Games so far.
+    played: u64,
+    buffer: Observations,
+}
+
+impl LiveAgent {
+    /// An agent that knows nothing of its game yet. The seed fixes its draws.
+    ///
+    /// # Errors
+    /// Where the model's parts do not fit.
+    pub fn new(device: &Device, model: &TrainedModel, seed: u64) -> Result<LiveAgent> {
+        let mut agent = Agent::new(&device.without_gpu(), model)?;
+        agent.begin_games(1, seed, 0)?;
+        let mut buffer = agent.games[0].observations.clone();
+        buffer.clear();
+        Ok(LiveAgent { agent, seed, played: 0, buffer })
+    }
+
+    /// A new game begins: forgets everything. The seed and the number of resets fix its draws.
+    ///
+    /// # Errors
+    /// Where there is no memory for it.
+    pub fn reset(&mut self) -> Result<()> {
+        self.played += 1;
+        self.agent.begin_games(1, self.seed, self.played)
+    }
+
+    /// Chooses the action at an observation.
+    ///
+    /// # Errors
+    /// [`Error::Agent`] where the observation is of another kind, or the last action was not followed by `observe`.
+    pub fn act(&mut self, observation: Observation<'_>) -> Result<u32> {
+        self.buffer.clear();
+        if !self.buffer.push(observation) {
+            let kind = self.agent.blueprint.task.observation;
+            return Err(Error::Agent(format!("the observation is not one of {kind:?}")));
+        }
+        let mut decision = [Decision::default()];
+        self.agent.decide(Turn { games: &[0], observations: &self.buffer }, &mut decision)?;
+        Ok(decision[0].action)
+    }
+
+    /// What the action earned, and whether the episode is over.
+    ///
+    /// # Errors
+    /// [`Error::Agent`] where no action waits for it.
+    pub fn observe(&mut self, reward: f32, done: bool) -> Result<()> {
+        self.agent.learn_outcomes(&[0], &[StepOutcome { reward, done }])
+    }
+
+    /// What it had in mind at its last action.
+    #[must_use]
+    pub fn thought(&self) -> &Thought {
+        &self.agent.games[0].thought
+    }
+
+    /// What to tell a user once the game has outgrown the trained context.
+    #[must_use]
+    pub fn notice(&self) -> Option<String> {
+        let forgotten = self.agent.forgotten_episodes(0);
+        (forgotten > 0).then(|| {
+            let episodes = self.agent.blueprint.episodes;
+            format!("past the trained context of {episodes} episodes: the oldest {forgotten} were dropped")
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! The model card that lies beside every checkpoint: what it is, what it learned from, how to use it.
+
+use crate::config::{ActionRule, Architecture, Config};
+use crate::methods::Span;
+use crate::task::GameSpec;
+
+/// A short card, in Markdown, of a model of games after `step` updates. How it acts is not in it: `config.json` says so,
+/// and `icee tune` changes it.
+pub(crate) fn of_games(config: &Config, task: &GameSpec, step: u64, weights: usize) -> String {
+    let summary = config.method().map_or("a method of this project", |method| method.summary);
+    let networks = match (config.model.architecture, config.model.action_rule) {
+        (Architecture::Late, ActionRule::Bayes) => "one trunk, returns in its heads, actions by Bayes' rule",
+        (Architecture::Late, ActionRule::Weighted) => "one trunk, returns in its heads, a weighted action head",
+        (Architecture::Paper, _) => "the paper's two transformers",
+    };
+    let (layers, width, heads) = (config.model.layers, config.model.width, config.model.attention_heads);
+    let bins = config.model.bins;
+    let (games, rate) = (config.train.batch, config.train.lr);
+    let (novices, searchers) = (config.data.novices, config.data.searchers);
+    let updates = config.train.steps;
+    format!(
+        "# {world}, {method}\n\n\
+         {summary}.\n\n\
+         | | |\n|---|---|\n\
+         | world | {world} |\n\
+         | method | {method} |\n\
+         | networks | {networks}; layers {layers}, width {width}, heads {heads}, bins of return {bins} |\n\
+         | weights | {weights} |\n\
+         | training | {step} of {updates} updates of {games} fresh games, learning rate {rate}, histories by novices {novices}, by searchers {searchers} |\n\
+         | seed | {seed} |\n\n\
+         `icee eval FOLDER` measures it, `icee play FOLDER` shows a game, `icee tune FOLDER` picks how it acts.\n\n\
+         ## Limits\n\
+         It knows games of {world} and no others: {actions} actions, episodes of at most {limit} steps, returns-to-go between {low} and {high}. {memory}\n",
+        world = task.name,
+        actions = task.actions,
+        limit = task.episode_limit,
+        low = task.return_range.0,
+        high = task.return_range.1,
+        memory = match config.method().map(|method| method.span) {
+            Ok(Span::Episode) => "It forgets everything at the end of an episode.".to_owned(),
+            _ => format!(
+                "Its memory holds {} episodes; after that the most recent ones are kept, and it was never trained for it.",
+                if config.data.episodes == 0 { task.episodes } else { config.data.episodes }
+            ),
+        },
+        method = config.method,
+        seed = config.seed,
+    )
+}

@@ -1,0 +1,270 @@
+//! Everything a run can be told: a preset's TOML over these defaults, then `--set key=value`, then checks.
+
+use crate::methods::{Condition, Method};
+use crate::{Error, Result};
+use icee_train::{Schema, TrainConfig};
+use serde::{Deserialize, Serialize};
+
+/// What all configs of games share.
+pub(crate) const SCHEMA: Schema = Schema { kind: crate::KIND, renamed: &[] };
+
+/// The whole configuration of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The world's id.
+    pub world: String,
+    /// The method's name.
+    pub method: String,
+    /// Fixes the weights' start and the games.
+    pub seed: u64,
+    /// The networks.
+    pub model: ModelConfig,
+    /// What is learned from.
+    pub data: DataConfig,
+    /// How it is learned.
+    pub train: TrainConfig,
+    /// How the trained agent acts.
+    pub acting: Acting,
+}
+
+/// The networks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelConfig {
+    /// One trunk with late conditioning, or the paper's two transformers.
+    pub architecture: Architecture,
+    /// How the action's posterior is had.
+    pub action_rule: ActionRule,
+    /// Transformer blocks.
+    pub layers: usize,
+    /// Width of the residual stream.
+    pub width: usize,
+    /// Attention heads.
+    pub attention_heads: usize,
+    /// Hidden width of each block's MLP as a multiple of the width.
+    pub mlp_ratio: usize,
+    /// Bins of the return-to-go.
+    pub bins: usize,
+    /// Weight of the auxiliary loss −log p(r | a, h); 0 for no such head.
+    pub reward_head: f64,
+    /// Standard deviation of the initial weights.
+    pub init_std: f64,
+    /// Whether keys begin as copies of the queries' weights: attention then begins as a kernel.
+    #[serde(default)]
+    pub tied_keys: bool,
+}
+
+/// Where returns enter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Architecture {
+    /// After the trunk, in its heads.
+    Late,
+    /// As inputs; a second transformer predicts them.
+    Paper,
+}
+
+/// How the action's posterior is had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ActionRule {
+    /// Bayes' rule on p(c̃, c | a, h).
+    Bayes,
+    /// A head p(a | c, c̃, h), trained with importance weights.
+    Weighted,
+}
+
+/// What is learned from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataConfig {
+    /// K, episodes of a sequence; 0 takes the world's.
+    pub episodes: usize,
+    /// The share of sequences that begin with a novice's episodes.
+    pub novices: f64,
+    /// The share of sequences whose history is by somebody who does not know the game, every step of it relabelled by an
+    /// expert who does.
+    pub searchers: f64,
+}
+
+/// How a trained agent asks for returns and chooses actions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Acting {
+    /// How c̃ is chosen.
+    pub episode_rule: EpisodeRule,
+    /// κ: how strongly c is tilted towards high returns.
+    pub kappa: f64,
+    /// δ: the mass of the upper tail of p(c | c̃, h) that is not believed.
+    pub guard: f64,
+    /// What `bayes` takes the wanted return for.
+    pub outcome: OutcomeReading,
+    /// Temperature on the action's posterior.
+    pub temperature: f64,
+}
+
+/// How c̃ is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EpisodeRule {
+    /// 1 in every episode, as in the paper.
+    AlwaysOne,
+    /// 1 until an episode has earned all that can be earned, then 0: what cannot be beaten is not asked to be.
+    WhilePossible,
+    /// Drawn with c from the model's own p(c̃, c | h) u(c), the joint tilt.
+    Joint,
+}
+
+/// What `bayes` takes the wanted return for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutcomeReading {
+    /// p(c̃, c | a, h).
+    Exactly,
+    /// P(c̃, C ≥ c | a, h).
+    AtLeast,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            world: "DarkRoom-v0".into(),
+            method: "icee".into(),
+            seed: 0,
+            model: ModelConfig {
+                architecture: Architecture::Late,
+                action_rule: ActionRule::Bayes,
+                layers: 4,
+                width: 128,
+                attention_heads: 4,
+                mlp_ratio: 4,
+                bins: 84,
+                reward_head: 0.0,
+                init_std: 0.02,
+                tied_keys: false,
+            },
+            data: DataConfig { episodes: 0, novices: 0.0, searchers: 0.0 },
+            train: TrainConfig::default(),
+            acting: Acting {
+                episode_rule: EpisodeRule::Joint,
+                kappa: 20.0,
+                guard: 0.02,
+                outcome: OutcomeReading::AtLeast,
+                temperature: 0.5,
+            },
+        }
+    }
+}
+
+impl Config {
+    /// Defaults, then each text of TOML in turn, then `key=value` settings; checked.
+    ///
+    /// # Errors
+    /// [`Error::Config`] that names the key, and the nearest one that exists.
+    pub fn layered(texts: &[&str], settings: &[String]) -> Result<Config> {
+        let config: Config = SCHEMA.layer(&Config::default(), texts, settings)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// As TOML, complete.
+    ///
+    /// # Errors
+    /// [`Error::Config`] where a value cannot be written.
+    pub fn to_toml(&self) -> Result<String> {
+        Ok(SCHEMA.to_toml(self)?)
+    }
+
+    /// The method.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`].
+    pub fn method(&self) -> Result<&'static Method> {
+        Method::named(&self.method)
+    }
+
+    /// Checks that the values can work together.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the key and what would do.
+    pub fn check(&self) -> Result<()> {
+        let fail = |message: &str| Err(Error::Config(message.into()));
+        let method = self.method()?;
+        let (model, train) = (&self.model, &self.train);
+        if model.bins < 2 || model.bins > 4096 {
+            return fail("model.bins must lie between 2 and 4096");
+        }
+        if model.mlp_ratio == 0 || model.mlp_ratio > 64 {
+            return fail("model.mlp_ratio must lie between 1 and 64");
+        }
+        if !(model.init_std > 0.0 && model.init_std <= 1.0) {
+            return fail("model.init_std must be above 0 and at most 1");
+        }
+        if !(model.reward_head >= 0.0 && model.reward_head.is_finite()) {
+            return fail("model.reward_head must be 0 or a positive weight");
+        }
+        let paper = model.architecture == Architecture::Paper;
+        if paper && method.bayes && model.action_rule == ActionRule::Bayes {
+            return fail("the paper's architecture has no outcome head; set model.action_rule=\"weighted\"");
+        }
+        let asks_to_improve = method.condition == Condition::StepAndEpisode;
+        if paper && asks_to_improve && self.acting.episode_rule == EpisodeRule::Joint {
+            return fail(
+                "the paper's architecture reads c̃ and cannot predict it; set acting.episode_rule=\"always-one\" or \"while-possible\"",
+            );
+        }
+        if self.data.searchers > 0.0 && (paper || !asks_to_improve) {
+            return fail("data.searchers needs a method whose returns are not inputs: icee with the late architecture");
+        }
+        for (key, value) in [("novices", self.data.novices), ("searchers", self.data.searchers)] {
+            if !(0.0..=1.0).contains(&value) {
+                return fail(&format!("data.{key} is {value}; it must lie between 0 and 1"));
+            }
+        }
+        train.check()?;
+        self.acting.check()
+    }
+}
+
+impl Acting {
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the key and what would do.
+    pub fn check(&self) -> Result<()> {
+        if !(self.kappa >= 0.0 && self.kappa.is_finite()) {
+            return Err(Error::Config("acting.kappa must be 0 or above (1e6 is as good as infinite)".into()));
+        }
+        if !(0.0..1.0).contains(&self.guard) {
+            return Err(Error::Config("acting.guard must be at least 0 and below 1".into()));
+        }
+        if !(self.temperature > 0.0 && self.temperature.is_finite()) {
+            return Err(Error::Config("acting.temperature must be above 0".into()));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_and_mistakes() {
+        let layered = |setting: &str| Config::layered(&["[train]\nlr = 1\nsteps = 5"], &[setting.to_owned()]);
+        let config = layered("method=ad").unwrap();
+        assert_eq!((config.train.lr, config.train.steps, config.method.as_str()), (1.0, 5, "ad"));
+        assert_eq!(Config::layered(&[&config.to_toml().unwrap()], &[]).unwrap(), config);
+        for (setting, said) in [
+            ("train.lr=-1", "above 0"),
+            ("method=ace", "unknown method"),
+            ("acting.episode_rule=never", "never"),
+            ("model.architecture=paper", "model.action_rule"),
+            ("data.pool=3", "unknown key \"data.pool\""),
+        ] {
+            let error = layered(setting).unwrap_err().to_string();
+            assert!(error.contains(said), "{setting}: {error}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What a trained model earns on games it has never met, episode by episode.
+
+use crate::agent::Agent;
+use crate::model::TrainedModel;
+use crate::{Error, Result};
+use icee_train::Device;
+use icee_worlds::{Games, Registry, Returns, Split, World};
+use serde::Serialize;
+use std::time::Instant;
+
+/// One episode over all games.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EpisodeResult {
+    /// From 1.
+    pub episode: usize,
+    /// The mean return.
+    pub mean: f64,
+    /// Half the width of its 95 % interval; none for a single game.
+    pub half_width_95: Option<f64>,
+    /// The mean entropy of the action's distribution, in nats.
+    pub entropy: f64,
+}
+
+/// What an agent earned.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evaluation {
+    /// The world.
+    pub world: String,
+    /// The method.
+    pub agent: String,
+    /// How many games.
+    pub games: usize,
+    /// What fixed them.
+    pub seed: u64,
+    /// Decisions a second, the worlds' own time included.
+    pub decisions_per_second: f64,
+    /// The most episodes of a game that no longer fitted into the trained context.
+    pub forgotten_episodes: usize,
+    /// Episode by episode.
+    pub episodes: Vec<EpisodeResult>,
+}
+
+impl Evaluation {
+    /// The mean return over all episodes.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.episodes.iter().map(|e| e.mean).sum::<f64>() / self.episodes.len().max(1) as f64
+    }
+
+    /// The mean return at the first, the middle and the last episode.
+    #[must_use]
+    pub fn first_middle_last(&self) -> [f64; 3] {
+        let count = self.episodes.len();
+        [0, count / 2, count.saturating_sub(1)].map(|at| self.episodes.get(at).map_or(f64::NAN, |e| e.mean))
+    }
+}
+
+/// Plays evaluation games of the model's world, which the registry has. `episodes` of each; none takes the world's K.
+///
+/// # Errors
+/// Where the model was not trained on a world, or something fails at play.
+pub fn evaluate(
+    device: &Device,
+    model: &TrainedModel,
+    registry: &Registry,
+    games: usize,
+    episodes: Option<usize>,
+    seed: u64,
+) -> Result<(Evaluation, Returns)> {
+    let world = world_of(model, registry)?;
+    let mut agent = Agent::new(device, model)?;
+    let episodes = episodes.unwrap_or(world.spec().episodes);
+    evaluate_agent(&mut agent, &*world, games, episodes, seed, Split::Evaluation)
+}
+
+/// The world that a model was trained on.
+pub(crate) fn world_of(model: &TrainedModel, registry: &Registry) -> Result<Box<dyn World>> {
+    if model.task.name == "logs" {
+        return Err(Error::Config(
+            "this model was trained on logs, so there is no world to play; use a live agent".into(),
+        ));
+    }
+    Ok(registry.make(&model.task.name)?)
+}
+
+/// Lets an agent play games of a world.
+///
+/// # Errors
+/// Whatever fails at play.
+pub fn evaluate_agent(
+    agent: &mut Agent,
+    world: &dyn World,
+    games: usize,
+    episodes: usize,
+    seed: u64,
+    split: Split,
+) -> Result<(Evaluation, Returns)> {
+    let mut dealt = Games::deal(world, games, seed, split)?;
+    let start = Instant::now();
+    let mut decisions = 0u64;
+    let returns = dealt.play_watched(agent, episodes, |_| decisions += 1)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let entropies = agent.entropy_by_episode();
+    let row = |episode: usize| {
+        let estimate = returns.estimate(episode);
+        EpisodeResult {
+            episode: episode + 1,
+            mean: estimate.mean,
+            half_width_95: estimate.known_half_width(),
+            entropy: entropies.get(episode).copied().unwrap_or(0.0),
+        }
+    };
+    let evaluation = Evaluation {
+        world: world.spec().id.clone(),
+        agent: agent.blueprint().method.name.into(),
+        games,
+        seed,
+        decisions_per_second: decisions as f64 / seconds.max(1e-9),
+        forgotten_episodes: (0..games).map(|game| agent.forgotten_episodes(game)).max().unwrap_or(0),
+        episodes: (0..episodes).map(row).collect(),
+    };
+    Ok((evaluation, returns))
+}

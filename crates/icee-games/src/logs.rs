@@ -1,0 +1,398 @@
+//! A user's own episodes: CSV or JSON lines of game, episode, step, observation, action, reward and, where it is known,
+//! the probability of the action. The same lines are written by `icee rollout --log`.
+
+use crate::task::{GameSpec, ObservationKind};
+use crate::{Error, Result};
+use icee_base::files::FileError;
+use icee_base::table::{Row, Table};
+use icee_worlds::{Observation, ObservationSpace, Observations, PlayedStep, SequenceBatch, WorldSpec, returns_to_go};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The columns of a CSV log; the last may be missing.
+pub const COLUMNS: [&str; 7] = ["game", "episode", "step", "observation", "action", "reward", "probability"];
+
+/// Malformed lines that an error shows before it stops counting them out.
+const SHOWN: usize = 20;
+/// The longest sequence, in tokens, that is made of a log unless the config says otherwise.
+const MAX_TOKENS: usize = 2048;
+/// Bounds that keep a damaged log from asking for absurd memory.
+const MAX_ACTIONS: u32 = 4096;
+const MAX_CELLS: u32 = 1 << 20;
+/// Classes of real-valued rewards.
+const REWARD_CLASSES: usize = 16;
+
+/// Logged games.
+#[derive(Clone, Debug)]
+pub struct Logs {
+    /// All steps.
+    pub data: Arc<SequenceBatch>,
+    /// Sizes and ranges, as far as the log shows them.
+    pub task: GameSpec,
+    /// Whether every line has the action's probability; where not, importance weights are 1.
+    pub has_probabilities: bool,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq)]
+struct Line {
+    game: u64,
+    episode: u64,
+    step: u64,
+    observation: Seen,
+    action: u32,
+    reward: f32,
+    probability: Option<f32>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Seen {
+    Discrete(u32),
+    Vector(Vec<f32>),
+}
+
+impl Logs {
+    /// Reads a log: JSON lines where the first line begins with `{`, CSV with a header otherwise.
+    ///
+    /// # Errors
+    /// With every malformed line, or where it cannot be read.
+    pub fn read(path: &Path) -> Result<Logs> {
+        let text = std::fs::read_to_string(path).map_err(FileError::io(path))?;
+        Logs::parse(&text, path)
+    }
+
+    /// Reads a log that is in memory; `path` is for messages.
+    ///
+    /// # Errors
+    /// As [`Logs::read`].
+    pub fn parse(text: &str, path: &Path) -> Result<Logs> {
+        let first = text.lines().find(|line| !line.trim().is_empty());
+        let lines = match first.is_some_and(|line| line.trim_start().starts_with('{')) {
+            true => json_lines(text, path)?,
+            false => csv_lines(text, path)?,
+        };
+        if lines.is_empty() {
+            return Err(Error::Logs { path: path.to_owned(), count: 1, lines: vec!["there is no step".into()] });
+        }
+        Ok(assemble(&lines))
+    }
+}
+
+fn json_lines(text: &str, path: &Path) -> Result<Vec<Line>> {
+    let (mut good, mut bad, mut count) = (Vec::new(), Vec::new(), 0);
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match from_json(line).and_then(|line| fits(&good, line)) {
+            Ok(line) => good.push(line),
+            Err(problem) => {
+                count += 1;
+                if bad.len() < SHOWN {
+                    bad.push(format!("line {}: {problem}", index + 1));
+                }
+            }
+        }
+    }
+    if count > 0 { Err(Error::Logs { path: path.to_owned(), count, lines: bad }) } else { Ok(good) }
+}
+
+fn csv_lines(text: &str, path: &Path) -> Result<Vec<Line>> {
+    let mut table = Table::of_bytes(path, text.as_bytes().to_vec())?;
+    let mut places = [0; 6];
+    for (place, column) in places.iter_mut().zip(COLUMNS) {
+        *place = table.column(column)?;
+    }
+    let probability = table.header().iter().position(|name| name == COLUMNS[6]);
+    let mut lines = Vec::new();
+    table.scan(|table, row| {
+        let line = from_csv(table, row, places, probability)?;
+        lines.push(fits(&lines, line)?);
+        Ok(())
+    })?;
+    Ok(lines)
+}
+
+fn from_csv(
+    table: &Table,
+    row: &Row<'_>,
+    places: [usize; 6],
+    probability: Option<usize>,
+) -> std::result::Result<Line, String> {
+    let [game, episode, step, observation, action, reward] = places.map(|place| row.cell(place));
+    let whole = |name: &str, cell: &str| match cell {
+        "" => Err(format!("{name} is missing")),
+        cell => cell.parse::<u64>().map_err(|_| format!("{name} is not a whole number")),
+    };
+    let real = |name: &str, cell: &str| {
+        table.number(cell).map(|value| value as f32).filter(|v| v.is_finite()).ok_or(format!("{name} is not a number"))
+    };
+    let observation = match observation.parse::<u32>() {
+        Ok(index) => Seen::Discrete(index),
+        Err(_) => {
+            let values: Option<Vec<f32>> = observation.split_whitespace().map(|v| v.parse().ok()).collect();
+            Seen::Vector(values.ok_or("observation is neither an index nor numbers separated by spaces")?)
+        }
+    };
+    let probability = match probability.map(|place| row.cell(place)) {
+        None | Some("") => None,
+        Some(cell) => Some(real("probability", cell)?),
+    };
+    Ok(Line {
+        game: whole("game", game)?,
+        episode: whole("episode", episode)?,
+        step: whole("step", step)?,
+        observation,
+        action: u32::try_from(whole("action", action)?).map_err(|_| "action is too large")?,
+        reward: real("reward", reward)?,
+        probability,
+    })
+}
+
+fn from_json(line: &str) -> std::result::Result<Line, String> {
+    let value: Value = serde_json::from_str(line).map_err(|e| e.to_string())?;
+    let whole = |name: &str| value[name].as_u64().ok_or(format!("{name} is not a whole number"));
+    let number = |v: &Value| v.as_f64().map(|v| v as f32).filter(|v| v.is_finite());
+    let observation = match &value["observation"] {
+        Value::Array(list) => {
+            let values: Option<Vec<f32>> = list.iter().map(number).collect();
+            Seen::Vector(values.ok_or("observation holds something that is not a number")?)
+        }
+        one => match (one.as_u64().and_then(|index| u32::try_from(index).ok()), number(one)) {
+            (Some(index), _) => Seen::Discrete(index),
+            (None, Some(real)) => Seen::Vector(vec![real]),
+            _ => return Err("observation is neither an index nor a list of numbers".into()),
+        },
+    };
+    let probability = match &value["probability"] {
+        Value::Null => None,
+        some => Some(number(some).ok_or("probability is not a number")?),
+    };
+    Ok(Line {
+        game: whole("game")?,
+        episode: whole("episode")?,
+        step: whole("step")?,
+        observation,
+        action: u32::try_from(whole("action")?).map_err(|_| "action is too large")?,
+        reward: number(&value["reward"]).ok_or("reward is not a number")?,
+        probability,
+    })
+}
+
+/// Checks a line by itself and against the ones before: steps of an episode, and episodes of a game, are together and
+/// in order.
+fn fits(before: &[Line], line: Line) -> std::result::Result<Line, String> {
+    if line.action >= MAX_ACTIONS {
+        return Err(format!("action {} is not below {MAX_ACTIONS}", line.action));
+    }
+    if line.probability.is_some_and(|p| !(p > 0.0 && p <= 1.0)) {
+        return Err("probability must be above 0 and at most 1".into());
+    }
+    match &line.observation {
+        Seen::Discrete(index) if *index >= MAX_CELLS => return Err(format!("observation is not below {MAX_CELLS}")),
+        Seen::Vector(values) if values.is_empty() || values.iter().any(|v| !v.is_finite()) => {
+            return Err("observation needs finite numbers".into());
+        }
+        _ => {}
+    }
+    let Some(last) = before.last() else {
+        return if line.step == 0 { Ok(line) } else { Err("the first step of an episode is step 0".into()) };
+    };
+    match (&before[0].observation, &line.observation) {
+        (Seen::Discrete(_), Seen::Discrete(_)) => {}
+        (Seen::Vector(a), Seen::Vector(b)) if a.len() == b.len() => {}
+        _ => return Err("observation is of another kind or length than the first".into()),
+    }
+    let same_game = line.game == last.game;
+    let follows = if same_game && line.episode == last.episode {
+        line.step == last.step + 1
+    } else {
+        line.step == 0 && (!same_game || line.episode > last.episode)
+    };
+    if follows {
+        return Ok(line);
+    }
+    let (game, episode, step) = (last.game, last.episode, last.step);
+    Err(format!("does not follow game {game}, episode {episode}, step {step}: keep games, episodes and steps in order"))
+}
+
+fn assemble(lines: &[Line]) -> Logs {
+    let actions = lines.iter().map(|l| l.action).max().unwrap_or(0) as usize + 1;
+    let has_probabilities = lines.iter().all(|l| l.probability.is_some());
+    let (space, observation) = match &lines[0].observation {
+        Seen::Discrete(_) => {
+            let largest = lines.iter().map(|l| if let Seen::Discrete(i) = l.observation { i } else { 0 }).max();
+            let size = largest.unwrap_or(0) as usize + 1;
+            (ObservationSpace::Discrete { size }, ObservationKind::Discrete { size })
+        }
+        Seen::Vector(values) => {
+            let size = values.len();
+            let space = ObservationSpace::Vector { low: vec![f32::MIN; size], high: vec![f32::MAX; size] };
+            (space, ObservationKind::Vector { size })
+        }
+    };
+    let mut data = SequenceBatch::new(&WorldSpec {
+        id: "logs".into(),
+        rules: String::new(),
+        observation_space: space.clone(),
+        action_names: vec![String::new(); actions],
+        episode_limit: 1,
+        episodes: 1,
+        return_range: (0.0, 1.0),
+    });
+    data.observations = Observations::new(&space);
+    for (index, line) in lines.iter().enumerate() {
+        // `fits` has checked that all are of one kind and length.
+        let _ = data.observations.push(match &line.observation {
+            Seen::Discrete(index) => Observation::Discrete(*index),
+            Seen::Vector(values) => Observation::Vector(values),
+        });
+        data.actions.push(line.action);
+        data.rewards.push(line.reward);
+        // Only the taken action's probability is known; without any, U(a) makes every weight 1.
+        let uniform = 1.0 / actions as f32;
+        let taken = if has_probabilities { line.probability.unwrap_or(uniform) } else { uniform };
+        let start = data.probabilities.len();
+        data.probabilities.resize(start + actions, 0.0);
+        data.probabilities[start + line.action as usize] = taken;
+        let next = lines.get(index + 1);
+        if next.is_none_or(|n| (n.game, n.episode) != (line.game, line.episode)) {
+            data.epsilons.push(0.0);
+            data.terminated.push(true);
+            data.episode_offsets.push(index + 1);
+        }
+        if next.is_none_or(|n| n.game != line.game) {
+            data.sequence_episodes.push(data.epsilons.len());
+            data.sequence_offsets.push(index + 1);
+        }
+    }
+    let task = task_of(&data, observation);
+    Logs { data: Arc::new(data), task, has_probabilities }
+}
+
+/// Sizes and ranges, as far as the data shows them.
+fn task_of(data: &SequenceBatch, observation: ObservationKind) -> GameSpec {
+    let longest = (0..data.episodes()).map(|e| data.episode_steps(e).len()).max().unwrap_or(1);
+    let most = (0..data.sequences()).map(|s| data.sequence_episodes(s).len()).max().unwrap_or(1);
+    let range = |values: &mut dyn Iterator<Item = f32>| {
+        let (low, high) = values.fold((f32::MAX, f32::MIN), |(low, high), v| (low.min(v), high.max(v)));
+        if low < high { (low, high) } else { (low.min(0.0), high.max(low.min(0.0) + 1.0)) }
+    };
+    let mut returns = (0..data.episodes()).flat_map(|e| returns_to_go(&data.rewards[data.episode_steps(e)], longest));
+    let reward_range = range(&mut data.rewards.iter().copied());
+    let two_values = data.rewards.iter().all(|&r| r == reward_range.0 || r == reward_range.1);
+    GameSpec {
+        name: "logs".into(),
+        observation,
+        actions: data.action_count,
+        episode_limit: longest,
+        episodes: most.min((MAX_TOKENS / longest).max(1)),
+        return_range: range(&mut returns),
+        reward_range,
+        reward_classes: if two_values { 2 } else { REWARD_CLASSES },
+    }
+}
+
+/// Writes played steps in the format that [`Logs`] reads: JSON lines for a `.jsonl` or `.json` file, CSV otherwise.
+pub struct LogWriter<W: Write> {
+    out: W,
+    json: bool,
+    lines: Vec<Vec<String>>,
+}
+
+impl<W: Write> LogWriter<W> {
+    /// A log of `games` games. Games are written one after another at the end, since they are played side by side.
+    #[must_use]
+    pub fn new(out: W, path: &Path, games: usize) -> Self {
+        let json = path.extension().is_some_and(|e| e == "jsonl" || e == "json");
+        Self { out, json, lines: vec![Vec::new(); games] }
+    }
+
+    /// Takes a step down.
+    pub fn record(&mut self, played: &PlayedStep<'_>) {
+        let PlayedStep { game, episode, step, observation, decision, outcome, .. } = played;
+        let (action, reward, probability) = (decision.action, outcome.reward, decision.probability);
+        let line = if self.json {
+            let observation = match observation {
+                Observation::Discrete(index) => json!(index),
+                Observation::Vector(values) => json!(values),
+            };
+            json!({ "game": game, "episode": episode, "step": step, "observation": observation, "action": action,
+                "reward": reward, "probability": probability })
+            .to_string()
+        } else {
+            let observation = match observation {
+                Observation::Discrete(index) => index.to_string(),
+                Observation::Vector(values) => values.iter().map(|v| format!("{v:?}")).collect::<Vec<_>>().join(" "),
+            };
+            format!("{game},{episode},{step},{observation},{action},{reward},{probability}")
+        };
+        if let Some(lines) = self.lines.get_mut(*game) {
+            lines.push(line);
+        }
+    }
+
+    /// Writes everything.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn finish(mut self) -> std::io::Result<()> {
+        if !self.json {
+            writeln!(self.out, "{}", COLUMNS.join(","))?;
+        }
+        for line in self.lines.iter().flatten() {
+            writeln!(self.out, "{line}")?;
+        }
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Logs> {
+        Logs::parse(text, Path::new("log.csv"))
+    }
+
+    #[test]
+    fn both_formats_say_the_same() {
+        let csv = "game,episode,step,observation,action,reward,probability\n0,0,0,3,1,0,0.5\n0,0,1,2,0,1,0.25\n0,1,0,3,1,0,1\n7,0,0,1,2,1,0.1\n";
+        let json = r#"{"game":0,"episode":0,"step":0,"observation":3,"action":1,"reward":0,"probability":0.5}
+{"game":0,"episode":0,"step":1,"observation":2,"action":0,"reward":1,"probability":0.25}
+{"game":0,"episode":1,"step":0,"observation":3,"action":1,"reward":0,"probability":1}
+{"game":7,"episode":0,"step":0,"observation":1,"action":2,"reward":1,"probability":0.1}"#;
+        let (a, b) = (read(csv).unwrap(), read(json).unwrap());
+        assert_eq!(a.data, b.data);
+        assert_eq!((a.data.sequences(), a.data.episodes(), a.task.actions), (2, 3, 3));
+        assert_eq!((a.task.episode_limit, a.task.episodes), (2, 2));
+        assert_eq!(a.data.taken_probability(1), 0.25);
+        a.task.check().unwrap();
+    }
+
+    #[test]
+    fn vectors_and_missing_probabilities() {
+        let logs = read("game,episode,step,action,reward,observation\n0,0,0,1,0.5,0.1 -2\n0,0,1,0,2,3 4\n").unwrap();
+        assert!(!logs.has_probabilities);
+        assert_eq!(logs.task.observation, ObservationKind::Vector { size: 2 });
+        assert_eq!(logs.data.taken_probability(0), 0.5);
+    }
+
+    #[test]
+    fn every_malformed_line_is_named() {
+        let text = "game,episode,step,observation,action,reward,probability\n0,0,0,3,1,0,0.5\n0,0,2,3,1,0,0.5\n0,0,1,x,1,0,0.5\n0,0,1,3,1,nan,0.5\n0,0,1,3,1,0,0\n0,0,1,3,1\n0,0,1,1 2,0,0,1\n";
+        let said = read(text).unwrap_err().to_string();
+        for part in [
+            "line 3: does not follow",
+            "line 4: observation",
+            "line 5: reward",
+            "line 6: probability",
+            "line 7: 5 cell(s) where the header has 7",
+            "line 8: observation is of another kind",
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        for text in ["", "game,step\n", "{\n", "game,episode,step,observation,action,reward\n"] {
+            assert!(read(text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Where episodes come from: a world that makes fresh games for every batch, or a user's log.
+
+use crate::config::Config;
+use crate::logs::Logs;
+use crate::methods::Span;
+use crate::sequences::Sequences;
+use crate::task::GameSpec;
+use crate::{Error, Result};
+use icee_worlds::{Collection, Purpose, Registry, World, collect, stream};
+use rand::RngExt;
+use std::sync::Arc;
+
+/// Where episodes come from.
+pub enum Source {
+    /// Fresh games of a world.
+    World(Box<dyn World>),
+    /// Logged games, drawn again and again.
+    Logs(Logs),
+}
+
+impl Source {
+    /// The world of a config.
+    ///
+    /// # Errors
+    /// Where there is none of that id.
+    pub fn of_config(config: &Config, registry: &Registry) -> Result<Source> {
+        Ok(Source::World(registry.make(&config.world)?))
+    }
+
+    /// What is known of the games.
+    #[must_use]
+    pub fn task(&self) -> GameSpec {
+        match self {
+            Source::World(world) => GameSpec::of_world(world.spec()),
+            Source::Logs(logs) => logs.task.clone(),
+        }
+    }
+
+    /// The sequences of batch number `index`: fixed by the seed and the number, whatever was drawn before.
+    ///
+    /// # Errors
+    /// Where the world fails, or the method needs what a log does not have.
+    pub fn sequences(&self, config: &Config, episodes: usize, index: u64) -> Result<Sequences> {
+        let method = config.method()?;
+        let games = config.train.batch;
+        match self {
+            Source::World(world) => {
+                let episodes = if method.span == Span::Episode { world.spec().episodes } else { episodes };
+                let collection = Collection {
+                    games,
+                    episodes,
+                    seed: config.seed,
+                    first_game: index.wrapping_mul(games as u64),
+                    novices: config.data.novices as f32,
+                    searchers: config.data.searchers as f32,
+                };
+                Ok(Sequences::all(method, Arc::new(collect(&**world, &collection)?)))
+            }
+            Source::Logs(logs) => {
+                if method.span == Span::GameSorted {
+                    let name = method.name;
+                    return Err(Error::Config(format!(
+                        "{name} sorts episodes by their noise, which a log does not say"
+                    )));
+                }
+                let mut rng = stream(config.seed, Purpose::Collection, index);
+                let window = |_| {
+                    let game = logs.data.sequence_episodes(rng.random_range(0..logs.data.sequences()));
+                    let last_start = game.len().saturating_sub(episodes);
+                    let start = game.start + rng.random_range(0..=last_start);
+                    (start..game.end.min(start + episodes)).collect()
+                };
+                let order = (0..games).map(window).collect();
+                Ok(Sequences::arrange(method, Arc::clone(&logs.data), order))
+            }
+        }
+    }
+}

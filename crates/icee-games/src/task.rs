@@ -1,0 +1,124 @@
+//! What a model must know of the games it plays: sizes and ranges, whether they came from a world or from logs.
+//! It travels in the checkpoint, so that an agent needs nothing else.
+
+use crate::{Error, Result};
+use icee_worlds::{Observation, ObservationSpace, WorldSpec};
+use serde::{Deserialize, Serialize};
+
+/// Sizes and ranges of a family of games.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GameSpec {
+    /// The world's id, or `logs`.
+    pub name: String,
+    /// What is seen.
+    pub observation: ObservationKind,
+    /// The number of actions.
+    pub actions: usize,
+    /// T: the most steps of an episode.
+    pub episode_limit: usize,
+    /// K: episodes of a sequence.
+    pub episodes: usize,
+    /// `[c_min, c_max]` of the in-episode return-to-go.
+    pub return_range: (f32, f32),
+    /// The least and the greatest reward.
+    pub reward_range: (f32, f32),
+    /// Classes into which rewards are sorted for the auxiliary head.
+    pub reward_classes: usize,
+}
+
+/// What one observation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum ObservationKind {
+    /// One of `size` things.
+    Discrete {
+        /// How many there are.
+        size: usize,
+    },
+    /// `size` reals.
+    Vector {
+        /// How many reals.
+        size: usize,
+    },
+}
+
+impl GameSpec {
+    /// The task of a world. Worlds pay 0 or 1 a step.
+    #[must_use]
+    pub fn of_world(spec: &WorldSpec) -> GameSpec {
+        let observation = match &spec.observation_space {
+            ObservationSpace::Discrete { size } => ObservationKind::Discrete { size: *size },
+            ObservationSpace::Vector { low, .. } => ObservationKind::Vector { size: low.len() },
+        };
+        GameSpec {
+            name: spec.id.clone(),
+            observation,
+            actions: spec.actions(),
+            episode_limit: spec.episode_limit,
+            episodes: spec.episodes,
+            return_range: spec.return_range,
+            reward_range: (0.0, 1.0),
+            reward_classes: 2,
+        }
+    }
+
+    /// Checks what was read from a file.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the field.
+    pub fn check(&self) -> Result<()> {
+        let size = match self.observation {
+            ObservationKind::Discrete { size } | ObservationKind::Vector { size } => size,
+        };
+        for (what, value) in [
+            ("observation.size", size),
+            ("actions", self.actions),
+            ("episode_limit", self.episode_limit),
+            ("episodes", self.episodes),
+            ("reward_classes", self.reward_classes),
+        ] {
+            if value == 0 || value > 1 << 20 {
+                return Err(Error::Config(format!("task.{what} is {value}; it must lie between 1 and 2^20")));
+            }
+        }
+        for (what, (low, high)) in [("return_range", self.return_range), ("reward_range", self.reward_range)] {
+            if !(low.is_finite() && high.is_finite() && low < high) {
+                return Err(Error::Config(format!("task.{what} is ({low}, {high}); it must be finite and increase")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The most tokens of a sequence of `episodes` episodes.
+    #[must_use]
+    pub fn tokens(&self, episodes: usize) -> usize {
+        self.episode_limit * episodes
+    }
+
+    /// Rewards as the model sees them: divided by the greatest magnitude.
+    #[must_use]
+    pub fn scaled_reward(&self, reward: f32) -> f32 {
+        reward / self.reward_range.0.abs().max(self.reward_range.1.abs())
+    }
+
+    /// The class of a reward for the auxiliary head.
+    #[must_use]
+    pub fn reward_class(&self, reward: f32) -> u32 {
+        let (low, high) = self.reward_range;
+        let share = ((reward - low) / (high - low)).clamp(0.0, 1.0);
+        (share * (self.reward_classes - 1) as f32).round() as u32
+    }
+
+    /// Whether an observation is one of this task.
+    #[must_use]
+    pub fn sees(&self, observation: Observation<'_>) -> bool {
+        match (self.observation, observation) {
+            (ObservationKind::Discrete { size }, Observation::Discrete(index)) => (index as usize) < size,
+            (ObservationKind::Vector { size }, Observation::Vector(values)) => {
+                values.len() == size && values.iter().all(|v| v.is_finite())
+            }
+            _ => false,
+        }
+    }
+}

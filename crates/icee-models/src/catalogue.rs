@@ -1,0 +1,420 @@
+//! Every world and every method that the report knows: key, names, colours, presets, the paper's row. A new method is one entry
+//! here; recipes, plans, figures and tables follow from it.
+
+use icee_worlds::Reference;
+
+/// A world of the paper.
+#[derive(Debug, PartialEq, Eq)]
+pub struct CatalogueWorld {
+    /// Its preset, and its name in models and on the command line.
+    pub key: &'static str,
+    /// Its id.
+    pub id: &'static str,
+    /// Its name for readers.
+    pub name: &'static str,
+    /// Whether other acting rules are tried here.
+    pub acting_ablation: bool,
+}
+
+/// The paper's worlds, in its order.
+pub static WORLDS: [CatalogueWorld; 4] = [
+    CatalogueWorld { key: "dark-room", id: "DarkRoom-v0", name: "Dark Room", acting_ablation: true },
+    CatalogueWorld { key: "dark-room-hard", id: "DarkRoomHard-v0", name: "Dark Room (Hard)", acting_ablation: true },
+    CatalogueWorld { key: "key-to-door", id: "DarkKeyToDoor-v0", name: "Dark Key-to-Door", acting_ablation: false },
+    CatalogueWorld { key: BIASED, id: "DarkRoomBiased-v0", name: "Dark Room (Biased)", acting_ablation: false },
+];
+
+/// The biased room's key: there the weighted head stands beside the biased one, from which only its weights differ.
+pub const BIASED: &str = "dark-room-biased";
+
+/// Something with a name and a colour in figures and tables.
+#[derive(Debug, PartialEq)]
+pub struct Entry {
+    /// Its key in names and files.
+    pub key: &'static str,
+    /// Its name in figures and tables.
+    pub label: &'static str,
+    /// Its colours on a light and on a dark page.
+    pub colours: [&'static str; 2],
+    /// What it is.
+    pub role: Role,
+}
+
+/// What an entry is.
+#[derive(Debug, PartialEq)]
+pub enum Role {
+    /// A trained agent.
+    Agent(AgentRecipe),
+    /// The trained agent `icee`, acting otherwise.
+    OtherActing,
+    /// An agent of plain code.
+    Reference {
+        /// Which.
+        agent: Reference,
+        /// The row of the paper's tables that it stands beside.
+        paper: Option<PaperRow>,
+    },
+    /// A trained optimiser.
+    Optimiser {
+        /// Its preset, and what is changed in it.
+        preset: &'static str,
+        /// See `preset`.
+        settings: &'static [&'static str],
+        /// Where it is shown.
+        shown: Shown,
+    },
+    /// An optimiser of plain code.
+    Rival,
+}
+
+/// How an agent is trained, and where it is shown.
+#[derive(Debug, PartialEq)]
+pub struct AgentRecipe {
+    /// The method's preset.
+    pub method: &'static str,
+    /// The worlds it is trained on, by key, with what is changed in the presets there; all worlds where it is empty.
+    pub worlds: &'static [(&'static str, &'static [&'static str])],
+    /// What is changed in the presets on all other worlds.
+    pub settings: &'static [&'static str],
+    /// Whether it is trained on worlds that are not in `worlds`.
+    pub everywhere: bool,
+    /// The worlds in whose chapters it stands, by key; all where none is named.
+    pub chapters: &'static [&'static str],
+    /// The row of the paper's tables that it stands beside.
+    pub paper: Option<PaperRow>,
+    /// What it learned from, in a few words.
+    pub data: &'static str,
+    /// What a game costs it, the default agent being 1.
+    pub cost: f64,
+}
+
+/// A row of the paper's tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PaperRow {
+    /// The paper's method.
+    pub method: &'static str,
+    /// Whether the paper gives one number for all episodes, because nothing is learned from one to the next.
+    pub one_number: bool,
+}
+
+/// Where an optimiser is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// In the comparison with the paper's.
+    pub comparison: bool,
+    /// In the ablations.
+    pub ablation: bool,
+}
+
+/// The behaviour policy's episodes.
+const BEHAVIOUR: &str = "the behaviour policy's episodes";
+/// The same, some sequences beginning with noisy episodes.
+const NOVICES: &str = "the behaviour policy's episodes, some noisier at first";
+/// The default's data.
+const SEARCHERS: &str = "the behaviour policy's episodes, and searchers' relabelled by an expert";
+
+const fn row(method: &'static str) -> Option<PaperRow> {
+    Some(PaperRow { method, one_number: false })
+}
+
+const fn flat_row(method: &'static str) -> Option<PaperRow> {
+    Some(PaperRow { method, one_number: true })
+}
+
+/// An agent that is trained on all worlds and stands in all chapters.
+const DEFAULT: AgentRecipe = AgentRecipe {
+    method: "icee",
+    worlds: &[],
+    settings: &[],
+    everywhere: true,
+    chapters: &[],
+    paper: None,
+    data: SEARCHERS,
+    cost: 1.0,
+};
+
+/// An agent that is trained on few worlds and stands in the ablations alone.
+const ABLATION: AgentRecipe = AgentRecipe { everywhere: false, chapters: &["-"], ..DEFAULT };
+
+/// All entries, in the order of legends and tables.
+pub static ENTRIES: [Entry; 21] = [
+    Entry {
+        key: "icee",
+        label: "ICEE",
+        colours: ["#0072B2", "#4DA9E8"],
+        role: Role::Agent(AgentRecipe { paper: row("icee"), ..DEFAULT }),
+    },
+    Entry {
+        key: "icee-paper",
+        label: "ICEE, paper's networks",
+        colours: ["#009E73", "#35C79B"],
+        role: Role::Agent(AgentRecipe {
+            method: "icee-paper",
+            settings: &["train.lr=1e-3", "train.steps=6000"],
+            // With a return in 160 bins as its input, the paper's action network does not find the key and the door again, and
+            // novices teach it what to do before it has.
+            worlds: &[("key-to-door", &["train.lr=1e-3", "model.bins=64", "data.novices=0.6", "train.steps=10000"])],
+            paper: row("icee"),
+            data: NOVICES,
+            cost: 1.8,
+            ..DEFAULT
+        }),
+    },
+    Entry {
+        key: "icee-biased",
+        label: "ICEE-biased",
+        colours: ["#CC79A7", "#E79FC6"],
+        role: Role::Agent(AgentRecipe {
+            method: "icee-biased",
+            settings: &["train.steps=5000"],
+            data: NOVICES,
+            ..DEFAULT
+        }),
+    },
+    Entry {
+        key: "icee-weighted",
+        label: "ICEE, weighted",
+        colours: ["#56B4E9", "#A3D8F7"],
+        role: Role::Agent(AgentRecipe {
+            method: "icee-weighted",
+            // In the biased room only the weights differ from ICEE-biased.
+            worlds: &[("dark-room", &["train.steps=7000"]), (BIASED, &["data.searchers=0"])],
+            everywhere: false,
+            chapters: &[BIASED],
+            data: "as ICEE; in the biased room the behaviour policy's episodes alone",
+            ..DEFAULT
+        }),
+    },
+    // Smaller networks do as well for the rivals: imitation needs less than search, and MGDT reads one episode.
+    Entry {
+        key: "ad",
+        label: "AD",
+        colours: ["#E69F00", "#F4B942"],
+        role: Role::Agent(AgentRecipe {
+            method: "ad",
+            settings: &["model.layers=3", "train.steps=4000"],
+            paper: row("ad"),
+            data: BEHAVIOUR,
+            ..DEFAULT
+        }),
+    },
+    Entry {
+        key: "ad-sorted",
+        label: "AD-sorted",
+        colours: ["#D55E00", "#FF8C4B"],
+        role: Role::Agent(AgentRecipe {
+            method: "ad-sorted",
+            settings: &["model.layers=3", "train.steps=4000"],
+            paper: row("ad-sorted"),
+            data: "the same, sorted by their noise",
+            ..DEFAULT
+        }),
+    },
+    Entry {
+        key: "mgdt",
+        label: "MGDT",
+        colours: ["#8A6D3B", "#C9AA72"],
+        role: Role::Agent(AgentRecipe {
+            method: "mgdt",
+            settings: &["model.layers=2", "model.width=64", "train.steps=3000"],
+            paper: flat_row("mgdt"),
+            data: BEHAVIOUR,
+            cost: 0.5,
+            ..DEFAULT
+        }),
+    },
+    Entry {
+        key: "icee-no-searchers",
+        label: "ICEE, no searchers",
+        colours: ["#8A6D3B", "#C9AA72"],
+        role: Role::Agent(AgentRecipe {
+            worlds: &[("dark-room", &["data.searchers=0", "train.steps=7000"])],
+            data: NOVICES,
+            ..ABLATION
+        }),
+    },
+    Entry {
+        key: "icee-no-novices",
+        label: "ICEE, no novices",
+        colours: ["#D55E00", "#FF8C4B"],
+        role: Role::Agent(AgentRecipe {
+            worlds: &[("dark-room", &["data.searchers=0", "data.novices=0", "train.steps=7000"])],
+            data: BEHAVIOUR,
+            ..ABLATION
+        }),
+    },
+    Entry {
+        key: "icee-always-one",
+        label: "ICEE, always-one",
+        colours: ["#E69F00", "#F4B942"],
+        role: Role::OtherActing,
+    },
+    Entry {
+        key: "source",
+        label: "Source",
+        colours: ["#8C8C8C", "#9A9A9A"],
+        role: Role::Reference { agent: Reference::Source, paper: flat_row("source") },
+    },
+    Entry {
+        key: "posterior",
+        label: "posterior sampling",
+        colours: ["#3A3A3A", "#E2E2E2"],
+        role: Role::Reference { agent: Reference::Posterior, paper: None },
+    },
+    Entry {
+        key: "sweep",
+        label: "sweep",
+        colours: ["#7A4FA3", "#B99ADF"],
+        role: Role::Reference { agent: Reference::Sweep, paper: None },
+    },
+    Entry {
+        key: "oracle",
+        label: "oracle",
+        colours: ["#6B6B6B", "#B8B8B8"],
+        role: Role::Reference { agent: Reference::Oracle, paper: None },
+    },
+    Entry {
+        key: "value",
+        label: "ICEE, value",
+        colours: ["#0072B2", "#4DA9E8"],
+        role: Role::Optimiser { preset: "bo-value", settings: &[], shown: Shown { comparison: true, ablation: true } },
+    },
+    Entry {
+        key: "value-paper-prior",
+        label: "value, paper's prior",
+        colours: ["#56B4E9", "#A3D8F7"],
+        role: Role::Optimiser {
+            preset: "bo-value",
+            settings: &["world=GpPaper-v0", "train.steps=6000"],
+            shown: Shown { comparison: false, ablation: true },
+        },
+    },
+    Entry {
+        key: "exact",
+        label: "exact objective",
+        colours: ["#E69F00", "#F4B942"],
+        role: Role::Optimiser { preset: "bo-exact", settings: &[], shown: Shown { comparison: false, ablation: true } },
+    },
+    Entry { key: "gp-ei", label: "GP-EI", colours: ["#D55E00", "#FF8C4B"], role: Role::Rival },
+    Entry {
+        key: "paper",
+        label: "ICEE, paper's objective",
+        colours: ["#009E73", "#35C79B"],
+        role: Role::Optimiser { preset: "bo-paper", settings: &[], shown: Shown { comparison: true, ablation: true } },
+    },
+    Entry {
+        key: "biased",
+        label: "ICEE-biased",
+        colours: ["#CC79A7", "#E79FC6"],
+        role: Role::Optimiser {
+            preset: "bo-biased",
+            settings: &[],
+            shown: Shown { comparison: true, ablation: false },
+        },
+    },
+    Entry { key: "random", label: "random", colours: ["#8C8C8C", "#9A9A9A"], role: Role::Rival },
+];
+
+/// Optimisers that are made for studies and stand in no figure: key, preset. The paper's functions have two columns.
+pub const STUDY_OPTIMISERS: [(&str, &str); 2] =
+    [("value-columns", "bo-value-columns"), ("value-columns-small", "bo-value-columns-small")];
+
+/// The entry of a key.
+#[must_use]
+pub fn entry(key: &str) -> Option<&'static Entry> {
+    ENTRIES.iter().find(|entry| entry.key == key)
+}
+
+/// The world of a key.
+#[must_use]
+pub fn world(key: &str) -> Option<&'static CatalogueWorld> {
+    WORLDS.iter().find(|world| world.key == key)
+}
+
+impl Entry {
+    /// How it is trained; none where it is no trained agent.
+    #[must_use]
+    pub fn agent(&self) -> Option<&AgentRecipe> {
+        if let Role::Agent(recipe) = &self.role { Some(recipe) } else { None }
+    }
+
+    /// The row of the paper's tables that it stands beside.
+    #[must_use]
+    pub fn paper(&self) -> Option<PaperRow> {
+        match &self.role {
+            Role::Agent(recipe) => recipe.paper,
+            Role::Reference { paper, .. } => *paper,
+            Role::OtherActing | Role::Optimiser { .. } | Role::Rival => None,
+        }
+    }
+}
+
+impl AgentRecipe {
+    /// What is changed in the presets on a world; none where it is not trained there.
+    #[must_use]
+    pub fn settings_on(&self, world: &CatalogueWorld) -> Option<&'static [&'static str]> {
+        let own = self.worlds.iter().find(|(key, _)| *key == world.key).map(|(_, settings)| *settings);
+        own.or(self.everywhere.then_some(self.settings))
+    }
+
+    /// Whether it stands in a world's chapter.
+    #[must_use]
+    pub fn in_chapter_of(&self, world: &CatalogueWorld) -> bool {
+        self.chapters.is_empty() || self.chapters.contains(&world.key)
+    }
+}
+
+impl CatalogueWorld {
+    /// The name of a model or agent on this world.
+    #[must_use]
+    pub fn model(&self, key: &str) -> String {
+        format!("{}__{key}", self.key)
+    }
+
+    /// The learned methods of its chapter.
+    pub fn methods(&'static self) -> impl Iterator<Item = &'static Entry> {
+        ENTRIES.iter().filter(|entry| entry.agent().is_some_and(|recipe| recipe.in_chapter_of(self)))
+    }
+}
+
+/// The agents of plain code, in order.
+pub fn references() -> impl Iterator<Item = (&'static Entry, Reference)> {
+    ENTRIES.iter().filter_map(|entry| match entry.role {
+        Role::Reference { agent, .. } => Some((entry, agent)),
+        _ => None,
+    })
+}
+
+/// The optimisers of the comparison with the paper's, rivals included.
+pub fn compared_optimisers() -> impl Iterator<Item = &'static Entry> {
+    ENTRIES.iter().filter(|entry| match entry.role {
+        Role::Optimiser { shown, .. } => shown.comparison,
+        Role::Rival => true,
+        _ => false,
+    })
+}
+
+/// The optimisers of the ablation.
+pub fn ablated_optimisers() -> impl Iterator<Item = &'static Entry> {
+    ENTRIES.iter().filter(|entry| matches!(entry.role, Role::Optimiser { shown, .. } if shown.ablation))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_there_once_and_worlds_are_known() {
+        for (index, entry) in ENTRIES.iter().enumerate() {
+            assert!(ENTRIES[..index].iter().all(|other| other.key != entry.key), "{}", entry.key);
+            for (key, _) in entry.agent().map_or(&[][..], |recipe| recipe.worlds) {
+                assert!(world(key).is_some(), "{}: {key}", entry.key);
+            }
+        }
+        let registry = icee_worlds::Registry::builtin();
+        assert!(WORLDS.iter().all(|world| registry.make(world.id).is_ok()));
+        let biased: Vec<&str> = world(BIASED).unwrap().methods().map(|entry| entry.key).collect();
+        assert_eq!(biased, ["icee", "icee-paper", "icee-biased", "icee-weighted", "ad", "ad-sorted", "mgdt"]);
+        assert_eq!(WORLDS[0].methods().count(), 6);
+    }
+}

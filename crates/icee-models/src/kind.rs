@@ -1,0 +1,240 @@
+//! Games or functions? One tag in checkpoints, presets and recipes says so, and it is read here and nowhere else. Files from
+//! before there was a tag are understood at this door, too.
+
+use crate::{Error, Result};
+use icee_games::logs::Logs;
+use icee_games::{Config, Games, Source, TrainedModel};
+use icee_nn::checkpoint;
+use icee_optim::{Functions, OptimiserModel};
+use icee_train::config::{KIND, last_word};
+use icee_train::{Problem, RunFolder};
+use icee_worlds::Registry;
+use serde_json::Value;
+use std::path::Path;
+
+/// What a model learns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// To play games of a world.
+    Games,
+    /// To find the lowest value of functions.
+    Functions,
+}
+
+/// A trained model.
+pub enum Model {
+    /// Plays games.
+    Games(TrainedModel),
+    /// Optimises functions.
+    Functions(OptimiserModel),
+}
+
+impl Kind {
+    /// The tag in files.
+    #[must_use]
+    pub fn tag(self) -> &'static str {
+        match self {
+            Kind::Games => icee_games::KIND,
+            Kind::Functions => icee_optim::KIND,
+        }
+    }
+
+    fn of_tag(tag: &str) -> Result<Kind> {
+        let all = [Kind::Games, Kind::Functions];
+        let found = all.into_iter().find(|kind| kind.tag() == tag);
+        found.ok_or_else(|| icee_base::names::Unknown::new("kind of model", tag, &all.map(Kind::tag)).into())
+    }
+
+    /// By what lies beside a checkpoint's tensors. Before there was a tag, only games had a `task`.
+    pub(crate) fn of_meta(meta: &Value) -> Result<Kind> {
+        match meta.get(KIND).and_then(Value::as_str) {
+            Some(tag) if !tag.is_empty() => Kind::of_tag(tag),
+            _ if meta.get("config").is_some() && meta.get("task").is_none() => Ok(Kind::Functions),
+            _ => Ok(Kind::Games),
+        }
+    }
+
+    /// By the layers of a config. Before there was a tag, the ids of priors over functions began with `Gp`.
+    fn of_config(texts: &[&str], settings: &[String]) -> Result<Kind> {
+        if let Some(tag) = last_word(KIND, texts, settings)? {
+            return Kind::of_tag(&tag);
+        }
+        let world = last_word("world", texts, settings)?;
+        Ok(if world.is_some_and(|id| id.starts_with("Gp")) { Kind::Functions } else { Kind::Games })
+    }
+}
+
+/// The problem of a new run: a preset by name or a TOML file of one's own, a method's preset over it, then settings; and for
+/// games a log of one's own instead of the world.
+///
+/// # Errors
+/// Where a name or a key is not known, or what is asked for does not fit together.
+pub fn new_problem(
+    preset: &str,
+    method: Option<&str>,
+    settings: &[String],
+    logs: Option<&Path>,
+    registry: &Registry,
+) -> Result<Box<dyn Problem>> {
+    let own;
+    let text = if Path::new(preset).extension().is_some_and(|e| e == "toml") {
+        let path = Path::new(preset);
+        own = std::fs::read_to_string(path).map_err(icee_base::files::FileError::io(path))?;
+        own.as_str()
+    } else {
+        preset_text(preset)?
+    };
+    match Kind::of_config(&[text], settings)? {
+        Kind::Games => {
+            let mut layers = vec![text];
+            if let Some(method) = method {
+                layers.push(icee_games::presets::method(method)?);
+            }
+            let config = Config::layered(&layers, settings)?;
+            let source = source_of(&config, logs, registry)?;
+            Ok(Box::new(Games::new(config, source)?))
+        }
+        Kind::Functions if method.is_some() => Err(Error::Kind(
+            "--method is for games; a preset of functions has its own, or --set method=... another".into(),
+        )),
+        Kind::Functions if logs.is_some() => {
+            Err(Error::Kind("a log holds episodes of games; functions are drawn, so leave out the log".into()))
+        }
+        Kind::Functions => Ok(Box::new(Functions::new(icee_optim::Config::layered(&[text], settings)?)?)),
+    }
+}
+
+/// The text of a preset, be it of a world or of functions.
+fn preset_text(name: &str) -> Result<&'static str> {
+    let all = [icee_games::presets::WORLDS, icee_optim::presets::FUNCTIONS].concat();
+    all.iter().find(|(known, _)| *known == name).map(|(_, text)| *text).ok_or_else(|| {
+        let known: Vec<&str> = all.iter().map(|(known, _)| *known).collect();
+        icee_base::names::Unknown::new("preset", name, &known).into()
+    })
+}
+
+/// The problem of a run that is to go on.
+///
+/// # Errors
+/// Where the state is missing or damaged, or its log has changed.
+pub fn resumed_problem(folder: &RunFolder, registry: &Registry) -> Result<Box<dyn Problem>> {
+    let path = folder.state();
+    let meta = checkpoint::load_training(&path)?.meta;
+    match Kind::of_meta(&meta)? {
+        Kind::Functions => Ok(Box::new(Functions::new(icee_optim::Meta::read(&path, meta)?.config)?)),
+        Kind::Games => {
+            let meta = icee_games::Meta::read(&path, meta)?;
+            let source = source_of(&meta.config, folder.info()?.logs.as_deref(), registry)?;
+            if source.task() != meta.task {
+                let changed = "the log is not the one that the run began with; start a new run";
+                return Err(Error::Kind(changed.into()));
+            }
+            Ok(Box::new(Games::new(meta.config, source)?))
+        }
+    }
+}
+
+fn source_of(config: &Config, logs: Option<&Path>, registry: &Registry) -> Result<Source> {
+    Ok(match logs {
+        Some(path) => Source::Logs(Logs::read(path)?),
+        None => Source::of_config(config, registry)?,
+    })
+}
+
+impl Model {
+    /// Reads a checkpoint or run folder. Nothing in it is trusted.
+    ///
+    /// # Errors
+    /// Where files are missing or damaged, or do not fit each other.
+    pub fn load(folder: &Path) -> Result<Model> {
+        let meta = checkpoint::read_meta(&icee_train::checkpoint_in(folder))?;
+        Ok(match Kind::of_meta(&meta)? {
+            Kind::Games => Model::Games(TrainedModel::load(folder)?),
+            Kind::Functions => Model::Functions(OptimiserModel::load(folder)?),
+        })
+    }
+
+    /// The same from the bytes of a checkpoint's two files.
+    ///
+    /// # Errors
+    /// Where they are damaged or do not fit each other.
+    pub fn parse(config: &[u8], tensors: &[u8]) -> Result<Model> {
+        Ok(match Kind::of_meta(&checkpoint::parse_meta(config)?)? {
+            Kind::Games => Model::Games(TrainedModel::parse(config, tensors)?),
+            Kind::Functions => Model::Functions(OptimiserModel::parse(config, tensors)?),
+        })
+    }
+
+    /// What it learned.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Model::Games(_) => Kind::Games,
+            Model::Functions(_) => Kind::Functions,
+        }
+    }
+
+    /// A short model card in Markdown.
+    #[must_use]
+    pub fn card(&self) -> String {
+        match self {
+            Model::Games(model) => model.card(),
+            Model::Functions(model) => model.card(),
+        }
+    }
+
+    /// Writes its acting rules into a checkpoint folder and leaves the weights as they are.
+    ///
+    /// # Errors
+    /// Where there is no checkpoint, or it cannot be written.
+    pub fn save_acting(&self, folder: &Path) -> Result<()> {
+        match self {
+            Model::Games(model) => Ok(model.save_acting(folder)?),
+            Model::Functions(model) => Ok(model.save_acting(folder)?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_tag_decides_and_older_files_are_understood() {
+        for (meta, kind) in [
+            (json!({ "kind": "games", "config": {} }), Kind::Games),
+            (json!({ "kind": "functions", "task": {} }), Kind::Functions),
+            (json!({ "config": {}, "task": {} }), Kind::Games),
+            (json!({ "config": {} }), Kind::Functions),
+        ] {
+            assert_eq!(Kind::of_meta(&meta).unwrap(), kind, "{meta}");
+        }
+        assert!(
+            Kind::of_meta(&json!({ "kind": "gmaes" })).unwrap_err().to_string().contains("did you mean \"games\"?")
+        );
+        for (text, kind) in [
+            ("kind = \"functions\"", Kind::Functions),
+            ("world = \"GpWide-v0\"", Kind::Functions),
+            ("world = \"DarkRoom-v0\"", Kind::Games),
+            ("", Kind::Games),
+        ] {
+            assert_eq!(Kind::of_config(&[text], &[]).unwrap(), kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let registry = Registry::builtin();
+        let said = |preset, method, settings: &[&str], logs| {
+            let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+            new_problem(preset, method, &settings, logs, &registry).err().expect("a mistake").to_string()
+        };
+        assert!(said("dark-rom", None, &[], None).contains("did you mean \"dark-room\""));
+        assert!(said("bo-value", Some("ad"), &[], None).contains("--method is for games"));
+        assert!(said("bo-value", None, &[], Some(Path::new("x.csv"))).contains("leave out the log"));
+        assert!(said("bo-value", None, &["kind=games"], None).contains("GpWide-v0"));
+        assert!(said("dark-room", None, &["kind=functions"], None).contains("DarkRoom-v0"));
+        assert!(said("gone.toml", None, &[], None).contains("gone.toml"));
+    }
+}

@@ -1,0 +1,152 @@
+//! The paper's protocol for a trained model, beside GP-EI and random search on the same tasks.
+
+use crate::calibration::{Calibration, calibrate};
+use crate::methods::Objective;
+use crate::model::OptimiserModel;
+use crate::{Error, Result};
+use icee_base::random::HELD_OUT;
+use icee_base::stats::Estimate;
+use icee_bo::fresh;
+use icee_bo::gp_surrogate::gp_ei;
+use icee_bo::protocol::Protocol;
+use icee_bo::report::Report;
+use icee_bo::search::{RandomSampler, Sampler, SearchTask};
+use icee_train::Device;
+use serde::Serialize;
+
+/// Trials of each function on which beliefs are checked; they take a search each.
+const CALIBRATION_TRIALS: usize = 5;
+/// Fresh functions of the prior on which beliefs are checked.
+const CALIBRATION_FUNCTIONS: usize = 80;
+
+/// A trained model beside its rivals.
+#[derive(Clone, Debug, Serialize)]
+pub struct OptimiserEvaluation {
+    /// The prior it was trained on.
+    pub world: String,
+    /// Its method.
+    pub method: String,
+    /// Its updates.
+    pub step: u64,
+    /// Trials of each function.
+    pub trials: usize,
+    /// What fixed the tasks.
+    pub seed: u64,
+    /// Threads; only on one are seconds those of the sampler alone.
+    pub threads: usize,
+    /// The model's runs, GP-EI's and random search's.
+    pub reports: Vec<Report>,
+    /// The model's regret minus GP-EI's after each evaluation, in pairs.
+    pub against_gp_ei: Vec<Estimate>,
+    /// How far its beliefs can be trusted; of `value` only.
+    pub calibration: Vec<Calibration>,
+}
+
+/// Puts a model through the protocol, on `threads` threads.
+///
+/// # Errors
+/// Where the protocol cannot be run, or the model does not fit two columns.
+pub fn evaluate(model: &OptimiserModel, protocol: &Protocol, threads: usize) -> Result<OptimiserEvaluation> {
+    // Each task has a sampler of its own on one thread; tasks run side by side.
+    model.sampler(&Device::cpu(1)?)?;
+    let ours = || -> Box<dyn Sampler> {
+        let sampler = Device::cpu(1).map_err(Error::Train).and_then(|device| model.sampler(&device));
+        sampler.unwrap_or_else(|error| Box::new(Broken(error.to_string())))
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|e| Error::Config(format!("cannot start {threads} threads: {e}")))?;
+    let reports = pool.install(|| -> Result<Vec<Report>> {
+        let rivals: [fn() -> Box<dyn Sampler>; 2] = [|| Box::new(gp_ei()), || Box::new(RandomSampler)];
+        let mut reports = vec![protocol.run(ours)?];
+        for rival in rivals {
+            reports.push(protocol.run(rival)?);
+        }
+        Ok(reports)
+    })?;
+    let against_gp_ei = paired_difference(&reports[0], &reports[1]);
+    let calibration = match model.config.method()?.objective {
+        Objective::Value => pool.install(|| check_beliefs(model, protocol))?,
+        Objective::Drawn { .. } | Objective::Improvers => vec![],
+    };
+    Ok(OptimiserEvaluation {
+        world: model.config.world.clone(),
+        method: model.config.method.clone(),
+        step: model.step,
+        trials: protocol.trials,
+        seed: protocol.seed,
+        threads,
+        reports,
+        against_gp_ei,
+        calibration,
+    })
+}
+
+fn check_beliefs(model: &OptimiserModel, protocol: &Protocol) -> Result<Vec<Calibration>> {
+    let make = || model.value_sampler(&Device::cpu(1)?);
+    let few = Protocol { trials: protocol.trials.min(CALIBRATION_TRIALS), ..protocol.clone() };
+    let benchmark: Vec<SearchTask> = few.tasks()?.into_iter().map(|task| task.search).collect();
+    let prior = model.config.build_prior()?;
+    let fresh = fresh::tasks(&prior, CALIBRATION_FUNCTIONS, protocol.seed ^ HELD_OUT)?;
+    Ok(vec![
+        calibrate("benchmark functions", &benchmark, make)?,
+        calibrate("fresh functions of the prior", &fresh, make)?,
+    ])
+}
+
+/// `a` minus `b` after each evaluation, run by run.
+fn paired_difference(a: &Report, b: &Report) -> Vec<Estimate> {
+    let evaluations = a.runs.iter().chain(&b.runs).map(|run| run.regret.len()).min().unwrap_or(0);
+    let difference = |step: usize| {
+        let pairs = a.runs.iter().zip(&b.runs);
+        Estimate::of(&pairs.map(|(a, b)| a.regret[step] - b.regret[step]).collect::<Vec<_>>())
+    };
+    (0..evaluations).map(difference).collect()
+}
+
+/// Mean regret of a report's runs when each has spent `seconds` on suggestions.
+#[must_use]
+pub fn regret_at(report: &Report, seconds: f64) -> f64 {
+    let at = |run: &icee_bo::report::Run| {
+        let done = run.seconds.partition_point(|&spent| spent <= seconds);
+        run.regret[done.saturating_sub(1)]
+    };
+    report.runs.iter().map(at).sum::<f64>() / report.runs.len().max(1) as f64
+}
+
+/// Stands for a sampler that could not be made, and says why when asked.
+struct Broken(String);
+
+impl Sampler for Broken {
+    fn name(&self) -> &'static str {
+        "icee"
+    }
+
+    fn ask(&mut self, _: icee_bo::search::Context<'_>, _: &mut dyn rand::Rng) -> icee_bo::BoResult<usize> {
+        Err(icee_bo::BoError::Model { message: self.0.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use icee_bo::report::Run;
+
+    fn report(regrets: &[[f64; 3]]) -> Report {
+        let run = |(trial, regret): (usize, &[f64; 3])| Run {
+            function: "f",
+            trial,
+            regret: regret.to_vec(),
+            seconds: vec![0.0, 1.0, 3.0],
+        };
+        Report { sampler: "x", initial: 1, runs: regrets.iter().enumerate().map(run).collect() }
+    }
+
+    #[test]
+    fn differences_are_taken_in_pairs_and_regret_by_time() {
+        let (a, b) = (report(&[[3.0, 1.0, 0.0], [5.0, 3.0, 1.0]]), report(&[[3.0, 2.0, 2.0], [5.0, 4.0, 3.0]]));
+        let difference = paired_difference(&a, &b);
+        assert_eq!(difference.iter().map(|d| d.mean).collect::<Vec<_>>(), [0.0, -1.0, -2.0]);
+        assert_eq!(difference[2].half_width, 0.0);
+        assert_eq!([0.5, 1.0, 2.9, 9.0].map(|seconds| regret_at(&a, seconds)), [4.0, 2.0, 2.0, 0.5]);
+    }
+}

@@ -1,0 +1,47 @@
+//! The presets, short commented TOML files that travel in the binary: one a prior over functions and a method. A new one is a
+//! new file and a line here.
+
+use crate::Result;
+use icee_base::names::Unknown;
+
+/// A named text of TOML.
+pub type Preset = (&'static str, &'static str);
+
+macro_rules! presets {
+    ($($name:literal),+ $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../presets/functions/", $name, ".toml")))),+]
+    };
+}
+
+/// All of them.
+pub const FUNCTIONS: &[Preset] =
+    presets!("bo-value", "bo-value-columns", "bo-value-columns-small", "bo-paper", "bo-biased", "bo-exact", "bo-tiny",);
+
+/// The text of a preset.
+///
+/// # Errors
+/// [`Error::Unknown`](crate::Error::Unknown) with the nearest name.
+pub fn find(name: &str) -> Result<&'static str> {
+    FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text).ok_or_else(|| {
+        let known: Vec<&str> = FUNCTIONS.iter().map(|(known, _)| *known).collect();
+        Unknown::new("preset of functions", name, &known).into()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, Functions, METHODS, PRIORS};
+
+    #[test]
+    fn presets_cover_all_methods_and_priors() {
+        let configs: Vec<Config> =
+            FUNCTIONS.iter().map(|(name, text)| Config::layered(&[text], &[]).expect(name)).collect();
+        for config in &configs {
+            Functions::new(config.clone()).unwrap();
+        }
+        assert!(METHODS.iter().all(|method| configs.iter().any(|config| config.method == method.name)));
+        assert!(PRIORS.iter().all(|prior| configs.iter().any(|config| config.world == prior.id)));
+        assert!(find("bo-vale").unwrap_err().to_string().contains("did you mean \"bo-value\""));
+    }
+}

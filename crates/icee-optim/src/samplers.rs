@@ -1,0 +1,29 @@
+//! A trained model at work: what picks candidates by it.
+
+use crate::Result;
+use crate::methods::Objective;
+use crate::model::OptimiserModel;
+use crate::pool_sampler::PoolSampler;
+use crate::value_model::ValueModel;
+use icee_bo::acquisition::Rule;
+use icee_bo::search::Sampler;
+use icee_bo::surrogate_sampler::SurrogateSampler;
+use icee_train::Device;
+
+impl OptimiserModel {
+    /// What picks candidates by this model, as its config says.
+    ///
+    /// # Errors
+    /// Where config and network do not fit.
+    pub fn sampler(&self, device: &Device) -> Result<Box<dyn Sampler>> {
+        Ok(match self.config.method()?.objective {
+            Objective::Value => Box::new(self.value_sampler(device)?),
+            Objective::Drawn { .. } | Objective::Improvers => Box::new(PoolSampler::new(device, self)?),
+        })
+    }
+
+    /// The same for a `value` model: p ∝ EI^β on what it believes.
+    pub(crate) fn value_sampler(&self, device: &Device) -> Result<SurrogateSampler<ValueModel>> {
+        Ok(SurrogateSampler::new(ValueModel::new(device, self)?, Rule::Sampled(self.config.acting.sharpness)))
+    }
+}

@@ -1,0 +1,162 @@
+//! What a study answers, in the user's unit and ready for JSON.
+
+use crate::record::{Direction, ModelPin, RowName, SamplerKind};
+use crate::rows::Cells;
+use crate::trials::{Trials, Units};
+use icee_base::stats::NORMAL_95;
+use icee_bo::belief::Belief;
+use icee_bo::normal::Prediction;
+use icee_bo::remaining::Remaining;
+use serde::Serialize;
+
+/// What is believed of a row's value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Forecast {
+    /// The expected value.
+    pub mean: f64,
+    /// The lower end of the interval that holds the value with probability 95 %.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// The probability of beating the best value told so far.
+    pub beats_best: f64,
+}
+
+impl Forecast {
+    /// A belief in the user's unit; `best` is in the models'.
+    pub(crate) fn new(belief: &Belief, units: &Units, best: f64) -> Forecast {
+        let ends = match belief {
+            Belief::Normal(Prediction { mean, variance }) => {
+                let half = NORMAL_95 * variance.sqrt();
+                [mean - half, mean + half]
+            }
+            Belief::Histogram { .. } => [belief.quantile(0.025), belief.quantile(0.975)],
+        };
+        let [one, other] = ends.map(|end| units.shown(end));
+        Forecast {
+            mean: units.shown(belief.mean()),
+            low: one.min(other),
+            high: one.max(other),
+            beats_best: belief.below(best),
+        }
+    }
+}
+
+/// A row to try next.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Suggestion {
+    /// What the user calls it.
+    pub id: String,
+    /// Its number, from one.
+    pub row: usize,
+    /// What stands in it.
+    pub cells: Cells,
+    /// Why it: `None` where too little is known for a forecast, and the row helps to cover the pool.
+    pub forecast: Option<Forecast>,
+}
+
+/// The answer to an ask.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// The rows to try, all different.
+    pub suggestions: Vec<Suggestion>,
+    /// What picked them.
+    pub sampler: SamplerKind,
+    /// The best value told so far.
+    pub best: Option<f64>,
+    /// How likely it is that a row that is left beats it.
+    pub remaining: Option<Remaining>,
+    /// Rows that were neither told nor suggested before.
+    pub left: usize,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+/// Where a row stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Its value is known.
+    Told,
+    /// Its experiment failed.
+    Failed,
+    /// It was suggested, and nothing has been told of it.
+    Running,
+    /// Nothing has happened to it.
+    Left,
+}
+
+/// A row with what is known and believed of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RowForecast {
+    /// What the user calls it.
+    pub id: String,
+    /// Where it stands.
+    pub status: Status,
+    /// The value told.
+    pub value: Option<f64>,
+    /// What the model believes, also of rows that were told.
+    #[serde(flatten)]
+    pub forecast: Forecast,
+}
+
+/// A told row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ToldRow {
+    /// What the user calls it.
+    pub id: String,
+    /// Its number, from one.
+    pub row: usize,
+    /// Its value; `None` where the experiment failed.
+    pub value: Option<f64>,
+    /// What stands in it; nothing where the pool cannot be read.
+    pub cells: Cells,
+}
+
+/// A study at a glance.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The pool's file.
+    pub pool: String,
+    /// Its rows.
+    pub rows: usize,
+    /// The columns that are learned from: name and what it is.
+    pub columns: Vec<(String, String)>,
+    /// The column that names the rows.
+    pub id_column: Option<String>,
+    /// Which values are good.
+    pub direction: Direction,
+    /// What picks the rows.
+    pub sampler: SamplerKind,
+    /// The learned model that it has been using.
+    pub model: Option<ModelPin>,
+    /// Fixes all that is random.
+    pub seed: u64,
+    /// The best row.
+    pub best: Option<ToldRow>,
+    /// Rows with an outcome, in the order told.
+    pub told: Vec<ToldRow>,
+    /// Rows that were suggested and not told yet.
+    pub running: Vec<String>,
+    /// Rows to which nothing has happened.
+    pub left: usize,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+impl Status {
+    pub(crate) fn of(row: usize, trials: &Trials, taken: &[bool]) -> Status {
+        match trials.outcome(row) {
+            Some(trial) if trial.value.is_some() => Status::Told,
+            Some(_) => Status::Failed,
+            None if taken[row] => Status::Running,
+            None => Status::Left,
+        }
+    }
+}
+
+impl Suggestion {
+    pub(crate) fn new(name: &RowName, cells: Cells, forecast: Option<Forecast>) -> Suggestion {
+        Suggestion { id: name.shown(), row: name.row, cells, forecast }
+    }
+}

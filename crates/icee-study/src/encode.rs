@@ -1,0 +1,375 @@
+//! From a pool's columns to coordinates in [0, 1].
+//!
+//! - A column of numbers is one coordinate, scaled by its lowest and highest number; by their logarithms where it is
+//!   positive, spans three decades or more and lies mostly at the low end. Where cells are missing a second
+//!   coordinate says so, and the first is put in the middle.
+//! - Any other column is categories: one coordinate for two of them, one each for more. Missing cells are a category.
+//!   Only the 31 most frequent have a coordinate of their own where there are more than 32; the rest share one.
+//! - A column that says nothing is left out: all cells equal, or text of which hardly any two cells are the same.
+//!
+//! The codes are fixed when a study is created, and stand in its journal.
+
+use crate::{Error, Result};
+use icee_base::math::ln;
+use icee_base::table::{Row, Table, is_missing};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// Categories of one column that have a coordinate of their own.
+const MOST_LEVELS: usize = 32;
+/// Coordinates of a row.
+const MOST_COORDINATES: usize = 1024;
+/// From which ratio of highest to lowest a column may be logarithmic, and how low its median must then lie.
+const LOG_SPAN: f64 = 1e3;
+const LOG_MEDIAN: f64 = 0.1;
+
+/// One column that is learned from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Column {
+    /// Its name in the header.
+    pub name: String,
+    /// How its cells become coordinates.
+    pub code: Code,
+}
+
+/// How a column's cells become coordinates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Code {
+    /// Numbers between two ends.
+    Number {
+        /// The lowest, which becomes 0.
+        low: f64,
+        /// The highest, which becomes 1.
+        high: f64,
+        /// Whether logarithms are scaled.
+        log: bool,
+        /// Whether some cells are missing.
+        missing: bool,
+    },
+    /// Words.
+    Category {
+        /// Those with a coordinate of their own; the empty word stands for missing cells.
+        levels: Vec<String>,
+        /// Whether there are more, which share one more coordinate.
+        others: bool,
+    },
+}
+
+impl Code {
+    /// The number of coordinates.
+    pub fn width(&self) -> usize {
+        match self {
+            Code::Number { missing, .. } => 1 + usize::from(*missing),
+            Code::Category { levels, others } => match levels.len() + usize::from(*others) {
+                2 => 1,
+                count => count,
+            },
+        }
+    }
+
+    /// In a few words, for a table of columns.
+    pub fn describe(&self) -> String {
+        match self {
+            Code::Number { low, high, log, missing } => {
+                let scale = if *log { ", logarithmic" } else { "" };
+                let gaps = if *missing { ", some missing" } else { "" };
+                format!("number, {low} to {high}{scale}{gaps}")
+            }
+            Code::Category { levels, others } => {
+                let more = if *others { " most frequent of more" } else { "" };
+                format!("{} categories{more}", levels.len())
+            }
+        }
+    }
+
+    /// Whether the code can be used; it may come from a file.
+    fn check(&self) -> std::result::Result<(), &'static str> {
+        match self {
+            Code::Number { low, high, log, .. } => {
+                let sound = low.is_finite() && high.is_finite() && low < high && (high - low).is_finite();
+                if sound && (!log || *low > 0.0) { Ok(()) } else { Err("its ends cannot be scaled") }
+            }
+            Code::Category { levels, .. } if levels.is_empty() => Err("it has no categories"),
+            Code::Category { .. } => Ok(()),
+        }
+    }
+}
+
+/// What was found in a pool's columns.
+#[derive(Debug, PartialEq)]
+pub struct Survey {
+    /// The columns that are learned from.
+    pub columns: Vec<Column>,
+    /// What a user should know about them.
+    pub notes: Vec<String>,
+}
+
+/// What one pass finds out about a column.
+struct Seen {
+    numbers: Vec<f64>,
+    missing: usize,
+    /// Cells that are no numbers, and the line of the first of them.
+    words: usize,
+    first_word: Option<(usize, String)>,
+}
+
+/// Looks at the columns at `places` and says how each is coded.
+///
+/// # Errors
+/// Where a line is broken, there is no row, or nothing can be learned from any column.
+pub fn survey(table: &mut Table, places: &[usize]) -> Result<Survey> {
+    let empty = || Seen { numbers: vec![], missing: 0, words: 0, first_word: None };
+    let mut seen: Vec<Seen> = places.iter().map(|_| empty()).collect();
+    table.scan(|table, row| {
+        for (seen, &place) in seen.iter_mut().zip(places) {
+            let cell = row.cell(place);
+            match table.number(cell) {
+                Some(number) => seen.numbers.push(number),
+                None if is_missing(cell) => seen.missing += 1,
+                None => {
+                    seen.words += 1;
+                    seen.first_word.get_or_insert_with(|| (row.line, cell.to_owned()));
+                }
+            }
+        }
+        Ok(())
+    })?;
+    if table.rows() == 0 {
+        return Err(table.broken(vec!["there is no row below the header".into()]).into());
+    }
+    let worded: Vec<usize> = places.iter().zip(&seen).filter(|(_, seen)| seen.words > 0).map(|(&p, _)| p).collect();
+    let mut levels = count_levels(table, &worded)?.into_iter();
+    let (mut columns, mut notes) = (Vec::new(), Vec::new());
+    for (&place, seen) in places.iter().zip(&mut seen) {
+        let name = table.header()[place].clone();
+        if let Some((line, word)) = seen.first_word.as_ref().filter(|_| !seen.numbers.is_empty()) {
+            notes.push(format!(
+                "column \"{name}\" mixes {} numbers with words (first \"{word}\", line {line}) and is taken as categories; \
+                 mend the cells and create the study anew if it should be numbers",
+                seen.numbers.len()
+            ));
+        }
+        let code = if seen.words > 0 {
+            code_of_words(levels.next().unwrap_or_default(), table.rows())
+        } else {
+            code_of_numbers(seen)
+        };
+        match code {
+            Ok(code) => columns.push(Column { name, code }),
+            Err(reason) => notes.push(format!("column \"{name}\" is left out: {reason}")),
+        }
+    }
+    if columns.is_empty() {
+        let all = notes.join("; ");
+        return Err(table.broken(vec![format!("no column says anything about the rows ({all})")]).into());
+    }
+    Ok(Survey { columns, notes })
+}
+
+/// How often each word occurs in some columns.
+fn count_levels(table: &mut Table, places: &[usize]) -> Result<Vec<HashMap<String, usize>>> {
+    let mut counts: Vec<HashMap<String, usize>> = vec![HashMap::new(); places.len()];
+    if !places.is_empty() {
+        table.scan(|_, row| {
+            for (counts, &place) in counts.iter_mut().zip(places) {
+                let level = level_of(row.cell(place));
+                match counts.get_mut(level) {
+                    Some(count) => *count += 1,
+                    None => drop(counts.insert(level.to_owned(), 1)),
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(counts)
+}
+
+/// The category of a cell: all ways to say "missing" are one.
+fn level_of(cell: &str) -> &str {
+    if is_missing(cell) { "" } else { cell }
+}
+
+fn code_of_words(counts: HashMap<String, usize>, rows: usize) -> std::result::Result<Code, String> {
+    let total = counts.len();
+    if total == 1 {
+        return Err("all cells are equal".into());
+    }
+    if total > MOST_LEVELS && 2 * total > rows {
+        return Err(format!("{total} different texts in {rows} rows are names, not categories"));
+    }
+    let mut levels: Vec<(String, usize)> = counts.into_iter().collect();
+    levels.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let others = total > MOST_LEVELS;
+    levels.truncate(if others { MOST_LEVELS - 1 } else { total });
+    Ok(Code::Category { levels: levels.into_iter().map(|(level, _)| level).collect(), others })
+}
+
+fn code_of_numbers(seen: &mut Seen) -> std::result::Result<Code, String> {
+    let missing = seen.missing > 0;
+    let numbers = &mut seen.numbers;
+    if numbers.is_empty() {
+        return Err("all cells are missing".into());
+    }
+    let middle = numbers.len() / 2;
+    let median = *numbers.select_nth_unstable_by(middle, f64::total_cmp).1;
+    let (low, high) = numbers.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &x| (l.min(x), h.max(x)));
+    if low == high {
+        return Err("all numbers are equal".into());
+    }
+    if !(high - low).is_finite() {
+        return Err(format!("its numbers, {low} to {high}, are too far apart"));
+    }
+    let log = low > 0.0 && high / low >= LOG_SPAN && median < low + LOG_MEDIAN * (high - low);
+    Ok(Code::Number { low, high, log, missing })
+}
+
+/// Turns rows into points, by codes that are known.
+pub struct Encoder<'a> {
+    columns: Vec<(usize, &'a Code, HashMap<&'a str, usize>)>,
+    dimension: usize,
+}
+
+impl<'a> Encoder<'a> {
+    /// An encoder of `table`'s rows.
+    ///
+    /// # Errors
+    /// Where the table has no such columns, or a code makes no sense.
+    pub fn new(table: &Table, columns: &'a [Column]) -> Result<Encoder<'a>> {
+        let mut encoders = Vec::new();
+        for Column { name, code } in columns {
+            let wrong = |problem| Error::Study(format!("column \"{name}\" cannot be coded: {problem}"));
+            code.check().map_err(wrong)?;
+            let levels = match code {
+                Code::Category { levels, .. } => {
+                    levels.iter().enumerate().map(|(at, level)| (level.as_str(), at)).collect()
+                }
+                Code::Number { .. } => HashMap::new(),
+            };
+            encoders.push((table.column(name)?, code, levels));
+        }
+        let dimension = columns.iter().map(|column| column.code.width()).sum();
+        if !(1..=MOST_COORDINATES).contains(&dimension) {
+            return Err(Error::Study(format!(
+                "the columns make {dimension} coordinates, at most {MOST_COORDINATES} can be used; choose fewer with --columns"
+            )));
+        }
+        Ok(Encoder { columns: encoders, dimension })
+    }
+
+    /// The number of coordinates of a point.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Appends a row's coordinates to `points`.
+    pub fn encode(&self, table: &Table, row: &Row<'_>, points: &mut Vec<f64>) {
+        for (place, code, known) in &self.columns {
+            let cell = row.cell(*place);
+            match code {
+                Code::Number { low, high, log, missing } => {
+                    let number = table.number(cell);
+                    let share = |x: f64| {
+                        let [x, low, high] = if *log { [ln(x), ln(*low), ln(*high)] } else { [x, *low, *high] };
+                        ((x - low) / (high - low)).clamp(0.0, 1.0)
+                    };
+                    points.push(number.map_or(0.5, share));
+                    if *missing {
+                        points.push(f64::from(u8::from(number.is_none())));
+                    }
+                }
+                Code::Category { levels, .. } => {
+                    let level = known.get(level_of(cell)).copied().unwrap_or(levels.len());
+                    match code.width() {
+                        1 => points.push(level as f64),
+                        width => points.extend((0..width).map(|at| f64::from(u8::from(at == level)))),
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// The survey and the points of a text.
+    fn coded(text: &str) -> Result<(Survey, Vec<Vec<f64>>)> {
+        let mut table = Table::of_bytes(Path::new("pool.csv"), text.as_bytes().to_vec())?;
+        let places: Vec<usize> = (0..table.header().len()).collect();
+        let survey = survey(&mut table, &places)?;
+        let mut points = Vec::new();
+        let encoder = Encoder::new(&table, &survey.columns)?;
+        table.scan(|table, row| {
+            encoder.encode(table, row, &mut points);
+            Ok(())
+        })?;
+        let points = points.chunks(encoder.dimension()).map(<[f64]>::to_vec).collect();
+        Ok((survey, points))
+    }
+
+    #[test]
+    fn numbers_words_and_gaps_become_coordinates() {
+        let (survey, points) = coded("heat,flour,milk\n10,rye,\n20,wheat,1\n15,rye,3\n").unwrap();
+        assert_eq!(points, [[0.0, 0.0, 0.5, 1.0], [1.0, 1.0, 0.0, 0.0], [0.5, 0.0, 1.0, 0.0]]);
+        assert_eq!(survey.notes, Vec::<String>::new());
+        let (_, points) = coded("flour\nrye\nwheat\nspelt\nrye\nNA\n").unwrap();
+        assert_eq!(points[0], [1.0, 0.0, 0.0, 0.0]);
+        assert_eq!(points[4], [0.0, 1.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_column_of_decades_is_logarithmic() {
+        let (survey, points) = coded("rate\n0.0001\n0.001\n0.01\n0.1\n1\n").unwrap();
+        assert_eq!(survey.columns[0].code.describe(), "number, 0.0001 to 1, logarithmic");
+        assert!(points.iter().zip([0.0, 0.25, 0.5, 0.75, 1.0]).all(|(point, x)| (point[0] - x).abs() < 1e-12));
+    }
+
+    #[test]
+    fn what_says_nothing_is_left_out_and_what_is_odd_is_noted() {
+        let rows: String = (0..40)
+            .map(|k| format!("{k},7,name {k},,{}\n", if k == 3 { "hot".into() } else { (k % 5).to_string() }))
+            .collect();
+        let (survey, points) = coded(&format!("a,same,title,gap,mixed\n{rows}")).unwrap();
+        let names: Vec<&str> = survey.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["a", "mixed"]);
+        assert_eq!(points[0].len(), 1 + 6);
+        let notes = survey.notes.join("\n");
+        for expected in [
+            "\"same\" is left out: all numbers",
+            "40 different texts",
+            "all cells are missing",
+            "first \"hot\", line 5",
+        ] {
+            assert!(notes.contains(expected), "{notes}");
+        }
+        assert!(coded("a\n1\n1\n").unwrap_err().to_string().contains("no column says anything"));
+    }
+
+    #[test]
+    fn thousands_of_categories_share_a_coordinate() {
+        let rows: String = (0..9000).map(|k| format!("c{}\n", (k % 3000).min(k % 7 * 400))).collect();
+        let (survey, points) = coded(&format!("kind\n{rows}")).unwrap();
+        assert!(matches!(&survey.columns[0].code, Code::Category { levels, others: true } if levels.len() == 31));
+        assert!(points.iter().all(|point| point.len() == 32 && point.iter().sum::<f64>() == 1.0));
+    }
+
+    #[test]
+    fn codes_from_a_file_are_not_trusted() {
+        let table = Table::of_bytes(Path::new("pool.csv"), b"a\n1\n2\n".to_vec()).unwrap();
+        let number = |low, high, log| Code::Number { low, high, log, missing: false };
+        for code in [
+            number(1.0, 1.0, false),
+            number(-1.0, 1.0, true),
+            number(f64::NAN, 1.0, false),
+            Code::Category { levels: vec![], others: true },
+        ] {
+            assert!(Encoder::new(&table, &[Column { name: "a".into(), code }]).is_err());
+        }
+        assert!(Encoder::new(&table, &[Column { name: "b".into(), code: number(0.0, 1.0, false) }]).is_err());
+        assert!(Encoder::new(&table, &[]).is_err());
+    }
+}

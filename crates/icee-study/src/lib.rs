@@ -1,0 +1,57 @@
+//! Which row next? Studies over a pool of candidates in a CSV file.
+//!
+//! A [`Study`] asks for rows of the pool to be tried ([`Study::ask`]), is told their values ([`Study::tell`]) and says
+//! what it believes of all others ([`Study::predict`]). It is one journal file; whoever opens it again goes on exactly
+//! where it was left.
+//!
+//! ```text
+//! pool.csv ─► table ─► encode ─► rows (points) ─┐
+//!                                               ├─► choose ─► answer
+//! NAME.jsonl ─► journal ─► record ─► trials ────┘
+//! ```
+//!
+//! Random numbers depend on the study's seed and the length of its journal alone.
+//!
+//! ```
+//! use icee_study::{Direction, Models, Study, StudyOptions};
+//!
+//! let folder = std::env::temp_dir().join(format!("icee-study-example-{}", std::process::id()));
+//! std::fs::create_dir_all(&folder)?;
+//! std::fs::write(folder.join("bread.csv"), "heat,minutes\n180,20\n200,30\n220,40\n240,50\n")?;
+//!
+//! let options = StudyOptions { pool: folder.join("bread.csv"), direction: Direction::Maximize, ..Default::default() };
+//! // Learned models are handed in; without any, a Gaussian process picks the rows.
+//! let mut study = Study::create(&folder.join("bread.jsonl"), &options, Models::default())?;
+//! for score in [6.0, 7.5, 4.0] {
+//!     let row = study.ask(1, None)?.suggestions[0].id.clone();
+//!     study.tell(&row, Some(score), false)?;
+//! }
+//! assert_eq!(study.best().and_then(|best| best.value), Some(7.5));
+//! assert_eq!(study.predict(None)?.len(), 4);
+//! # std::fs::remove_dir_all(folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod answer;
+mod choose;
+mod encode;
+mod error;
+mod journal;
+mod models;
+mod predictor;
+mod record;
+mod rows;
+#[cfg(test)]
+mod scratch;
+mod study;
+mod tell;
+mod trials;
+
+pub use answer::{Answer, Forecast, RowForecast, Status, Suggestion, Summary, ToldRow};
+pub use error::{Error, Result};
+pub use icee_bo::remaining::Remaining;
+pub use models::{LearnedModel, Loader, Models};
+pub use record::{Direction, ModelPin, SamplerKind};
+pub use rows::Cells;
+pub use study::{MOST_SUGGESTIONS, Study, StudyOptions};
+pub use tell::TellSummary;

@@ -1,0 +1,45 @@
+//! What predicts for an answer, given as much of the history as it takes.
+
+use crate::Result;
+use icee_bo::acquisition::Rule;
+use icee_bo::belief::Belief;
+use icee_bo::history::thinned;
+use icee_bo::pool::{Pool, Told};
+use icee_bo::remaining::Remaining;
+use icee_bo::surrogate::Surrogate;
+use rand::Rng;
+
+/// What predicts, and how much history it is given.
+pub(crate) struct Predictor {
+    pub surrogate: Box<dyn Surrogate>,
+    /// How a row is picked by what it believes.
+    pub rule: Rule,
+    /// Values that it takes at most.
+    pub history: usize,
+    /// What is said where there are more.
+    pub thinning: String,
+}
+
+impl Predictor {
+    /// Beliefs from as much of the history as the model takes.
+    pub fn predict(&mut self, pool: &Pool, known: &[Told], rows: &[usize]) -> Result<Vec<Belief>> {
+        Ok(self.surrogate.predict(pool, &self.some(known), rows)?)
+    }
+
+    /// About all rows that are left, of which these are looked at.
+    pub fn remaining(
+        &mut self,
+        pool: &Pool,
+        known: &[Told],
+        rows: &[usize],
+        beliefs: &[Belief],
+        rng: &mut dyn Rng,
+    ) -> Result<Remaining> {
+        let known = self.some(known);
+        Ok(Remaining::judge(&mut *self.surrogate, pool, &known, rows, beliefs, rng)?)
+    }
+
+    fn some(&self, known: &[Told]) -> Vec<Told> {
+        thinned(known, self.history).into_iter().map(|place| known[place]).collect()
+    }
+}

@@ -1,0 +1,219 @@
+//! What stands in a journal: a header, then what was asked and told.
+
+use crate::encode::Column;
+use crate::{Error, Result};
+use icee_base::names::Unknown;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// The format's version.
+pub const FORMAT: u32 = 1;
+
+/// Which values are good ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Low ones.
+    #[default]
+    Minimize,
+    /// High ones.
+    Maximize,
+}
+
+impl Direction {
+    /// 1 or −1: what values are multiplied with so that lower is better.
+    pub fn sign(self) -> f64 {
+        match self {
+            Direction::Minimize => 1.0,
+            Direction::Maximize => -1.0,
+        }
+    }
+}
+
+/// What picks the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SamplerKind {
+    /// A learned model: rows are drawn in proportion to a power of their expected improvement.
+    Icee,
+    /// A Gaussian process: the row of the greatest expected improvement.
+    GpEi,
+    /// Chance.
+    Random,
+}
+
+impl SamplerKind {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            SamplerKind::Icee => "icee",
+            SamplerKind::GpEi => "gp-ei",
+            SamplerKind::Random => "random",
+        }
+    }
+}
+
+impl FromStr for SamplerKind {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<SamplerKind> {
+        let all = [SamplerKind::Icee, SamplerKind::GpEi, SamplerKind::Random];
+        all.into_iter()
+            .find(|kind| kind.name() == name)
+            .ok_or_else(|| Unknown::new("sampler", name, &all.map(SamplerKind::name)).into())
+    }
+}
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// The format's version.
+    pub icee_study: u32,
+    /// The pool's file as it was.
+    pub pool: PoolFile,
+    /// The column that names the rows; their numbers do where there is none.
+    pub id: Option<String>,
+    /// The columns that are learned from, with their codes.
+    pub columns: Vec<Column>,
+    /// Which values are good.
+    pub direction: Direction,
+    /// What picks the rows.
+    pub sampler: SamplerKind,
+    /// Fixes all that is random.
+    pub seed: u64,
+    /// The learned model that picks them; older studies do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelPin>,
+}
+
+/// A learned model and what would show that it is another one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelPin {
+    /// Its name.
+    pub name: String,
+    /// A checksum of its description and weights, sixteen hexadecimal digits.
+    pub hash: String,
+}
+
+impl std::fmt::Display for ModelPin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.name, self.hash)
+    }
+}
+
+/// A file and what would show that it has changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PoolFile {
+    /// Where it lies, from the journal's folder.
+    pub path: PathBuf,
+    /// Its length, without a byte order mark.
+    pub bytes: u64,
+    /// Its rows.
+    pub rows: usize,
+    /// Its checksum, sixteen hexadecimal digits.
+    pub fingerprint: String,
+}
+
+/// Any other line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Entry {
+    /// Rows that were suggested, all at once.
+    Ask {
+        /// Which.
+        rows: Vec<RowName>,
+        /// What picked them.
+        sampler: SamplerKind,
+    },
+    /// Outcomes, told all at once.
+    Tell {
+        /// Of which rows.
+        outcomes: Vec<ToldValue>,
+    },
+    /// From here on this learned model is used.
+    Model(ModelPin),
+}
+
+/// A row of the pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowName {
+    /// Its number, from one, the header not counted.
+    pub row: usize,
+    /// Its id, where a column gives one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+}
+
+impl RowName {
+    /// What the user calls it.
+    pub fn shown(&self) -> String {
+        self.id.clone().unwrap_or_else(|| self.row.to_string())
+    }
+}
+
+/// The outcome of one row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToldValue {
+    /// Which row.
+    pub row: RowName,
+    /// Its value; `None` where the experiment failed.
+    #[serde(with = "as_text")]
+    pub value: Option<f64>,
+    /// Whether it takes the place of an outcome told earlier.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replaces: bool,
+}
+
+/// One line of JSON.
+pub fn to_line(record: &impl Serialize) -> Result<String> {
+    serde_json::to_string(record).map_err(|error| Error::Study(format!("cannot be written as JSON: {error}")))
+}
+
+/// Numbers as text: not every reader of JSON gives the very number back that was written.
+mod as_text {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+        value.map(|value| value.to_string()).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        text.map(|text| text.parse().map_err(|_| D::Error::custom(format!("\"{text}\" is not a number")))).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn outcomes_come_back_bit_for_bit(value in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO, row in 1usize.., replaces: bool) {
+            let row = RowName { row, id: Some("ä \"q\"".into()) };
+            let entry = Entry::Tell { outcomes: vec![ToldValue { row, value: Some(value), replaces }] };
+            let back: Entry = serde_json::from_str(&to_line(&entry).unwrap()).unwrap();
+            prop_assert_eq!(&back, &entry);
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_no_entry_is_refused() {
+        for line in [
+            "{}",
+            "{\"tell\":{}}",
+            "{\"tell\":{\"outcomes\":[],\"x\":1}}",
+            "{\"forget\":{}}",
+            "{\"tell\":{\"outcomes\":[{\"row\":{\"row\":1},\"value\":\"one\"}]}}",
+        ] {
+            assert!(serde_json::from_str::<Entry>(line).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The rows of a study's pool: its file, checked against what it was, and the points that the rows are.
+
+use crate::encode::Encoder;
+use crate::record::{Header, PoolFile, RowName};
+use crate::{Error, Result};
+use icee_base::files::{FileError, folder_of};
+use icee_base::names::nearest;
+use icee_base::table::Table;
+use icee_bo::pool::Pool;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// Rows among which a mistyped id is looked for.
+const SEARCHED: usize = 10_000;
+
+/// A pool in memory.
+#[derive(Debug)]
+pub struct Rows {
+    table: Table,
+    /// The rows as points.
+    pub points: Pool,
+    id: Option<usize>,
+}
+
+/// A row's cells with the names of their columns, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cells(pub Vec<(String, String)>);
+
+impl Serialize for Cells {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, cell) in &self.0 {
+            map.serialize_entry(name, cell)?;
+        }
+        map.end()
+    }
+}
+
+impl Rows {
+    /// Reads the pool of a study and checks that it is the one the study was created with.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or has changed.
+    pub fn load(path: &Path, header: &Header) -> Result<Rows> {
+        if !path.exists() {
+            return Err(Error::Study(format!(
+                "the pool {} is gone; put it back, or say where it lies now with --pool FILE",
+                path.display()
+            )));
+        }
+        let table = Table::read(path)?;
+        if fingerprint(&table) != header.pool.fingerprint || table.bytes() != header.pool.bytes {
+            return Err(Error::Study(format!(
+                "{} has changed since the study was created, so its rows may be other ones now; put the old file back, or \
+                 create a new study of it and tell that what is known",
+                path.display()
+            )));
+        }
+        Rows::encode(table, header)
+    }
+
+    /// The rows of a table whose codes are known.
+    ///
+    /// # Errors
+    /// Where they do not fit each other.
+    pub fn encode(mut table: Table, header: &Header) -> Result<Rows> {
+        let id = header.id.as_deref().map(|name| table.column(name)).transpose()?;
+        let encoder = Encoder::new(&table, &header.columns)?;
+        let mut points = Vec::new();
+        table.scan(|table, row| {
+            encoder.encode(table, row, &mut points);
+            Ok(())
+        })?;
+        if table.rows() != header.pool.rows {
+            return Err(Error::Study(format!("the pool has {} rows, not {}", table.rows(), header.pool.rows)));
+        }
+        let points = Pool::new(points, encoder.dimension())?;
+        Ok(Rows { table, points, id })
+    }
+
+    /// What a row is called.
+    pub fn name(&self, row: usize) -> RowName {
+        let id = self.id.map(|column| self.table.cells(row).swap_remove(column));
+        RowName { row: row + 1, id }
+    }
+
+    /// What all rows are called, in their order.
+    ///
+    /// # Errors
+    /// Where the table cannot be read any more.
+    pub fn ids(&mut self) -> Result<Vec<String>> {
+        let Some(column) = self.id else { return Ok((1..=self.points.size()).map(|row| row.to_string()).collect()) };
+        let mut ids = Vec::with_capacity(self.points.size());
+        self.table.scan(|_, row| {
+            ids.push(row.cell(column).to_owned());
+            Ok(())
+        })?;
+        Ok(ids)
+    }
+
+    /// A row's cells, the id and columns without a name left out.
+    pub fn cells(&self, row: usize) -> Cells {
+        let cells = self.table.header().iter().cloned().zip(self.table.cells(row)).enumerate();
+        let shown = cells.filter(|(column, (name, _))| Some(*column) != self.id && !name.is_empty());
+        Cells(shown.map(|(_, cell)| cell).collect())
+    }
+
+    /// The row behind each id, or what is wrong with it.
+    ///
+    /// # Errors
+    /// Where the table cannot be read any more.
+    pub fn find(&mut self, ids: &[&str]) -> Result<Vec<std::result::Result<usize, String>>> {
+        let size = self.points.size();
+        let Some(column) = self.id else {
+            let numbered = |id: &&str| match id.trim().parse::<usize>() {
+                Ok(row) if (1..=size).contains(&row) => Ok(row - 1),
+                _ => Err(format!("there is no row \"{id}\"; rows are numbered from 1 to {size}")),
+            };
+            return Ok(ids.iter().map(numbered).collect());
+        };
+        let mut found: HashMap<&str, Option<usize>> = ids.iter().map(|id| (id.trim(), None)).collect();
+        let mut known = Vec::new();
+        self.table.scan(|_, row| {
+            let cell = row.cell(column);
+            if let Some(place) = found.get_mut(cell) {
+                *place = Some(row.index);
+            }
+            if row.index < SEARCHED {
+                known.push(cell.to_owned());
+            }
+            Ok(())
+        })?;
+        let name = &self.table.header()[column];
+        let resolve = |id: &&str| {
+            found.get(id.trim()).copied().flatten().ok_or_else(|| {
+                let hint = match nearest(id, &known).first() {
+                    Some(nearest) => format!("; did you mean \"{nearest}\"?"),
+                    None => String::new(),
+                };
+                format!("no row has the {name} \"{id}\"{hint}")
+            })
+        };
+        Ok(ids.iter().map(resolve).collect())
+    }
+}
+
+/// Checks that the ids of a table's rows are there and differ.
+///
+/// # Errors
+/// With every line that has none, or one that another has.
+pub fn check_ids(table: &mut Table, column: usize) -> Result<()> {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let name = table.header()[column].clone();
+    Ok(table.scan(|_, row| {
+        let id = row.cell(column);
+        if id.is_empty() {
+            return Err(format!("column {} ({name}): the id is missing", column + 1));
+        }
+        match seen.get(id) {
+            None => {
+                seen.insert(id.to_owned(), row.line);
+                Ok(())
+            }
+            Some(line) => Err(format!("column {} ({name}): the id \"{id}\" stands in line {line} already", column + 1)),
+        }
+    })?)
+}
+
+/// A table as a journal remembers it.
+pub fn pool_file(table: &Table, journal: &Path) -> Result<PoolFile> {
+    let absolute = table.path().canonicalize().map_err(FileError::io(table.path()))?;
+    Ok(PoolFile {
+        path: relative(&real(&folder_of(journal)), &absolute),
+        bytes: table.bytes(),
+        rows: table.rows(),
+        fingerprint: fingerprint(table),
+    })
+}
+
+/// A folder's path without links and detours, also where the folder is still to be made.
+fn real(folder: &Path) -> PathBuf {
+    folder.canonicalize().unwrap_or_else(|_| match folder.file_name() {
+        Some(name) => real(&folder_of(folder)).join(name),
+        None => folder.to_owned(),
+    })
+}
+
+fn fingerprint(table: &Table) -> String {
+    format!("{:016x}", table.fingerprint())
+}
+
+/// The way from a folder to a file, so that both can be moved together; the file itself where they share nothing.
+fn relative(folder: &Path, file: &Path) -> PathBuf {
+    let (from, to): (Vec<_>, Vec<_>) = (folder.components().collect(), file.components().collect());
+    let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    if shared < 2 {
+        return file.to_owned();
+    }
+    let up = std::iter::repeat_n(std::path::Component::ParentDir, from.len() - shared);
+    up.chain(to[shared..].iter().copied()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_study_and_its_pool_can_move_together() {
+        let way = |folder: &str, file: &str| relative(Path::new(folder), Path::new(file)).display().to_string();
+        assert_eq!(way("/home/me/lab/studies", "/home/me/lab/pool.csv"), "../pool.csv");
+        assert_eq!(way("/home/me/lab", "/home/me/lab/data/pool.csv"), "data/pool.csv");
+        assert_eq!(way("/home/me", "/data/pool.csv"), "/data/pool.csv");
+    }
+}

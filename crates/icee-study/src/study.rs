@@ -1,0 +1,437 @@
+//! The study itself: asking, predicting and remembering, in turns with other processes.
+
+use crate::answer::{Answer, Forecast, RowForecast, Status, Suggestion, Summary, ToldRow};
+use crate::choose::Scene;
+use crate::encode;
+use crate::journal::Journal;
+use crate::models::Models;
+use crate::record::{Direction, Entry, FORMAT, Header, ModelPin, RowName, SamplerKind, to_line};
+use crate::rows::{Rows, check_ids, pool_file};
+use crate::trials::{self, Trials, Units};
+use crate::{Error, Result};
+use icee_base::files::{FileError, folder_of};
+use icee_base::random;
+use icee_base::table::Table;
+use icee_bo::belief::Belief;
+use icee_bo::pool::Told;
+use std::path::{Path, PathBuf};
+
+/// Suggestions in one answer, at most.
+pub const MOST_SUGGESTIONS: usize = 1000;
+/// Rows predicted at a time.
+const CHUNK: usize = 1 << 14;
+
+/// What a new study is about.
+#[derive(Clone, Debug, Default)]
+pub struct StudyOptions {
+    /// The CSV file of candidates.
+    pub pool: PathBuf,
+    /// The columns to learn from; all of them by default, but for the ids.
+    pub columns: Option<Vec<String>>,
+    /// The column that names the rows; their numbers do by default.
+    pub id: Option<String>,
+    /// Which values are good.
+    pub direction: Direction,
+    /// What picks the rows; by default a learned model where one fits, a Gaussian process elsewhere.
+    pub sampler: Option<SamplerKind>,
+    /// Fixes all that is random.
+    pub seed: u64,
+}
+
+/// A search for the best row of a pool, kept in one file.
+pub struct Study {
+    journal: Journal,
+    pub(crate) header: Header,
+    pub(crate) trials: Trials,
+    models: Models,
+    /// Where the pool lies.
+    pool: PathBuf,
+    /// The pool, once it was needed.
+    pub(crate) rows: Option<Rows>,
+    notes: Vec<String>,
+}
+
+impl Study {
+    /// The file of a study of that name in a folder.
+    ///
+    /// # Errors
+    /// Where the name could not be a file's on every system.
+    pub fn path(folder: &Path, name: &str) -> Result<PathBuf> {
+        let usable = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+        let sound = !name.is_empty() && name.len() <= 100 && name.chars().all(usable);
+        if !sound || name.starts_with('.') || name.ends_with('.') {
+            return Err(Error::Study(format!(
+                "\"{name}\" cannot be the name of a study; use letters, digits, - _ and . (not first or last)"
+            )));
+        }
+        Ok(folder.join(format!("{name}.jsonl")))
+    }
+
+    /// Creates a study in a new file.
+    ///
+    /// # Errors
+    /// Where the file exists, the pool cannot be used, or a choice makes no sense; then no file is written.
+    pub fn create(path: &Path, options: &StudyOptions, models: Models) -> Result<Study> {
+        if path.exists() {
+            return Err(Error::Study(format!("{} exists already; choose another name", path.display())));
+        }
+        let mut table = Table::read(&options.pool)?;
+        let id = options.id.as_deref().map(|name| table.column(name)).transpose()?;
+        let mut notes = Vec::new();
+        let places = chosen_columns(&table, options, id, &mut notes)?;
+        let survey = encode::survey(&mut table, &places)?;
+        notes.extend(survey.notes);
+        if let Some(column) = id {
+            check_ids(&mut table, column)?;
+        }
+        let dimension = survey.columns.iter().map(|column| column.code.width()).sum();
+        let (sampler, note) = models.resolve(options.sampler, dimension)?;
+        notes.extend(note);
+        let header = Header {
+            icee_study: FORMAT,
+            pool: pool_file(&table, path)?,
+            id: options.id.clone(),
+            columns: survey.columns,
+            direction: options.direction,
+            sampler,
+            seed: options.seed,
+            model: if sampler == SamplerKind::Icee { models.pin(dimension) } else { None },
+        };
+        // All that could fail has been tried before a file is written.
+        Rows::encode(table, &header)?;
+        Journal::create(path, &to_line(&header)?)?;
+        let mut study = Study::open(path, Some(&options.pool), models)?;
+        study.notes.splice(0..0, notes);
+        Ok(study)
+    }
+
+    /// Opens a study; `pool` says where the pool lies, if it is no longer where it was.
+    ///
+    /// # Errors
+    /// Where there is none, or its file is damaged.
+    pub fn open(path: &Path, pool: Option<&Path>, models: Models) -> Result<Study> {
+        let mut journal = Journal::open(path)?;
+        journal.lock()?;
+        let news = journal.read();
+        journal.unlock()?;
+        let news = news?;
+        let wrong = |problem: String| Error::from(FileError::content(path, problem));
+        let Some((first, rest)) = news.lines.split_first() else {
+            return Err(wrong("the file is empty; delete it and create the study again".into()));
+        };
+        let header: Header = serde_json::from_str(first)
+            .map_err(|error| wrong(format!("line 1: not the header of a study: {error}")))?;
+        if header.icee_study != FORMAT {
+            return Err(wrong(format!("line 1: format {} is not known to this version", header.icee_study)));
+        }
+        let pool = pool.map_or_else(|| folder_of(path).join(&header.pool.path), Path::to_owned);
+        let trials = Trials::of(header.model.clone());
+        let mut study = Study { journal, header, trials, models, pool, rows: None, notes: vec![] };
+        study.follow(rest, 2)?;
+        study.journal.accept(&news);
+        study.report(news.set_aside);
+        Ok(study)
+    }
+
+    /// What the user should know; each note is given once.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// Suggests rows to try, none of which was suggested or told before; they are in the journal when this returns.
+    ///
+    /// # Errors
+    /// Where nothing is left, or the pool or the journal cannot be used.
+    pub fn ask(&mut self, count: usize, sampler: Option<SamplerKind>) -> Result<Answer> {
+        if !(1..=MOST_SUGGESTIONS).contains(&count) {
+            return Err(Error::Study(format!("{count} rows were asked for; ask for 1 to {MOST_SUGGESTIONS}")));
+        }
+        self.load()?;
+        self.alone(|study| study.ask_alone(count, sampler))
+    }
+
+    fn ask_alone(&mut self, count: usize, sampler: Option<SamplerKind>) -> Result<Answer> {
+        let dimension = self.dimension()?;
+        let (sampler, note) = self.resolve(sampler, dimension)?;
+        let mut notes = self.notes.split_off(0);
+        notes.extend(note);
+        notes.extend(self.remember_model(sampler, dimension)?);
+        let Some(rows) = &self.rows else { return Err(not_loaded()) };
+        let mut predictor = self.models.predictor(sampler, dimension)?;
+        let units = Units::of(&self.trials, self.header.direction);
+        let history = units.history(&self.trials);
+        let scene = Scene { pool: &rows.points, trials: &self.trials, history: &history };
+        let choice =
+            scene.choose(&mut predictor, count, &mut random::path(self.header.seed, &[self.journal.lines()]))?;
+        if choice.rows.is_empty() {
+            return Err(Error::Study(self.nothing_left()));
+        }
+        if choice.rows.len() < count {
+            notes.push(format!("only {} rows are left", choice.rows.len()));
+        }
+        if choice.scored < choice.left {
+            notes.push(format!(
+                "{} rows are left; {} of them were looked at: the neighbours of the best rows, and others by chance",
+                choice.left, choice.scored
+            ));
+        }
+        if history.len() > predictor.history {
+            notes.push(format!(
+                "{} rows were told; {} (the best, the latest, and some spread over the rest)",
+                history.len(),
+                predictor.thinning
+            ));
+        }
+        let best = lowest(&history);
+        let suggest = |(row, belief): &(usize, Option<Belief>)| {
+            let forecast = belief.as_ref().map(|belief| Forecast::new(belief, &units, best));
+            Suggestion::new(&rows.name(*row), rows.cells(*row), forecast)
+        };
+        let suggestions = choice.rows.iter().map(suggest).collect();
+        let entry = Entry::Ask { rows: choice.rows.iter().map(|(row, _)| rows.name(*row)).collect(), sampler };
+        let told_best = self.trials.best(self.header.direction).and_then(|trial| trial.value);
+        self.record(entry)?;
+        Ok(Answer { suggestions, sampler, best: told_best, remaining: choice.remaining, left: choice.left, notes })
+    }
+
+    fn dimension(&self) -> Result<usize> {
+        Ok(self.rows.as_ref().ok_or_else(not_loaded)?.points.dimension())
+    }
+
+    /// What picks the rows, and what is to be said about it.
+    fn resolve(&self, wanted: Option<SamplerKind>, dimension: usize) -> Result<(SamplerKind, Option<String>)> {
+        match wanted {
+            Some(wanted) => self.models.resolve(Some(wanted), dimension),
+            None => Ok((self.header.sampler, None)),
+        }
+    }
+
+    /// The learned model at hand, which must be the one that the study has been using, if any.
+    fn check_model(&self, sampler: SamplerKind, dimension: usize) -> Result<Option<ModelPin>> {
+        let here = self.models.pin(dimension).filter(|_| sampler == SamplerKind::Icee);
+        match (&self.trials.model, here) {
+            (Some(pinned), Some(here)) if *pinned != here => Err(Error::OtherModel { pinned: pinned.clone(), here }),
+            (_, here) => Ok(here),
+        }
+    }
+
+    /// Writes down which learned model is used, where the journal does not say so yet.
+    fn remember_model(&mut self, sampler: SamplerKind, dimension: usize) -> Result<Option<String>> {
+        let Some(here) = self.check_model(sampler, dimension)?.filter(|_| self.trials.model.is_none()) else {
+            return Ok(None);
+        };
+        let note = format!("from now on this study uses the model {here}; it did not say which one before");
+        self.record(Entry::Model(here))?;
+        Ok(Some(note))
+    }
+
+    /// Goes on with the learned model at hand, whatever was used before; the journal says from where on.
+    ///
+    /// # Errors
+    /// Where the pool or the journal cannot be used.
+    pub fn accept_model(&mut self) -> Result<()> {
+        self.load()?;
+        self.alone(|study| {
+            let dimension = study.dimension()?;
+            match study.models.pin(dimension).filter(|here| study.trials.model.as_ref() != Some(here)) {
+                Some(here) => study.record(Entry::Model(here)),
+                None => Ok(()),
+            }
+        })
+    }
+
+    fn nothing_left(&self) -> String {
+        let (rows, running) = (self.header.pool.rows, self.trials.running.len());
+        match running {
+            0 => format!("all {rows} rows have been told: nothing is left to suggest"),
+            _ => {
+                format!("all {rows} rows have been told or suggested: nothing is left; {running} are still to be told")
+            }
+        }
+    }
+
+    /// The best row told so far.
+    pub fn best(&mut self) -> Option<ToldRow> {
+        self.try_to_load();
+        let trial = self.trials.best(self.header.direction)?.clone();
+        Some(self.outcome(&trial))
+    }
+
+    /// All there is to know about the study.
+    pub fn summary(&mut self) -> Summary {
+        let best = self.best();
+        let told: Vec<ToldRow> = self.trials.told.iter().map(|trial| self.outcome(trial)).collect();
+        let header = &self.header;
+        Summary {
+            pool: self.pool.display().to_string(),
+            rows: header.pool.rows,
+            columns: header.columns.iter().map(|column| (column.name.clone(), column.code.describe())).collect(),
+            id_column: header.id.clone(),
+            direction: header.direction,
+            sampler: header.sampler,
+            model: self.trials.model.clone(),
+            seed: header.seed,
+            best,
+            running: self.trials.running.iter().map(|(_, name)| name.shown()).collect(),
+            left: header.pool.rows - self.trials.told.len() - self.trials.running.len(),
+            told,
+            notes: self.take_notes(),
+        }
+    }
+
+    /// What is believed of every row of the pool, in its order.
+    ///
+    /// # Errors
+    /// Where too few values were told, or the pool cannot be used.
+    pub fn predict(&mut self, sampler: Option<SamplerKind>) -> Result<Vec<RowForecast>> {
+        self.load()?;
+        let dimension = self.dimension()?;
+        let (sampler, _) = self.resolve(sampler, dimension)?;
+        self.check_model(sampler, dimension)?;
+        let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
+        let mut predictor = self.models.predictor(sampler, dimension)?;
+        let units = Units::of(&self.trials, self.header.direction);
+        let history = units.history(&self.trials);
+        let least = predictor.surrogate.least_history();
+        if self.trials.values() < least {
+            let known = self.trials.values();
+            return Err(Error::Study(format!(
+                "a prediction needs {least} told values, there are {known}; tell more first"
+            )));
+        }
+        let best = lowest(&history);
+        let taken = self.trials.taken(rows.points.size());
+        let ids = rows.ids()?;
+        let mut forecasts = Vec::with_capacity(ids.len());
+        let all: Vec<usize> = (0..ids.len()).collect();
+        let mut ids = ids.into_iter();
+        for chunk in all.chunks(CHUNK) {
+            let beliefs = predictor.predict(&rows.points, &history, chunk)?;
+            for ((&row, belief), id) in chunk.iter().zip(&beliefs).zip(&mut ids) {
+                let value = self.trials.outcome(row).and_then(|trial| trial.value);
+                let status = Status::of(row, &self.trials, &taken);
+                forecasts.push(RowForecast { id, status, value, forecast: Forecast::new(belief, &units, best) });
+            }
+        }
+        Ok(forecasts)
+    }
+
+    fn outcome(&self, trial: &trials::Trial) -> ToldRow {
+        let cells = self.rows.as_ref().map(|rows| rows.cells(trial.row)).unwrap_or_default();
+        ToldRow { id: trial.name.shown(), row: trial.name.row, value: trial.value, cells }
+    }
+
+    /// Reads the pool, if that has not happened yet.
+    pub(crate) fn load(&mut self) -> Result<()> {
+        if self.rows.is_none() {
+            self.rows = Some(Rows::load(&self.pool, &self.header)?);
+        }
+        Ok(())
+    }
+
+    /// Reads the pool where that is only for show.
+    fn try_to_load(&mut self) {
+        if let Err(error) = self.load() {
+            self.notes.push(error.to_string());
+        }
+    }
+
+    /// Does some work while no other process is at work on the study, with all they did taken in.
+    pub(crate) fn alone<T>(&mut self, work: impl FnOnce(&mut Study) -> Result<T>) -> Result<T> {
+        self.journal.lock()?;
+        let result = self.catch_up().and_then(|()| work(self));
+        self.journal.unlock()?;
+        result
+    }
+
+    fn catch_up(&mut self) -> Result<()> {
+        let first = self.journal.lines() + 1;
+        let mut news = self.journal.read()?;
+        self.report(news.set_aside.take());
+        self.follow(&news.lines, first)?;
+        self.journal.accept(&news);
+        Ok(())
+    }
+
+    /// Takes in lines of the journal, the first of which has number `first`.
+    fn follow(&mut self, lines: &[String], first: u64) -> Result<()> {
+        let mut trials = self.trials.clone();
+        for (line, number) in lines.iter().zip(first..) {
+            let entry = serde_json::from_str(line).map_err(|error| error.to_string());
+            let applied = entry.and_then(|entry| trials.apply(entry, self.header.pool.rows));
+            applied.map_err(|problem| FileError::content(self.journal.path(), format!("line {number}: {problem}")))?;
+        }
+        self.trials = trials;
+        Ok(())
+    }
+
+    fn report(&mut self, set_aside: Option<PathBuf>) {
+        if let Some(path) = set_aside {
+            self.notes.push(format!(
+                "the journal's last line was incomplete, perhaps after a crash; it was moved to {} and the rest is whole",
+                path.display()
+            ));
+        }
+    }
+
+    /// Writes an entry down and takes it in.
+    pub(crate) fn record(&mut self, entry: Entry) -> Result<()> {
+        let mut after = self.trials.clone();
+        after.apply(entry.clone(), self.header.pool.rows).map_err(Error::Study)?;
+        self.journal.append(&to_line(&entry)?)?;
+        self.trials = after;
+        Ok(())
+    }
+}
+
+fn not_loaded() -> Error {
+    Error::Study("the pool is not loaded".into())
+}
+
+/// The lowest value of a history.
+fn lowest(history: &[Told]) -> f64 {
+    history.iter().map(|told| told.value).fold(f64::INFINITY, f64::min)
+}
+
+/// The places of the columns to learn from.
+fn chosen_columns(
+    table: &Table,
+    options: &StudyOptions,
+    id: Option<usize>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<usize>> {
+    if let Some(names) = &options.columns {
+        let mut places = Vec::new();
+        for name in names {
+            let place = table.column(name)?;
+            if places.contains(&place) {
+                return Err(Error::Study(format!("--columns names \"{name}\" twice")));
+            }
+            if Some(place) == id {
+                return Err(Error::Study(format!(
+                    "\"{name}\" names the rows and is not learned from; leave it out of --columns"
+                )));
+            }
+            places.push(place);
+        }
+        return Ok(places);
+    }
+    let mut places = Vec::new();
+    for (place, name) in table.header().iter().enumerate().filter(|(place, _)| Some(*place) != id) {
+        if name.is_empty() {
+            notes.push(format!("column {} has no name and is left out", place + 1));
+            continue;
+        }
+        // Finds names that stand there twice.
+        places.push(table.column(name)?);
+        if id.is_none() && name.eq_ignore_ascii_case("id") {
+            notes.push(format!("column \"{name}\" is learned from like any other; if it names the rows, create the study with --id {name}"));
+        }
+    }
+    Ok(places)
+}
+
+/// A row's name for a message.
+pub(crate) fn shown(name: &RowName) -> String {
+    format!("row \"{}\"", name.shown())
+}

@@ -1,0 +1,47 @@
+//! Batches made ahead of time on threads of their own. Batch number i depends on the seed and i alone, so neither the
+//! number of threads matters nor where a run was stopped.
+
+use crate::{Error, Prepared, Problem, Result};
+use std::ops::Range;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+/// Batches that wait at most, for each thread.
+const AHEAD: usize = 1;
+/// More threads than this were never needed beside one GPU.
+const MOST_THREADS: usize = 12;
+
+/// Threads that make batches: one a core, since a GPU waits for nothing else.
+pub(crate) fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS)
+}
+
+/// Calls `work` with something that gives the batches of `steps` one after another. Of `threads` threads, each makes
+/// every so-many-th batch.
+pub(crate) fn with_batches<R>(
+    problem: &dyn Problem,
+    steps: Range<u64>,
+    threads: usize,
+    work: impl FnOnce(&mut dyn FnMut() -> Result<Prepared>) -> Result<R>,
+) -> Result<R> {
+    std::thread::scope(|scope| {
+        let start = |thread: usize| -> Receiver<Result<Prepared>> {
+            let (send, receive) = sync_channel(AHEAD);
+            let mine = steps.clone().skip(thread).step_by(threads);
+            scope.spawn(move || {
+                for index in mine {
+                    // Nobody waits for more: training has stopped.
+                    if send.send(problem.batch(index)).is_err() {
+                        break;
+                    }
+                }
+            });
+            receive
+        };
+        let feeds: Vec<_> = (0..threads).map(start).collect();
+        let mut turn = feeds.iter().cycle();
+        work(&mut || {
+            let batch = turn.next().and_then(|feed| feed.recv().ok());
+            batch.unwrap_or_else(|| Err(Error::Config("the threads that make batches ended".into())))
+        })
+    })
+}

@@ -1,0 +1,104 @@
+//! What a trainer needs to know of what is learned, and all that it knows.
+
+use crate::Result;
+use crate::config::TrainConfig;
+use crate::device::Device;
+use crate::networks::{Initialisation, NetworkSpec};
+use icee_nn::Model;
+use icee_nn::batch::Batch;
+use serde_json::Value;
+
+/// What is learned: networks, batches without end, and a measure of progress.
+pub trait Problem: Send + Sync {
+    /// What kind of problem it is: the tag in its configs and checkpoints.
+    fn kind(&self) -> &'static str;
+
+    /// What it is learned on, as in the run folder's name.
+    fn name(&self) -> &str;
+
+    /// The method.
+    fn method(&self) -> &str;
+
+    /// Fixes everything.
+    fn seed(&self) -> u64;
+
+    /// How it is learned.
+    fn settings(&self) -> &TrainConfig;
+
+    /// How the networks' weights are initialised.
+    fn initialisation(&self) -> Initialisation;
+
+    /// The networks, in order.
+    fn networks(&self) -> Vec<NetworkSpec>;
+
+    /// The whole config as TOML.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) where a value cannot be written.
+    fn to_toml(&self) -> Result<String>;
+
+    /// What travels with the networks in a checkpoint.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) where a value cannot be written.
+    fn meta(&self, step: u64) -> Result<Value>;
+
+    /// The card that lies beside the networks after `step` updates.
+    fn card(&self, step: u64, weights: usize) -> String {
+        format!("# {}, {}\n\n{weights} weights after {step} updates.\n", self.name(), self.method())
+    }
+
+    /// Batch number `index`: fixed by the seed and the number, whatever was made before.
+    ///
+    /// # Errors
+    /// Where the data cannot be made.
+    fn batch(&self, index: u64) -> Result<Prepared>;
+
+    /// Names of [`Prepared::metrics`].
+    fn batch_metrics(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Names of [`HeldOutMetrics::values`].
+    fn held_out_metrics(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// How the networks do on what they never learn from, the same at every call; none where there is nothing to try.
+    ///
+    /// # Errors
+    /// Whatever fails.
+    fn evaluate(&self, device: &Device, models: &[&Model]) -> Result<Option<HeldOutMetrics>> {
+        let _ = (device, models);
+        Ok(None)
+    }
+
+    /// What the user should know before it starts.
+    fn remarks(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+}
+
+/// A batch of every network, and what is worth knowing of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prepared {
+    /// One a network.
+    pub batches: Vec<Batch>,
+    /// Tokens in one network's batch.
+    pub tokens: usize,
+    /// Statistics, in the order of their names.
+    pub metrics: Vec<Option<f64>>,
+}
+
+/// What came out of an evaluation on held-out data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeldOutMetrics {
+    /// In the order of their names.
+    pub values: Vec<f64>,
+    /// The one that matters most, with its name.
+    pub brief: String,
+    /// All of it in a line.
+    pub line: String,
+    /// For machines.
+    pub details: Value,
+}

@@ -1,0 +1,157 @@
+//! The training loop: fresh data for every batch, made on other threads while the engine computes; evaluations on held-out data;
+//! checkpoints; and a stop at any step that can be resumed as if it had never been. What is learned is a
+//! [`Problem`](crate::Problem).
+
+use crate::metrics::Metrics;
+use crate::{Error, HeldOutMetrics, Prepared, Result, RunFolder, Trainer, feed};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// What is told while it runs. All methods do nothing unless written.
+pub trait Observer {
+    /// A step is done.
+    fn step(&mut self, report: &StepReport) {
+        let _ = report;
+    }
+
+    /// An evaluation is done.
+    fn evaluated(&mut self, step: u64, evaluation: &HeldOutMetrics) {
+        let _ = (step, evaluation);
+    }
+
+    /// A checkpoint is written.
+    fn saved(&mut self, step: u64, checkpoint: &Path) {
+        let _ = (step, checkpoint);
+    }
+}
+
+/// Watches nothing.
+pub struct Silent;
+
+impl Observer for Silent {}
+
+/// One step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepReport {
+    /// Steps done.
+    pub step: u64,
+    /// Steps to do.
+    pub steps: u64,
+    /// The loss.
+    pub loss: f64,
+    /// The learning rate.
+    pub rate: f32,
+    /// Tokens a second since training began or went on, evaluations not counted.
+    pub tokens_per_second: f64,
+}
+
+/// When to stop before the last step.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits<'a> {
+    /// Minutes of wall-clock time.
+    pub max_minutes: Option<f64>,
+    /// Set by whoever wants it to stop after the step it is in.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+/// Why it stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// All steps are done.
+    Finished,
+    /// Asked to.
+    Interrupted,
+    /// The time was up.
+    OutOfTime,
+}
+
+/// How it ended.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Steps done.
+    pub step: u64,
+    /// Why it stopped.
+    pub stopped: Stopped,
+    /// The last evaluation.
+    pub evaluation: Option<HeldOutMetrics>,
+    /// Seconds of wall-clock time.
+    pub seconds: f64,
+}
+
+/// Trains from where `trainer` stands to its last step, into a run folder.
+///
+/// # Errors
+/// [`Error::Diverged`] where the loss is no longer a number; else whatever fails.
+pub fn train(
+    trainer: &mut Trainer<'_>,
+    folder: &RunFolder,
+    limits: Limits<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
+    let problem = trainer.problem();
+    let mut metrics = Metrics::open(folder, problem, trainer.step())?;
+    let steps = trainer.step()..problem.settings().steps;
+    feed::with_batches(problem, steps, feed::threads(), |batches| {
+        run(trainer, folder, limits, observer, &mut metrics, batches)
+    })
+}
+
+fn run(
+    trainer: &mut Trainer<'_>,
+    folder: &RunFolder,
+    limits: Limits<'_>,
+    observer: &mut dyn Observer,
+    metrics: &mut Metrics,
+    batches: &mut dyn FnMut() -> Result<Prepared>,
+) -> Result<Summary> {
+    let settings = trainer.problem().settings();
+    let steps = settings.steps;
+    let start = Instant::now();
+    let (mut tokens, mut busy) = (0usize, 0.0f64);
+    let mut last_good = folder.state().is_file().then(|| folder.state());
+    let mut evaluation = None;
+    let mut stopped = Stopped::Finished;
+    while trainer.step() < steps {
+        let begun = Instant::now();
+        let prepared = batches()?;
+        let rate = trainer.rate();
+        let update = trainer.update(&prepared.batches)?;
+        let (step, loss) = (trainer.step(), update.total());
+        if !(loss.is_finite() && update.norm.is_finite()) {
+            return Err(Error::Diverged { step, loss, rate, last_good });
+        }
+        tokens += prepared.tokens;
+        busy += begun.elapsed().as_secs_f64();
+        let tokens_per_second = tokens as f64 / busy.max(1e-9);
+        observer.step(&StepReport { step, steps, loss, rate, tokens_per_second });
+
+        stopped = match limits {
+            Limits { stop: Some(stop), .. } if stop.load(Ordering::Relaxed) => Stopped::Interrupted,
+            Limits { max_minutes: Some(most), .. } if start.elapsed().as_secs_f64() > most * 60.0 => Stopped::OutOfTime,
+            _ => Stopped::Finished,
+        };
+        let every = settings.eval_every;
+        let due = step == steps || (every > 0 && step.is_multiple_of(every));
+        let fresh = if due { trainer.evaluate()? } else { None };
+        metrics.write(step, rate, &update, &prepared, tokens_per_second, fresh.as_ref())?;
+        if let Some(fresh) = fresh {
+            observer.evaluated(step, &fresh);
+            evaluation = Some(fresh);
+        }
+        let stopping = step < steps && stopped != Stopped::Finished;
+        if stopping || step == steps || step.is_multiple_of(settings.save_every) {
+            metrics.flush()?;
+            trainer.save(folder)?;
+            last_good = Some(folder.state());
+            observer.saved(step, &folder.checkpoint());
+        }
+        if stopping {
+            break;
+        }
+    }
+    if trainer.step() == steps {
+        stopped = Stopped::Finished;
+    }
+    Ok(Summary { step: trainer.step(), stopped, evaluation, seconds: start.elapsed().as_secs_f64() })
+}

@@ -1,0 +1,161 @@
+//! Relabelling by an expert, as in DAgger: histories by somebody who does not know the game, and at every step the label of
+//! one who does.
+//!
+//! The behaviour policy knows what is hidden, so its moves give it away, and a model that learns from them reads its own
+//! moves as evidence, too. A *searcher* acts on what the episodes have shown and on nothing else: its moves say
+//! nothing new. At every step an *expert* ([`World::expert`]: the behaviour policy, unless the world has a better one) goes
+//! on from there in a copy of the world and plays the episode to its end; what that earned is the step's label. The copy is
+//! thrown away, the searcher goes on.
+//!
+//! The first action is the expert's own in one half of the relabellings and drawn uniformly in the other: p(R | a, h)
+//! does not depend on how a is drawn, and actions that the expert hardly ever takes are seen, too. With q = (π + U)/2,
+//! the weights π/q (where its own action is meant) and U/q (where a uniform one is) never exceed 2.
+
+use crate::{Observation, Policy, SequenceBatch, StreamRng, World, WorldError, sample_action, shaped_reward};
+use rand::RngExt;
+
+/// The expert's label of a step: what it did there in a copy of the world, and what came of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Relabel {
+    /// The first action.
+    pub action: u32,
+    /// π(a|o): how likely the expert would have been to take it.
+    pub probability: f32,
+    /// What the first action earned.
+    pub reward: f32,
+    /// What was earned from this step to the episode's end.
+    pub earned: f32,
+    /// c: the same with the price of steps that earned nothing.
+    pub return_to_go: f32,
+}
+
+impl Relabel {
+    /// q(a|o): how likely the first action was to be drawn among so many.
+    #[must_use]
+    pub fn drawn(&self, actions: usize) -> f32 {
+        f32::midpoint(self.probability, 1.0 / actions as f32)
+    }
+}
+
+/// What is learned at a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum StepLabel {
+    /// What was done there, and what came of it.
+    #[default]
+    Own,
+    /// What the expert would have made of it.
+    Relabelled(Relabel),
+    /// Nothing: which game it is was decided by what happened later.
+    Skipped,
+}
+
+/// The greatest noise of an episode of a searcher who is no novice.
+const MOST_NOISE: f32 = 0.6;
+
+/// Somebody who acts on what the episodes have shown, and with a chance of its own at random.
+pub(crate) struct Searcher {
+    policy: Box<dyn Policy>,
+    noise: f32,
+}
+
+impl Searcher {
+    /// Posterior sampling or nearest first, as chance will have it.
+    pub fn new(world: &dyn World, rng: &mut StreamRng) -> Result<Self, WorldError> {
+        let nearest_first = rng.random::<bool>();
+        let policy = if nearest_first { world.sweep() } else { world.posterior() };
+        let agent = if nearest_first { "sweep" } else { "posterior" };
+        let missing = || WorldError::NoReference { world: world.spec().id.clone(), agent };
+        Ok(Self { policy: policy.ok_or_else(missing)?, noise: 0.0 })
+    }
+
+    /// The noise of one episode: from a searcher without fault to one that hardly searches, and a novice who walks at
+    /// random. Without novices nearly all is found early, and a model would not know what to make of a late find.
+    pub fn draw_noise(novice: bool, rng: &mut StreamRng) -> f32 {
+        let (low, high) = if novice { (MOST_NOISE, 1.0) } else { (0.0, MOST_NOISE) };
+        rng.random_range(low..high)
+    }
+}
+
+impl Policy for Searcher {
+    fn begin_game(&mut self) {
+        self.policy.begin_game();
+    }
+
+    fn begin_episode(&mut self, epsilon: f32) {
+        self.noise = epsilon;
+        self.policy.begin_episode(0.0);
+    }
+
+    fn probabilities(&mut self, observation: Observation<'_>, rng: &mut StreamRng, probabilities: &mut [f32]) {
+        self.policy.probabilities(observation, rng, probabilities);
+        let even = self.noise / probabilities.len() as f32;
+        probabilities.iter_mut().for_each(|p| *p = *p * (1.0 - self.noise) + even);
+    }
+
+    fn observe(&mut self, action: usize, reward: f32) {
+        self.policy.observe(action, reward);
+    }
+}
+
+/// Plays the rest of an episode in a copy of the world. Copy and policy are kept from one step to the next.
+pub(crate) struct Expert {
+    copy: Box<dyn World>,
+    policy: Box<dyn Policy>,
+    probabilities: Vec<f32>,
+}
+
+impl Expert {
+    /// For the world's current game.
+    pub fn new(world: &dyn World) -> Self {
+        let mut policy = world.expert();
+        policy.begin_game();
+        Self { copy: world.clone_world(), policy, probabilities: vec![0.0; world.spec().actions()] }
+    }
+
+    /// An action of its own or a uniform one, then the expert with an ε of its own to the episode's end. The episode
+    /// began at `first_step` of the batch, which holds what was seen last, too.
+    pub fn relabel(
+        &mut self,
+        world: &dyn World,
+        batch: &SequenceBatch,
+        first_step: usize,
+        rng: &mut StreamRng,
+    ) -> Result<Relabel, WorldError> {
+        let Self { copy, policy, probabilities } = self;
+        world.copy_to(copy);
+        policy.begin_episode(rng.random());
+        let now = batch.steps();
+        for step in first_step..now {
+            policy.observe(batch.actions[step] as usize, batch.rewards[step]);
+        }
+        let unseen = || WorldError::ObservationKind { world: batch.world.clone() };
+        let observation = batch.observations.get(now).ok_or_else(unseen)?;
+        policy.probabilities(observation, rng, probabilities);
+        let own = rng.random::<bool>();
+        let action = if own { sample_action(probabilities, rng) } else { rng.random_range(0..batch.action_count) };
+        let mut step = copy.step(action)?;
+        policy.observe(action, step.reward);
+        let mut relabel = Relabel {
+            action: action as u32,
+            probability: probabilities[action],
+            reward: step.reward,
+            earned: step.reward,
+            return_to_go: 0.0,
+        };
+        let limit = world.spec().episode_limit;
+        let mut return_to_go = f64::from(shaped_reward(step.reward, limit));
+        for _ in 0..limit {
+            if step.done() {
+                relabel.return_to_go = return_to_go as f32;
+                return Ok(relabel);
+            }
+            policy.probabilities(step.observation, rng, probabilities);
+            let action = sample_action(probabilities, rng);
+            step = copy.step(action)?;
+            policy.observe(action, step.reward);
+            relabel.earned += step.reward;
+            return_to_go += f64::from(shaped_reward(step.reward, limit));
+        }
+        Err(WorldError::EpisodeTooLong { world: batch.world.clone(), limit })
+    }
+}
