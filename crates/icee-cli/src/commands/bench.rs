@@ -17,7 +17,7 @@ pub enum BenchCommand {
     Engine(EngineArgs),
     /// One decision of a live agent on one core, with a long history.
     Agent(super::bench_agent::AgentArgs),
-    /// Training on an NVIDIA GPU: its speed, or with --check whether it agrees with the CPU.
+    /// Training and decoding on an NVIDIA GPU.
     Gpu(super::bench_gpu::GpuArgs),
     /// Suggestions of `icee study`, for growing pools and histories.
     Study(super::bench_study::StudyArgs),

@@ -1,13 +1,32 @@
-//! The models and batches that `icee bench gpu` runs: ragged, of every kind, the same on every run.
+//! What `icee bench gpu` measures: models and batches of them, the same on every run.
 
-use icee_nn::batch::{Batch, ClassTargets, FieldValues, PoolTargets, Pools, Tokens};
-use icee_nn::{ConditionSpec, FieldKind, FieldSpec, HeadSpec, History, Model, ModelSpec, PoolHeadSpec, TokenRole};
+use super::bench::{reference_batch, reference_spec, tokens};
+use anyhow::Result;
+use icee_nn::batch::{Batch, ClassTargets, FieldValues, Tokens};
+use icee_nn::cuda::{self, Cuda};
+use icee_nn::{FieldKind, FieldSpec, HeadSpec, History, Model, ModelSpec, TokenRole};
+use std::time::Instant;
 
-/// One comparison.
-pub struct Case {
+/// A workload of learning: a model and batches of it, taken in turn.
+pub struct Workload {
     pub name: &'static str,
     pub spec: ModelSpec,
-    pub batch: Batch,
+    pub batches: Vec<Batch>,
+}
+
+/// All of them.
+pub fn workloads() -> Vec<Workload> {
+    let reference = |name, layers| Workload {
+        name,
+        spec: ModelSpec { layers, ..reference_spec() },
+        batches: vec![reference_batch(64)],
+    };
+    let value = value_spec();
+    vec![
+        reference("train step, 12 layers, batch 64", 12),
+        reference("train step, 4 layers, batch 64", 4),
+        Workload { name: "train step, BO's value model", batches: value_batches(&value), spec: value },
+    ]
 }
 
 /// Numbers that look random and are the same everywhere.
@@ -28,107 +47,25 @@ impl Noise {
         (self.next() % 20_001) as f32 / 10_000.0 - 1.0
     }
 
-    fn values(&mut self, kind: FieldKind, count: usize) -> FieldValues {
-        match kind {
-            FieldKind::Categorical { size } => FieldValues::Categorical((0..count).map(|_| self.below(size)).collect()),
-            FieldKind::Vector { size, .. } => FieldValues::Vector((0..count * size).map(|_| self.real()).collect()),
-        }
-    }
-
     fn tokens<'a>(&mut self, lengths: &[usize], fields: impl Iterator<Item = &'a FieldSpec>) -> Tokens {
         let mut offsets = vec![0];
         lengths.iter().for_each(|n| offsets.push(offsets.last().copied().unwrap_or(0) + n));
-        let total = lengths.iter().sum();
-        Tokens { offsets, fields: fields.map(|f| self.values(f.kind, total)).collect() }
+        let total: usize = lengths.iter().sum();
+        let values = fields.map(|field| match field.kind {
+            FieldKind::Categorical { size } => FieldValues::Categorical((0..total).map(|_| self.below(size)).collect()),
+            FieldKind::Vector { size, .. } => FieldValues::Vector((0..total * size).map(|_| self.real()).collect()),
+        });
+        let fields = values.collect();
+        Tokens { offsets, fields }
     }
-}
-
-/// Weights large enough that every path matters.
-pub fn fill(model: &mut Model) {
-    let mut noise = Noise(7);
-    for tensor in model.layout().tensors.clone() {
-        let offset = if tensor.name.ends_with(".gain") { 1.0 } else { 0.0 };
-        model.weights_mut()[tensor.range].iter_mut().for_each(|w| *w = 0.15 * noise.real() + offset);
-    }
-}
-
-fn spec(width: usize, head_width: usize, layers: usize, history: History, context: usize) -> ModelSpec {
-    let field = |name: &str, kind, on| FieldSpec { name: name.into(), kind, on };
-    let condition = |name: &str, kind| ConditionSpec { name: name.into(), kind };
-    ModelSpec {
-        layers,
-        width,
-        attention_heads: width / head_width,
-        mlp_width: 4 * width,
-        context,
-        history,
-        fields: vec![
-            field("cell", FieldKind::categorical(82), TokenRole::History),
-            field("x", FieldKind::vector(5), TokenRole::Both),
-            field("kind", FieldKind::categorical(3), TokenRole::Query),
-        ],
-        heads: vec![
-            HeadSpec {
-                name: "outcome".into(),
-                conditions: vec![
-                    condition("action", FieldKind::categorical(6)),
-                    condition("wish", FieldKind::vector(2)),
-                ],
-                hidden: vec![64, 32],
-                classes: 21,
-            },
-            HeadSpec {
-                name: "plain".into(),
-                conditions: vec![condition("action", FieldKind::categorical(4))],
-                hidden: vec![],
-                classes: 5,
-            },
-            HeadSpec { name: "value".into(), conditions: vec![], hidden: vec![48], classes: 128 },
-        ],
-        pool_heads: vec![],
-    }
-}
-
-/// Adds fields with a hidden layer on history tokens, on query tokens and on both.
-fn with_mlps(mut spec: ModelSpec) -> ModelSpec {
-    let mlp = |size, hidden| FieldKind::Vector { size, hidden: Some(hidden) };
-    let roles = [TokenRole::History, TokenRole::Query, TokenRole::Both];
-    for ((name, kind), on) in [("y", mlp(2, 16)), ("z", mlp(3, 48)), ("w", mlp(1, 128))].into_iter().zip(roles) {
-        spec.fields.push(FieldSpec { name: name.into(), kind, on });
-    }
-    spec
-}
-
-/// A model as agents have it: a joint return head, an outcome head for each action, and others.
-pub fn play_spec() -> ModelSpec {
-    let mut spec = spec(128, 32, 2, History::Causal, 256);
-    let action = || vec![ConditionSpec { name: "action".into(), kind: FieldKind::categorical(6) }];
-    let head = |name: &str, conditions, hidden: &[usize], classes| HeadSpec {
-        name: name.into(),
-        conditions,
-        hidden: hidden.to_vec(),
-        classes,
-    };
-    spec.heads = vec![
-        head("return", vec![], &[64], 84),
-        head("outcome", action(), &[64], 84),
-        head("deep", action(), &[48, 32], 21),
-        head("plain", action(), &[], 5),
-    ];
-    spec
-}
-
-/// History tokens of some lengths.
-pub fn random_tokens(spec: &ModelSpec, lengths: &[usize], seed: u64) -> Tokens {
-    Noise(seed + 31).tokens(lengths, spec.fields.iter().filter(|f| f.on_history()))
 }
 
 /// BO's `value` model: x with sines and cosines and the log of the history's size on all tokens, y through an MLP on
 /// the history, a distribution of the value at every query.
-pub fn value_spec(layers: usize) -> ModelSpec {
+fn value_spec() -> ModelSpec {
     let field = |name: &str, kind, on| FieldSpec { name: name.into(), kind, on };
     ModelSpec {
-        layers,
+        layers: 6,
         width: 128,
         attention_heads: 4,
         mlp_width: 512,
@@ -144,156 +81,51 @@ pub fn value_spec(layers: usize) -> ModelSpec {
     }
 }
 
-/// A batch of the `value` model: a class for every query.
-pub fn value_batch(spec: &ModelSpec, history: &[usize], queries: usize) -> Batch {
-    let mut batch = batch(spec, history, Some(&vec![queries; history.len()]));
-    let (first, all) = (batch.history.len() as u32, batch.rows() as u32);
-    let mut noise = Noise(5);
-    batch.class_targets[0].rows = (first..all).collect();
-    let count = (all - first) as usize;
-    batch.class_targets[0].classes = (0..count).map(|_| noise.below(spec.heads[0].classes)).collect();
-    batch.class_targets[0].weights = vec![1.0; count];
-    batch.class_targets[0].scale = 1.0 / count as f32;
-    batch
-}
-
-/// The `value` model, small, with something to learn: the class is which quarter the query's first number is in.
-pub fn value_learning_case() -> Case {
-    let spec = value_spec(2);
-    let mut batch = value_batch(&spec, &[20, 3, 64, 9], 32);
-    if let Some(FieldValues::Vector(x)) = batch.queries.as_ref().map(|q| &q.fields[0]) {
-        let quarter = |point: &[f32]| ((point[0] + 1.0) * 1.99) as u32;
-        batch.class_targets[0].classes = x.chunks_exact(22).map(quarter).collect();
-    }
-    Case { name: "value model, learning", spec, batch }
-}
-
-/// A case with a pool head on the field `candidate`: pool i is scored by the rows of sequence i, the last by none.
-fn add_pools(
-    all: &mut Vec<Case>,
-    name: &'static str,
-    mut spec: ModelSpec,
-    candidate: &str,
-    hidden: &[usize],
-    pools: &[usize],
-) {
-    let head = PoolHeadSpec { name: "next".into(), candidate: candidate.into(), hidden: hidden.to_vec() };
-    spec.pool_heads.push(head);
-    let lengths = [70, 1, 64, 130, 9];
-    let mut batch = batch(&spec, &lengths[..pools.len()], None);
-    let size = spec.fields.iter().find(|f| f.name == candidate).map_or(1, |f| match f.kind {
-        FieldKind::Vector { size, .. } | FieldKind::Categorical { size } => size,
-    });
-    let mut noise = Noise(23);
-    let (mut rows, mut row_pools, mut offsets) = (Vec::new(), Vec::new(), vec![0]);
-    for (pool, &count) in pools.iter().enumerate() {
-        offsets.push(offsets[pool] + count);
-        if pool + 1 < pools.len() {
-            let span = batch.history.offsets[pool] as u32..batch.history.offsets[pool + 1] as u32;
-            row_pools.extend(std::iter::repeat_n(pool as u32, span.len()));
-            rows.extend(span);
-        }
-    }
-    let (mut target_offsets, mut targets, mut probabilities) = (vec![0], Vec::new(), Vec::new());
-    for &pool in &row_pools {
-        // Some targets stand twice.
-        let count = 1 + noise.below(5) as usize;
-        targets.extend((0..count).map(|_| noise.below(pools[pool as usize])));
-        probabilities.extend(std::iter::repeat_n(1.0 / count as f32, count));
-        target_offsets.push(targets.len());
-    }
-    let total = offsets.last().copied().unwrap_or(0);
-    batch.pool_targets.push(PoolTargets {
-        head: 0,
-        pools: Pools { offsets, candidates: (0..total * size).map(|_| noise.real()).collect() },
-        weights: rows.iter().map(|_| 1.0 + 0.5 * noise.real()).collect(),
-        scale: 1.0 / rows.len() as f32,
-        rows,
-        row_pools,
-        target_offsets,
-        targets,
-        probabilities,
-    });
-    all.push(Case { name, spec, batch });
-}
-
-/// Targets of every head; the first has a part of the rows, the last has all.
-fn batch(spec: &ModelSpec, history: &[usize], queries: Option<&[usize]>) -> Batch {
-    let mut noise = Noise(history.len() as u64 + 11);
-    let history = noise.tokens(history, spec.fields.iter().filter(|f| f.on_history()));
-    let queries = queries.map(|q| noise.tokens(q, spec.fields.iter().filter(|f| f.on_query())));
-    let mut batch = Batch { history, queries, class_targets: vec![], pool_targets: vec![] };
-    let all = batch.rows();
-    for (index, head) in spec.heads.iter().enumerate() {
-        let every = if index + 1 == spec.heads.len() { 1 } else { 2 + index };
-        let rows: Vec<u32> = (0..all as u32).step_by(every).collect();
-        let count = rows.len();
-        batch.class_targets.push(ClassTargets {
-            head: index,
-            conditions: head.conditions.iter().map(|c| noise.values(c.kind, count)).collect(),
-            classes: (0..count).map(|_| noise.below(head.classes)).collect(),
-            weights: (0..count).map(|_| 1.0 + 0.5 * noise.real()).collect(),
-            scale: 1.0 / count.max(1) as f32,
-            rows,
-        });
-    }
-    batch
-}
-
-/// Every kind of history, row and head, at awkward lengths.
-pub fn cases() -> Vec<Case> {
-    let mut all = Vec::new();
-    let mut add = |name, spec: ModelSpec, history: &[usize], queries: Option<&[usize]>| {
-        let batch = batch(&spec, history, queries);
-        all.push(Case { name, spec, batch });
-    };
-    let (causal, set) = (History::Causal, History::Set);
-    add("one token, heads of 32", spec(64, 32, 1, causal, 64), &[1], None);
-    add("one token, heads of 64", spec(128, 64, 1, causal, 64), &[1], None);
-    add("causal, heads of 32, odd lengths", spec(128, 32, 2, causal, 256), &[1, 7, 64, 65, 130, 200], None);
-    add("causal, heads of 64, odd lengths", spec(128, 64, 2, causal, 256), &[100, 3, 129, 63, 1], None);
-    add("causal, width 96", spec(96, 32, 2, causal, 256), &[33, 150], None);
-    add("causal, longest context", spec(128, 32, 2, causal, 1000), &[1000, 1, 999], None);
-    let queries: Option<&[usize]> = Some(&[3, 1, 130, 65, 0]);
-    add("set and queries, heads of 32", spec(64, 32, 2, set, 256), &[1, 5, 70, 64, 129], queries);
-    add("set and queries, heads of 64", spec(256, 64, 2, set, 256), &[9, 31, 70, 200, 2], queries);
-    add("causal and queries", spec(128, 32, 2, causal, 256), &[100, 64, 1, 140, 17], queries);
-    add("MLP fields, set and queries", with_mlps(spec(128, 32, 2, set, 256)), &[9, 31, 70, 200, 2], queries);
-    add("MLP fields, causal, width 96", with_mlps(spec(96, 32, 1, causal, 256)), &[33, 150], None);
-    add("causal, heads of 16", spec(64, 16, 2, causal, 256), &[1, 7, 64, 65, 130, 200], None);
-    add("set and queries, heads of 16", spec(96, 16, 1, set, 256), &[1, 5, 70, 64, 129], queries);
-    add("BO's value model, ragged", value_spec(2), &[2, 64, 17, 33, 5], Some(&[128; 5]));
-    let pools: &[usize] = &[3, 1, 300, 64, 17];
-    add_pools(&mut all, "pool head, one hidden layer", spec(64, 32, 1, causal, 256), "x", &[48], pools);
-    add_pools(&mut all, "pool head, two hidden layers", spec(128, 32, 1, set, 256), "x", &[64, 128], pools);
-    add_pools(
-        &mut all,
-        "pool head, MLP candidates",
-        with_mlps(spec(96, 32, 1, causal, 256)),
-        "w",
-        &[32, 16, 48],
-        pools,
-    );
-    let many: &[usize] = &[1024, 700, 1000, 1024];
-    add_pools(&mut all, "pool head, several chunks", spec(128, 32, 1, causal, 256), "x", &[128, 128], many);
-    all
-}
-
-/// A small model with something to learn: the class is the cell's remainder.
-pub fn learning_case() -> Case {
-    let mut spec = spec(64, 32, 2, History::Causal, 64);
-    spec.heads.truncate(1);
-    let mut batch = batch(&spec, &[64, 40, 50, 64, 1, 33], None);
-    batch.class_targets.truncate(1);
-    if let FieldValues::Categorical(cells) = &batch.history.fields[0] {
-        let targets = &mut batch.class_targets[0];
-        targets.classes = targets.rows.iter().map(|&row| cells[row as usize] % 7).collect();
-    }
-    Case { name: "learning", spec, batch }
-}
-
-/// Batches of the `value` workload: 256 tasks with histories of 2 to 64 points, another draw each, 128 queries a task.
-pub fn value_batches(spec: &ModelSpec) -> Vec<Batch> {
+/// 256 tasks with histories of 2 to 64 points, another draw each, 128 queries a task.
+fn value_batches(spec: &ModelSpec) -> Vec<Batch> {
     let lengths = |noise: &mut Noise| (0..256).map(|_| 2 + noise.below(63) as usize).collect::<Vec<_>>();
     (0..8).map(|draw| value_batch(spec, &lengths(&mut Noise(draw)), 128)).collect()
+}
+
+/// A class for every query.
+fn value_batch(spec: &ModelSpec, lengths: &[usize], queries: usize) -> Batch {
+    let mut noise = Noise(lengths.len() as u64 + 11);
+    let history = noise.tokens(lengths, spec.fields.iter().filter(|f| f.on_history()));
+    let queries = noise.tokens(&vec![queries; lengths.len()], spec.fields.iter().filter(|f| f.on_query()));
+    let (first, count) = (history.len() as u32, queries.len());
+    let mut noise = Noise(5);
+    let targets = ClassTargets {
+        head: 0,
+        rows: (first..first + count as u32).collect(),
+        conditions: vec![],
+        classes: (0..count).map(|_| noise.below(spec.heads[0].classes)).collect(),
+        weights: vec![1.0; count],
+        scale: 1.0 / count as f32,
+    };
+    Batch { history, queries: Some(queries), class_targets: vec![targets], pool_targets: vec![] }
+}
+
+/// Sequences that are decoded in lock step.
+pub const SEQUENCES: usize = 1000;
+
+/// One more token for each of many sequences of the reference model at a context: (seconds, bytes).
+pub fn decode(cuda: &Cuda, at: usize, repeat: usize) -> Result<(f64, f64)> {
+    let spec = reference_spec();
+    let model = Model::new(spec.clone(), 0)?;
+    let mut network = cuda::Network::new(cuda, &model, SEQUENCES)?;
+    let sequences: Vec<u32> = (0..SEQUENCES as u32).collect();
+    network.append(&sequences, &tokens(&[at; SEQUENCES]))?;
+    let next = tokens(&[1; SEQUENCES]);
+    let mut steps = |count: usize| -> Result<f64> {
+        let start = Instant::now();
+        for _ in 0..count {
+            sequences.iter().for_each(|&s| network.truncate(s as usize, at));
+            network.append(&sequences, &next)?;
+            network.logits(0, &[])?;
+        }
+        Ok(start.elapsed().as_secs_f64() / count as f64)
+    };
+    steps(5)?;
+    let bytes = SEQUENCES * at * spec.layers * 4 * spec.width + 2 * model.weights().len();
+    Ok((steps(repeat)?, bytes as f64))
 }

@@ -5,8 +5,6 @@ pub mod bench;
 mod bench_agent;
 pub mod bench_gpu;
 mod bench_gpu_cases;
-mod bench_gpu_check;
-mod bench_gpu_play;
 mod bench_study;
 pub mod demo;
 mod device;

@@ -1,8 +1,12 @@
 //! What agents ask of a return head and of an outcome head, computed on the card: only what was chosen comes back.
 
-use super::device::int;
+use super::address::Address;
+use super::heads::Logits;
+use super::kernels::{DrawReturns, Posterior};
+use super::layers::by_row;
 use super::network::Network;
-use super::plan::WARPS;
+use super::packing::Packer;
+use super::records::{Draw, Drawn, Wanted, int};
 use crate::batch::FieldValues;
 use crate::{Error, Result};
 
@@ -54,35 +58,39 @@ impl Network {
         }
         // Behind the logits: space for probabilities, and what is chosen.
         let rows = self.real_rows;
-        let chosen_at = 8 * rows * classes;
-        let logits = self.run_head(head, &[], false, chosen_at + 8 * rows)?;
-        self.words.clear();
-        let mut push = |x: u64| self.words.extend([x as u32, (x >> 32) as u32]);
-        tilt.bins.iter().for_each(|t| push(t.to_bits()));
-        for draw in draws {
-            push(draw.slice_uniform.to_bits());
-            push(draw.uniform.to_bits());
-            push(u64::from(draw.slice.unwrap_or(u32::MAX)));
-        }
+        let space = rows * classes;
+        let logits = self.run_head(head, &[], false, space * size_of::<f64>() + rows * size_of::<Drawn>())?;
+        let draws: Vec<Draw> = draws
+            .iter()
+            .map(|draw| Draw {
+                slice_uniform: draw.slice_uniform,
+                uniform: draw.uniform,
+                slice: draw.slice.map_or(-1, |slice| slice as i32),
+                unused: 0,
+            })
+            .collect();
+        let (tilt_at, draws_at) = self.pack(|packer| (packer.records(tilt.bins), packer.records(&draws)));
         let sent = self.send_words()?;
-        let spare = logits.spare;
-        let mut arguments = [
-            logits.at,
-            int(logits.stride),
-            int(classes),
-            int(bins),
-            sent,
-            tilt.guard.to_bits(),
-            sent + 8 * bins as u64,
-            spare,
-            spare + chosen_at as u64,
-            int(rows),
-        ];
-        let grid = (rows.div_ceil(WARPS) as u32, 1);
-        self.cuda.launch(&self.kernels.draw_returns, grid, (32 * WARPS as u32, 1), &mut arguments)?;
-        let mut chosen = vec![[0u32; 2]; rows];
-        self.cuda.read(spare + chosen_at as u64, &mut chosen)?;
-        Ok(chosen.into_iter().map(|[slice, bin]| (slice, bin)).collect())
+        let scratch: Address<f64> = logits.spare.cast();
+        let chosen: Address<Drawn> = scratch.plus(space).cast();
+        let arguments = DrawReturns {
+            logits: logits.at,
+            stride: int(logits.stride),
+            classes: int(classes),
+            bins: int(bins),
+            tilt: sent.section(tilt_at),
+            guard: tilt.guard,
+            draws: sent.section(draws_at),
+            scratch,
+            chosen,
+            rows: int(rows),
+        };
+        // SAFETY: logits, draws, space and choices have a line for each row; there is a tilt for each bin, and one or two
+        // slices of bins are the classes, to which the draws' own slices belong; a warp a row.
+        unsafe { self.cuda.launch(&self.kernels.draw_returns, by_row(rows), arguments) }?;
+        let mut drawn = vec![Drawn::default(); rows];
+        self.read_head(chosen, &mut drawn)?;
+        Ok(drawn.into_iter().map(|d| (d.slice as u32, d.bin as u32)).collect())
     }
 
     /// p(value) ∝ p(wanted outcome | value)^(1 / temperature) over the values of a head's only condition, for each of
@@ -93,42 +101,47 @@ impl Network {
             let (rows, got) = (self.real_rows, wanted.len());
             return Err(Error::Batch(format!("{got} outcomes wanted of {classes} classes for {rows} tokens")));
         }
-        let rows = self.real_rows;
-        let logits = self.run_head(head, &[], true, 4 * rows * MAX_VALUES)?;
-        self.words.clear();
-        self.words.extend(wanted.iter().flat_map(|w| [w.from, w.to]));
-        let sent = self.send_words()?;
-        self.posterior(logits.at, logits.stride, logits.classes, logits.values, sent, temperature, logits.spare)
+        let logits = self.run_head(head, &[], true, 4 * self.real_rows * MAX_VALUES)?;
+        let wanted: Vec<Wanted> = wanted.iter().map(|w| Wanted { from: w.from as i32, to: w.to as i32 }).collect();
+        let section = self.pack(|packer| packer.records(&wanted));
+        let wanted = self.send_words()?.section(section);
+        self.posterior(logits, logits.values, wanted, temperature)
     }
 
     /// softmax(logits / temperature) of a head for the tokens appended last: [tokens, classes].
     pub fn class_posterior(&mut self, head: usize, conditions: &[FieldValues], temperature: f64) -> Result<Vec<f32>> {
-        let rows = self.real_rows;
-        let logits = self.run_head(head, conditions, false, 4 * rows * MAX_VALUES)?;
-        self.posterior(logits.at, logits.stride, logits.classes, logits.classes, 0, temperature, logits.spare)
+        let logits = self.run_head(head, conditions, false, 4 * self.real_rows * MAX_VALUES)?;
+        self.posterior(logits, logits.classes, Address::NONE, temperature)
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn posterior(
-        &self,
-        logits: u64,
-        stride: usize,
-        classes: usize,
-        values: usize,
-        wanted: u64,
-        temperature: f64,
-        to: u64,
-    ) -> Result<Vec<f32>> {
+    /// Of the values by what is wanted of each or, where nothing is, by logits of their own.
+    fn posterior(&self, logits: Logits, values: usize, wanted: Address<Wanted>, temperature: f64) -> Result<Vec<f32>> {
         if values > MAX_VALUES {
             return Err(Error::Cuda(format!("{values} values, supported are at most {MAX_VALUES}; use the CPU")));
         }
         let rows = self.real_rows;
-        let (stride, classes) = (int(stride), int(classes));
-        let mut arguments = [logits, stride, classes, wanted, temperature.to_bits(), to, int(rows), int(values)];
-        let grid = (rows.div_ceil(WARPS) as u32, 1);
-        self.cuda.launch(&self.kernels.posterior, grid, (32 * WARPS as u32, 1), &mut arguments)?;
+        let to: Address<f32> = logits.spare.cast();
+        let arguments = Posterior {
+            logits: logits.at,
+            stride: int(logits.stride),
+            classes: int(logits.classes),
+            wanted,
+            temperature,
+            out: to,
+            rows: int(rows),
+            values: int(values),
+        };
+        // SAFETY: there are logits for each row and value, or for each row those of the values; what is wanted are
+        // classes of the head; behind the logits is room for the most values of all rows; a warp a row.
+        unsafe { self.cuda.launch(&self.kernels.posterior, by_row(rows), arguments) }?;
         let mut out = vec![0.0; rows * values];
-        self.cuda.read(to, &mut out)?;
+        self.read_head(to, &mut out)?;
         Ok(out)
+    }
+
+    /// Writes `words` anew.
+    fn pack<T>(&mut self, write: impl FnOnce(&mut Packer<'_>) -> T) -> T {
+        self.words.clear();
+        write(&mut Packer::new(&mut self.words))
     }
 }

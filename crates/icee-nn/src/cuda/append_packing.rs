@@ -1,7 +1,9 @@
 //! Tokens that are appended to sequences with caches, and heads' conditions, as the device reads them.
 
-use super::packing::{NO_ROW, Packer, ROW_TILE, Section, Spread, TokenShape, row_room};
+use super::address::Section;
+use super::packing::{NO_ROW, Packer, ROW_TILE, Spread, TokenShape, causal_tile, row_room, whole_tile};
 use super::places::{Group, Places};
+use super::records::{Field, RowTile};
 use crate::batch::{FieldValues, Tokens};
 use crate::spec::{History, ModelSpec};
 
@@ -9,8 +11,8 @@ use crate::spec::{History, ModelSpec};
 pub(super) struct AppendShape {
     pub tokens: TokenShape,
     /// The cache line of each row's keys and values.
-    pub lines: Section,
-    pub row_tiles: Section,
+    pub lines: Section<i32>,
+    pub row_tiles: Section<RowTile>,
 }
 
 /// Packs checked tokens into `words`. Sequence s has its cache from line `slots[s]` on and `starts[s]` tokens in it.
@@ -25,20 +27,21 @@ pub(super) fn pack_append(
     words.clear();
     let mut packer = Packer::new(words);
     let room = row_room(tokens.len());
-    let (mut tiles, mut lines): (Vec<[usize; 6]>, Vec<u32>) = (Vec::new(), Vec::new());
+    let (mut tiles, mut lines): (Vec<RowTile>, Vec<u32>) = (Vec::new(), Vec::new());
     for ((span, &slot), &before) in tokens.offsets.windows(2).zip(slots).zip(starts) {
         let count = span[1] - span[0];
         lines.extend((0..count).map(|i| (slot + before + i) as u32));
         for first in (0..count).step_by(ROW_TILE) {
             let (row, rows) = (span[0] + first, ROW_TILE.min(count - first));
             tiles.push(match spec.history {
-                History::Causal => [row, rows, slot, before + first + rows, before + first + 1, 1],
-                History::Set => [row, rows, slot, count, count, 0],
+                History::Causal => causal_tile(row, rows, slot, before + first),
+                History::Set => whole_tile(row, rows, slot, count),
             });
         }
     }
-    tiles.extend((tokens.len()..room).step_by(ROW_TILE).map(|row| [row, ROW_TILE.min(room - row), 0, 0, 0, 0]));
-    tiles.sort_by_key(|tile| std::cmp::Reverse(tile[3]));
+    let spare = (tokens.len()..room).step_by(ROW_TILE);
+    tiles.extend(spare.map(|row| whole_tile(row, ROW_TILE.min(room - row), 0, 0)));
+    tiles.sort_by_key(|tile| std::cmp::Reverse(tile.keys));
     lines.resize(room, NO_ROW);
     let row_tiles = packer.records(&tiles);
     let lines = packer.numbers(&lines, &Spread::plain(room, room));
@@ -53,7 +56,7 @@ pub(super) fn pack_conditions(
     count: usize,
     room: usize,
     words: &mut Vec<u32>,
-) -> Section {
+) -> Section<Field> {
     words.clear();
     let which: Vec<usize> = (0..conditions.len()).collect();
     Packer::new(words).fields(group, &[], &which, conditions, &Spread::plain(count, room)).0

@@ -4,6 +4,7 @@ use super::device::{Cuda, describe, problem};
 use super::gemm::{Epilogue, Products, Sizes};
 use crate::Result;
 use cudarc::driver::result;
+use half::bf16;
 use std::time::Instant;
 
 /// Lines and columns of the square matrices.
@@ -27,13 +28,18 @@ impl Cuda {
         let mut products = Products::new(self)?;
         let matrix = self.allocate("a matrix", 2 * SIDE * SIDE)?;
         let result = self.allocate("a matrix", 2 * SIDE * SIDE)?;
-        self.write(matrix.ptr, &random_halves(SIDE * SIDE))?;
+        self.write(&matrix, &random_halves(SIDE * SIDE))?;
         let sizes = Sizes { rows: SIDE, inputs: SIDE, outputs: SIDE };
-        let product = self.seconds(|| products.forward(sizes, matrix.ptr, matrix.ptr, result.ptr, Epilogue::None))?;
+        let product = self.seconds(|| {
+            let (from, to) = (matrix.start(), result.start());
+            // SAFETY: three matrices of that many lines and columns; they outlive the wait for them.
+            unsafe { products.forward(sizes, from, from, to, Epilogue::None) }
+        })?;
         let (from, to) = (self.allocate("a copy", BYTES)?, self.allocate("a copy", BYTES)?);
         let copy = self.seconds(|| {
-            // SAFETY: both hold that many bytes, and do not overlap.
-            let queued = unsafe { result::memcpy_dtod_async(to.ptr, from.ptr, BYTES, self.stream.cu_stream()) };
+            let (from, to) = (from.start::<u8>().bits(), to.start::<u8>().bits());
+            // SAFETY: both hold that many bytes, do not overlap, and outlive the wait for them.
+            let queued = unsafe { result::memcpy_dtod_async(to, from, BYTES, self.stream.cu_stream()) };
             queued.map_err(|e| problem("copying on the GPU", describe(e)))
         })?;
         Ok(Ceilings { operations: 2.0 * (SIDE as f64).powi(3) / product, bytes: 2.0 * BYTES as f64 / copy })
@@ -53,13 +59,13 @@ impl Cuda {
 }
 
 /// Numbers between 0.5 and 2 of either sign in bf16: a product of zeros or of few values runs faster than real ones.
-fn random_halves(count: usize) -> Vec<u16> {
+fn random_halves(count: usize) -> Vec<bf16> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     let next = |_| {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        0x3f00 | (state as u16 & 0x80ff)
+        bf16::from_bits(0x3f00 | (state as u16 & 0x80ff))
     };
     (0..count).map(next).collect()
 }

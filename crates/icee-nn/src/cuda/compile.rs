@@ -1,8 +1,8 @@
 //! Kernels: compiled at run time for the card and the model's widths, and kept on disk.
 
 use super::device::{Cuda, problem};
+use super::kernels::Kernels;
 use crate::{Error, Result};
-use cudarc::driver::CudaFunction;
 use cudarc::nvrtc::{result, sys};
 use icee_base::files::write_atomically;
 use icee_base::hash::checksum;
@@ -10,7 +10,7 @@ use std::ffi::{CStr, CString};
 use std::path::PathBuf;
 
 /// In the order in which they are compiled as one program.
-const SOURCES: [(&str, &str); 12] = [
+pub(super) const SOURCES: [(&str, &str); 12] = [
     ("common.cu", include_str!("kernels/common.cu")),
     ("norm.cu", include_str!("kernels/norm.cu")),
     ("sums.cu", include_str!("kernels/sums.cu")),
@@ -24,60 +24,6 @@ const SOURCES: [(&str, &str); 12] = [
     ("network.cu", include_str!("kernels/network.cu")),
     ("acting.cu", include_str!("kernels/acting.cu")),
 ];
-
-macro_rules! kernels {
-    ($($name:ident),* $(,)?) => {
-        /// All kernels of one model.
-        pub(super) struct Kernels {
-            $(pub $name: CudaFunction,)*
-        }
-
-        impl Kernels {
-            fn load(cuda: &Cuda, cubin: Vec<u8>) -> Result<Kernels> {
-                let module = cuda.load(cubin)?;
-                Ok(Kernels {
-                    $($name: module
-                        .load_function(stringify!($name))
-                        .map_err(|e| problem(concat!("kernel ", stringify!($name)), format!("{e:?}")))?,)*
-                })
-            }
-        }
-    };
-}
-
-kernels!(
-    norm_forward,
-    norm_backward_first,
-    norm_backward_next,
-    column_sums,
-    gelu_backward_sums,
-    finish_sums,
-    embed_rows,
-    embed_gelu,
-    write_features,
-    gather_rows,
-    scatter_rows,
-    class_loss,
-    finish_loss,
-    pool_pairs,
-    pool_scores,
-    pool_loss,
-    pool_last_backward,
-    pool_row_sums,
-    pool_candidate_sums,
-    square_sums,
-    clip_norm,
-    adamw,
-    round_numbers,
-    attention_forward,
-    attention_backward_rows,
-    attention_backward_keys,
-    store_keys,
-    sweep,
-    sweep_gelu,
-    draw_returns,
-    posterior,
-);
 
 impl Kernels {
     /// The kernels for a model's widths, from disk if they are there and whole.

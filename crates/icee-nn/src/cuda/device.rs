@@ -1,8 +1,10 @@
 //! The card: libraries, context and stream, memory, and kernel launches.
 
+use super::address::Address;
+use super::kernels::{Arguments, Kernel};
+use super::records::Plain;
 use crate::{Error, Result};
-use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream, result, sys};
-use std::ffi::c_void;
+use cudarc::driver::{CudaContext, CudaModule, CudaStream, result, sys};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -97,7 +99,7 @@ impl Cuda {
         let bytes = bytes.max(256);
         // SAFETY: freed once, by `Memory`.
         match unsafe { result::malloc_sync(bytes) } {
-            Ok(ptr) => Ok(Memory { ptr, bytes, context: self.context.clone() }),
+            Ok(at) => Ok(Memory { at, bytes, context: self.context.clone() }),
             Err(error) => {
                 let free = result::mem_get_info().map_or(0, |(free, _)| free);
                 Err(Error::CudaMemory { what: what.into(), needed: bytes, free, reason: describe(error) })
@@ -105,55 +107,68 @@ impl Cuda {
         }
     }
 
-    /// Copies to the device and waits. The copy is queued on the stream: one on the default stream returns before the
+    /// Copies to the start of some memory and waits. The copy is queued on the stream: one on the default stream returns before the
     /// last of it has arrived, and kernels of ours would not wait for it, which shows where other programs keep the card
     /// busy.
-    pub(super) fn write<T: Copy>(&self, to: u64, from: &[T]) -> Result<()> {
+    pub(super) fn write<T: Plain>(&self, to: &Memory, from: &[T]) -> Result<()> {
         self.bind()?;
-        // SAFETY: callers pass a range of one of their allocations; plain numbers only, and they outlive the copy.
+        let to = to.range(to.start::<T>(), from.len())?;
+        // SAFETY: the range lies in memory that is there; what is plain may be copied, and outlives the wait below.
         unsafe { result::memcpy_htod_async(to, from, self.stream.cu_stream()) }
             .map_err(|e| problem("copying to the GPU", describe(e)))?;
         self.synchronize()
     }
 
-    /// Waits for all work, then copies from the device.
-    pub(super) fn read<T: Copy>(&self, from: u64, to: &mut [T]) -> Result<()> {
+    /// Waits for all work, then copies from a place in some memory.
+    pub(super) fn read<T: Plain>(&self, memory: &Memory, from: Address<T>, to: &mut [T]) -> Result<()> {
         self.bind()?;
         self.synchronize()?;
-        // SAFETY: as for `write`.
+        let from = memory.range(from, to.len())?;
+        // SAFETY: the range lies in memory that is there, and whatever its bits are, they are values of `T`.
         unsafe { result::memcpy_dtoh_sync(to, from) }.map_err(|e| problem("copying from the GPU", describe(e)))
     }
 
-    pub(super) fn clear(&self, at: u64, bytes: usize) -> Result<()> {
-        if bytes == 0 {
+    /// Queues the clearing of some numbers or records.
+    ///
+    /// # Safety
+    /// That many lie at the address, in memory that stays until the stream has come so far.
+    pub(super) unsafe fn clear<T: Plain>(&self, at: Address<T>, count: usize) -> Result<()> {
+        if count == 0 {
             return Ok(());
         }
-        // SAFETY: callers pass a range of one of their allocations.
-        unsafe { result::memset_d8_async(at, 0, bytes, self.stream.cu_stream()) }
+        // SAFETY: as the caller promises.
+        unsafe { result::memset_d8_async(at.bits(), 0, count * size_of::<T>(), self.stream.cu_stream()) }
             .map_err(|e| problem("clearing GPU memory", describe(e)))
     }
 
-    /// Queues a kernel. Each argument is one slot; 4-byte values lie in its lower half.
-    pub(super) fn launch(
+    /// Queues a kernel on so many blocks, across and down. Without a block there is nothing to do.
+    ///
+    /// Number, order and types of the arguments and the threads of a block are the kernel's by construction; what they
+    /// mean is not.
+    ///
+    /// # Safety
+    /// - Every address among the arguments, but for one that the kernel may be left without, lies in memory that stays
+    ///   until the stream has come so far.
+    /// - There lie as many numbers or records as the comment above the kernel says, for the counts among the arguments;
+    ///   what the kernel writes overlaps nothing else that it is given.
+    /// - Indices in records and lists point into what they count.
+    /// - The blocks cover what the kernel is to do: a thread or a warp for each of its elements or rows, a block for each
+    ///   of its records, or any number where it walks with strides, and then its sums have a place for each block.
+    pub(super) unsafe fn launch<A: Arguments>(
         &self,
-        kernel: &CudaFunction,
+        kernel: &Kernel<A>,
         grid: (u32, u32),
-        threads: (u32, u32),
-        arguments: &mut [u64],
+        mut arguments: A,
     ) -> Result<()> {
         if grid.0 == 0 || grid.1 == 0 {
             return Ok(());
         }
-        let mut pointers = [std::ptr::null_mut::<c_void>(); 16];
-        for (pointer, slot) in pointers.iter_mut().zip(arguments.iter_mut()) {
-            *pointer = (&raw mut *slot).cast();
-        }
-        let count = arguments.len();
-        let (grid, threads) = ((grid.0, grid.1, 1), (threads.0, threads.1, 1));
-        // SAFETY: the kernels' parameters are as their launch sites write them, and all pointers lie in live buffers.
+        let mut pointers = arguments.pointers();
+        let (grid, threads) = ((grid.0, grid.1, 1), (A::THREADS.0, A::THREADS.1, 1));
+        // SAFETY: the arguments are the kernel's and outlive the call, which copies them; the rest the caller promises.
         unsafe {
-            let (function, stream) = (kernel.cu_function(), self.stream.cu_stream());
-            result::launch_kernel(function, grid, threads, 0, stream, &mut pointers[..count])
+            let (function, stream) = (kernel.function.cu_function(), self.stream.cu_stream());
+            result::launch_kernel(function, grid, threads, 0, stream, pointers.as_mut())
         }
         .map_err(|e| problem("launching a kernel", describe(e)))
     }
@@ -173,21 +188,28 @@ pub(super) fn describe(error: result::DriverError) -> String {
     }
 }
 
-/// An argument's slot.
-pub(super) fn int(value: usize) -> u64 {
-    value as u64
-}
-
-/// An argument's slot.
-pub(super) fn real(value: f32) -> u64 {
-    u64::from(value.to_bits())
-}
-
 /// A stretch of the card's memory.
 pub(super) struct Memory {
-    pub ptr: u64,
+    at: u64,
     pub bytes: usize,
     context: Arc<CudaContext>,
+}
+
+impl Memory {
+    pub fn start<T>(&self) -> Address<T> {
+        Address::new(self.at)
+    }
+
+    /// The driver's pointer to `count` numbers or records, which must lie in this memory.
+    fn range<T>(&self, from: Address<T>, count: usize) -> Result<sys::CUdeviceptr> {
+        let bytes = count as u128 * size_of::<T>() as u128;
+        let (first, end) = (u128::from(from.bits()), u128::from(self.at) + self.bytes as u128);
+        if from.bits() < self.at || first + bytes > end {
+            let message = format!("{bytes} bytes are not all in the {} that were allocated for them", self.bytes);
+            return Err(problem("copying to or from the GPU", message));
+        }
+        Ok(from.bits())
+    }
 }
 
 impl Drop for Memory {
@@ -195,7 +217,7 @@ impl Drop for Memory {
         // Nothing can be done about an error here, and the context outlives this.
         if self.context.bind_to_thread().is_ok() {
             // SAFETY: allocated by `Cuda::allocate`, freed once; freeing waits for work that uses it.
-            let _ = unsafe { result::free_sync(self.ptr) };
+            let _ = unsafe { result::free_sync(self.at) };
         }
     }
 }
@@ -225,16 +247,18 @@ impl Staging {
         self.words
     }
 
-    /// Queues a copy of `words`, once the last copy from here is done.
-    pub fn send(&mut self, words: &[u32], to: u64) -> Result<()> {
+    /// Queues a copy of `words` to the start of some memory, once the last copy from here is done.
+    pub fn send(&mut self, words: &[u32], to: &Memory) -> Result<()> {
         assert!(words.len() <= self.words);
+        let to = to.range(to.start::<u32>(), words.len())?;
         let stream = self.cuda.stream.cu_stream();
         let failed = |e| problem("copying a batch to the GPU", describe(e));
-        // SAFETY: the buffer holds `self.words` words, and the event says when the device has read the last ones.
+        // SAFETY: the buffer holds `self.words` words, and the event says when the device has read the last ones; freeing
+        // the memory they go to waits for the copy.
         unsafe {
             result::event::synchronize(self.event).map_err(failed)?;
-            let staged = std::slice::from_raw_parts_mut(self.ptr, words.len());
-            staged.copy_from_slice(words);
+            std::ptr::copy_nonoverlapping(words.as_ptr(), self.ptr, words.len());
+            let staged = std::slice::from_raw_parts(self.ptr, words.len());
             result::memcpy_htod_async(to, staged, stream).map_err(failed)?;
             result::event::record(self.event, stream).map_err(failed)
         }

@@ -3,84 +3,108 @@
 //! Categories and linear vectors of a sum are one group: their gradients are one product with a feature matrix. A
 //! field with an MLP has its hidden layer apart, which is a group of one.
 
-use super::device::int;
-use super::gemm::{Epilogue, Sizes};
+use super::address::{Address, Section};
+use super::gemm::Sizes;
+use super::kernels::{EmbedGelu, EmbedRows, WriteFeatures};
+use super::layers::elements;
 use super::learner::Step;
-use super::packing::{Section, TokenShape};
+use super::packing::TokenShape;
 use super::pass::Pass;
 use super::places::Group;
 use super::plan::{MlpBuffers, feature_stride};
-use super::trunk::{elements, sizes};
+use super::records::{Field, int};
 use crate::Result;
+use half::bf16;
 
-const THREADS: (u32, u32) = (256, 1);
 /// Columns that a thread of the embedding kernels has.
 const COLUMNS: usize = 4;
 
-/// out [rows, width] f32 = the sum of the tokens' fields.
-pub(super) fn embed(s: &mut Pass<'_>, tokens: &TokenShape, buffers: &[MlpBuffers], out: u64) -> Result<()> {
+/// out [rows, width] = the sum of the tokens' fields.
+pub(super) fn embed(s: &mut Pass<'_>, tokens: &TokenShape, buffers: &[MlpBuffers], out: Address<f32>) -> Result<()> {
     let (places, rows) = (s.places, tokens.rows);
     add_embeddings(s, tokens.fields, out, rows, s.spec.width, false)?;
     for (mlp, b) in tokens.mlps.iter().zip(buffers) {
         let place = &places.mlps[mlp.mlp];
         embed_gelu(s, mlp.field, b.before, b.after, rows, place.hidden.columns, false)?;
-        let weight = s.half(place.out.weight);
-        s.products.forward_add(sizes(rows, place.out), b.after, weight, out)?;
+        s.add_product(rows, place.out, b.after, out)?;
     }
     Ok(())
 }
 
-/// out [rows, columns] f32 = the sum of embeddings, or += where `add`.
+/// out [rows, columns] = the sum of embeddings, or += where `add`.
 pub(super) fn add_embeddings(
     s: &Pass<'_>,
-    fields: Section,
-    out: u64,
+    fields: Section<Field>,
+    out: Address<f32>,
     rows: usize,
     columns: usize,
     add: bool,
 ) -> Result<()> {
-    let (list, count, add) = (s.word(fields.at), int(fields.count), u64::from(add));
-    let mut arguments = [list, count, s.batch, s.single(0), out, int(rows), int(columns), add];
-    s.cuda.launch(&s.kernels.embed_rows, elements(rows * columns / COLUMNS), THREADS, &mut arguments)
+    let arguments = EmbedRows {
+        fields: s.section(fields),
+        count: int(fields.count),
+        batch: s.batch,
+        weights: s.weights,
+        out,
+        rows: int(rows),
+        columns: int(columns),
+        add: i32::from(add),
+    };
+    // SAFETY: the fields were packed with values for these rows, checked against the sizes of their lines among the
+    // weights; out is of that shape, and its columns a multiple of a thread's.
+    unsafe { s.cuda.launch(&s.kernels.embed_rows, elements(rows * columns / COLUMNS), arguments) }
 }
 
-/// A hidden layer [rows, columns] bf16, before and behind GELU, of embeddings alone or, with `add`, with what is there.
+/// A hidden layer [rows, columns], before and behind GELU, of embeddings alone or, with `add`, with what is there.
 pub(super) fn embed_gelu(
     s: &Pass<'_>,
-    fields: Section,
-    before: u64,
-    after: u64,
+    fields: Section<Field>,
+    before: Address<bf16>,
+    after: Address<bf16>,
     rows: usize,
     columns: usize,
     add: bool,
 ) -> Result<()> {
-    let (list, count, add) = (s.word(fields.at), int(fields.count), u64::from(add));
-    let mut arguments = [list, count, s.batch, s.single(0), before, after, int(rows), int(columns), add];
-    s.cuda.launch(&s.kernels.embed_gelu, elements(rows * columns / COLUMNS), THREADS, &mut arguments)
+    let arguments = EmbedGelu {
+        fields: s.section(fields),
+        count: int(fields.count),
+        batch: s.batch,
+        weights: s.weights,
+        before,
+        after,
+        rows: int(rows),
+        columns: int(columns),
+        add: i32::from(add),
+    };
+    // SAFETY: as for `add_embeddings`.
+    unsafe { s.cuda.launch(&s.kernels.embed_gelu, elements(rows * columns / COLUMNS), arguments) }
 }
 
 /// Adds the gradients of all fields of all tokens, given that of the stream they start.
 pub(super) fn embed_backward(s: &mut Step<'_>) -> Result<()> {
     let (plan, shape, places) = (s.plan, s.shape, s.places);
     let stride = feature_stride(places.fields.features);
-    s.cuda.clear(plan.features, 2 * shape.rows * stride)?;
+    // SAFETY: the plan has a line of features for each of the shape's rows.
+    unsafe { s.cuda.clear(plan.features, shape.rows * stride) }?;
     for (tokens, mlps) in shape.tokens.iter().zip(&plan.mlps) {
-        write_features(s, tokens.fields, plan.features + (2 * tokens.first * stride) as u64, tokens.rows, stride)?;
-        mlp_gradients(s, tokens, mlps, plan.dstream16 + (2 * tokens.first * s.spec.width) as u64)?;
+        write_features(s, tokens.fields, plan.features.plus(tokens.first * stride), tokens.rows, stride)?;
+        mlp_gradients(s, tokens, mlps, plan.dstream16.plus(tokens.first * s.spec.width))?;
     }
     group_gradient(s, &places.fields, shape.rows, plan.features, plan.dstream16)
 }
 
-/// Adds the gradients of the tokens' MLPs but for their second biases, which the group has; dy [rows, width] bf16.
-pub(super) fn mlp_gradients(s: &mut Step<'_>, tokens: &TokenShape, buffers: &[MlpBuffers], dy: u64) -> Result<()> {
+/// Adds the gradients of the tokens' MLPs but for their second biases, which the group has; dy [rows, width].
+pub(super) fn mlp_gradients(
+    s: &mut Step<'_>,
+    tokens: &TokenShape,
+    buffers: &[MlpBuffers],
+    dy: Address<bf16>,
+) -> Result<()> {
     let (places, rows) = (s.places, tokens.rows);
     for (mlp, b) in tokens.mlps.iter().zip(buffers) {
         let place = &places.mlps[mlp.mlp];
-        let out_sizes = sizes(rows, place.out);
-        let (weight, to) = (s.half(place.out.weight), s.gradient(place.out.weight));
-        s.products.weight_gradient(out_sizes, place.out.inputs, b.after, dy, to)?;
-        let epilogue = Epilogue::GeluBackward { before: b.before };
-        s.products.input_gradient(out_sizes, dy, weight, b.gradient, epilogue)?;
+        s.weight_gradient(rows, place.out, b.after, dy)?;
+        s.input_gradient_gelu(rows, place.out, dy, b.before, b.gradient)?;
         features_gradient(s, &place.hidden, mlp.field, rows, b.features, b.gradient)?;
     }
     Ok(())
@@ -90,25 +114,47 @@ pub(super) fn mlp_gradients(s: &mut Step<'_>, tokens: &TokenShape, buffers: &[Ml
 pub(super) fn features_gradient(
     s: &mut Step<'_>,
     group: &Group,
-    fields: Section,
+    fields: Section<Field>,
     rows: usize,
-    features: u64,
-    dy: u64,
+    features: Address<bf16>,
+    dy: Address<bf16>,
 ) -> Result<()> {
     let stride = feature_stride(group.features);
-    s.cuda.clear(features, 2 * rows * stride)?;
+    // SAFETY: the features have a line for each row.
+    unsafe { s.cuda.clear(features, rows * stride) }?;
     write_features(s, fields, features, rows, stride)?;
     group_gradient(s, group, rows, features, dy)
 }
 
 /// Writes fields into a zeroed feature matrix.
-fn write_features(s: &Step<'_>, fields: Section, to: u64, rows: usize, stride: usize) -> Result<()> {
-    let mut arguments = [s.word(fields.at), int(fields.count), s.batch, to, int(rows), int(stride)];
-    s.cuda.launch(&s.kernels.write_features, elements(rows * fields.count), THREADS, &mut arguments)
+fn write_features(
+    s: &Step<'_>,
+    fields: Section<Field>,
+    features: Address<bf16>,
+    rows: usize,
+    stride: usize,
+) -> Result<()> {
+    let arguments = WriteFeatures {
+        fields: s.section(fields),
+        count: int(fields.count),
+        batch: s.batch,
+        features,
+        rows: int(rows),
+        columns: int(stride),
+    };
+    // SAFETY: as for `add_embeddings`; a line of the matrix has a column for each feature of the fields' group.
+    unsafe { s.cuda.launch(&s.kernels.write_features, elements(rows * fields.count), arguments) }
 }
 
-fn group_gradient(s: &mut Step<'_>, group: &Group, rows: usize, features: u64, dy: u64) -> Result<()> {
+fn group_gradient(
+    s: &mut Step<'_>,
+    group: &Group,
+    rows: usize,
+    features: Address<bf16>,
+    dy: Address<bf16>,
+) -> Result<()> {
     let sizes = Sizes { rows, inputs: group.features, outputs: group.columns };
     let to = s.gradient(group.weight);
-    s.products.weight_gradient(sizes, feature_stride(group.features), features, dy, to)
+    // SAFETY: features and dy have `rows` lines, and the gradient is the group's.
+    unsafe { s.products.weight_gradient(sizes, feature_stride(group.features), features, dy, to) }
 }

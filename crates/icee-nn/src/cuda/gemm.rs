@@ -2,9 +2,11 @@
 //!
 //! Matrices are row-major here and column-major there, so Y = X W is computed as Yᵀ = Wᵀ Xᵀ without a copy.
 
+use super::address::Address;
 use super::device::{Cuda, Memory, problem};
 use crate::Result;
 use cudarc::cublaslt::{result, sys};
+use half::bf16;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use sys::cublasLtEpilogue_t as Lt;
@@ -13,20 +15,20 @@ use sys::cublasLtMatmulDescAttributes_t as Attribute;
 /// Space for products that are cut along their sum; NVIDIA's advice for Hopper is 32 MiB.
 const WORKSPACE: usize = 64 << 20;
 
-/// What happens to a product before it is written. Pointers are to the device.
+/// What happens to a product of type `Y` before it is written.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Epilogue {
+pub(super) enum Epilogue<Y> {
     None,
-    /// + bias [outputs], of the output's type.
-    Bias(u64),
+    /// + bias [outputs].
+    Bias(Address<Y>),
     /// + bias, which is also written to `before`, then GELU.
     BiasGelu {
-        bias: u64,
-        before: u64,
+        bias: Address<Y>,
+        before: Address<bf16>,
     },
     /// · GELU'(before).
     GeluBackward {
-        before: u64,
+        before: Address<bf16>,
     },
 }
 
@@ -83,31 +85,95 @@ impl Products {
     }
 
     /// y = epilogue(x w) in bf16.
-    pub fn forward(&mut self, sizes: Sizes, x: u64, w: u64, y: u64, epilogue: Epilogue) -> Result<()> {
-        self.run(Kind::Forward { single: false }, sizes, [w, x, y], epilogue)
+    ///
+    /// # Safety
+    /// As for all products here: the matrices and the epilogue's vectors have the sizes given and the result overlaps
+    /// none of them, and their memory stays until the stream has come so far.
+    pub unsafe fn forward(
+        &mut self,
+        sizes: Sizes,
+        x: Address<bf16>,
+        w: Address<bf16>,
+        y: Address<bf16>,
+        epilogue: Epilogue<bf16>,
+    ) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.run(Kind::Forward { single: false }, sizes, [w, x], y, epilogue) }
     }
 
-    /// y = epilogue(x w) in f32; a bias is f32 too.
-    pub fn forward_single(&mut self, sizes: Sizes, x: u64, w: u64, y: u64, epilogue: Epilogue) -> Result<()> {
-        self.run(Kind::Forward { single: true }, sizes, [w, x, y], epilogue)
+    /// y = epilogue(x w) in f32.
+    ///
+    /// # Safety
+    /// As for [`Products::forward`].
+    pub unsafe fn forward_single(
+        &mut self,
+        sizes: Sizes,
+        x: Address<bf16>,
+        w: Address<bf16>,
+        y: Address<f32>,
+        epilogue: Epilogue<f32>,
+    ) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.run(Kind::Forward { single: true }, sizes, [w, x], y, epilogue) }
     }
 
     /// y += x w in f32.
-    pub fn forward_add(&mut self, sizes: Sizes, x: u64, w: u64, y: u64) -> Result<()> {
-        self.run(Kind::Add, sizes, [w, x, y], Epilogue::None)
+    ///
+    /// # Safety
+    /// As for [`Products::forward`].
+    pub unsafe fn forward_add(
+        &mut self,
+        sizes: Sizes,
+        x: Address<bf16>,
+        w: Address<bf16>,
+        y: Address<f32>,
+    ) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.run(Kind::Add, sizes, [w, x], y, Epilogue::None) }
     }
 
     /// dx = epilogue(dy wᵀ).
-    pub fn input_gradient(&mut self, sizes: Sizes, dy: u64, w: u64, dx: u64, epilogue: Epilogue) -> Result<()> {
-        self.run(Kind::Input, sizes, [w, dy, dx], epilogue)
+    ///
+    /// # Safety
+    /// As for [`Products::forward`].
+    pub unsafe fn input_gradient(
+        &mut self,
+        sizes: Sizes,
+        dy: Address<bf16>,
+        w: Address<bf16>,
+        dx: Address<bf16>,
+        epilogue: Epilogue<bf16>,
+    ) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.run(Kind::Input, sizes, [w, dy], dx, epilogue) }
     }
 
-    /// dw += xᵀ dy.
-    pub fn weight_gradient(&mut self, sizes: Sizes, stride: usize, x: u64, dy: u64, dw: u64) -> Result<()> {
-        self.run(Kind::Weight { stride }, sizes, [dy, x, dw], Epilogue::None)
+    /// dw += xᵀ dy, with lines of x `stride` apart.
+    ///
+    /// # Safety
+    /// As for [`Products::forward`].
+    pub unsafe fn weight_gradient(
+        &mut self,
+        sizes: Sizes,
+        stride: usize,
+        x: Address<bf16>,
+        dy: Address<bf16>,
+        dw: Address<f32>,
+    ) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.run(Kind::Weight { stride }, sizes, [dy, x], dw, Epilogue::None) }
     }
 
-    fn run(&mut self, kind: Kind, sizes: Sizes, [a, b, d]: [u64; 3], epilogue: Epilogue) -> Result<()> {
+    /// # Safety
+    /// As for [`Products::forward`]; `Y` is the type of the kind's result.
+    unsafe fn run<Y>(
+        &mut self,
+        kind: Kind,
+        sizes: Sizes,
+        [a, b]: [Address<bf16>; 2],
+        d: Address<Y>,
+        epilogue: Epilogue<Y>,
+    ) -> Result<()> {
         let code = match epilogue {
             Epilogue::None => Lt::CUBLASLT_EPILOGUE_DEFAULT,
             Epilogue::Bias(_) => Lt::CUBLASLT_EPILOGUE_BIAS,
@@ -121,22 +187,25 @@ impl Products {
         }
         let plan = &self.plans[&key];
         let failed = |e| problem(&format!("matrix product {sizes:?}"), e);
-        let pointer = |attribute, at: u64| set(plan.operation, attribute, at).map_err(failed);
+        // SAFETY: both attributes are pointers.
+        let pointer = |attribute, to: u64| unsafe { set(plan.operation, attribute, to) }.map_err(failed);
+        let bias = |at: Address<Y>| pointer(Attribute::CUBLASLT_MATMUL_DESC_BIAS_POINTER, at.bits());
+        let aux = |at: Address<bf16>| pointer(Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, at.bits());
         match epilogue {
             Epilogue::None => {}
-            Epilogue::Bias(bias) => pointer(Attribute::CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias)?,
-            Epilogue::BiasGelu { bias, before } => {
-                pointer(Attribute::CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias)?;
-                pointer(Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, before)?;
+            Epilogue::Bias(at) => bias(at)?,
+            Epilogue::BiasGelu { bias: at, before } => {
+                bias(at)?;
+                aux(before)?;
             }
-            Epilogue::GeluBackward { before } => {
-                pointer(Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, before)?;
-            }
+            Epilogue::GeluBackward { before } => aux(before)?,
         }
         let one = 1.0f32;
         let keep: f32 = if matches!(kind, Kind::Add | Kind::Weight { .. }) { 1.0 } else { 0.0 };
         let [la, lb, ld] = plan.layouts;
-        // SAFETY: the plan's sizes are those of the buffers, which live as long as the stream's work.
+        let [a, b, d] = [a.bits(), b.bits(), d.bits()];
+        // SAFETY: the plan is for these sizes and types, which the caller promises; the workspace is this object's, and
+        // goes only when the stream's work is over.
         unsafe {
             result::matmul(
                 self.handle,
@@ -152,7 +221,7 @@ impl Products {
                 d as *mut c_void,
                 ld,
                 &plan.algorithm,
-                self.workspace.ptr as *mut c_void,
+                self.workspace.start::<u8>().bits() as *mut c_void,
                 self.workspace.bytes,
                 self.cuda.stream.cu_stream().cast(),
             )
@@ -190,12 +259,14 @@ impl Drop for Products {
     }
 }
 
-fn set<T>(
+/// # Safety
+/// The attribute is of type `T`.
+unsafe fn set<T>(
     operation: sys::cublasLtMatmulDesc_t,
     attribute: Attribute,
     value: T,
 ) -> std::result::Result<(), result::CublasError> {
-    // SAFETY: the attribute's type has the size of `T`, as each call site writes it.
+    // SAFETY: the value lies there for the call, which copies it; its size is the caller's promise.
     unsafe { result::set_matmul_desc_attribute(operation, attribute, (&raw const value).cast(), size_of::<T>()) }
 }
 
@@ -219,17 +290,20 @@ fn plan(handle: sys::cublasLtHandle_t, key: Key, epilogue: Lt) -> std::result::R
         Kind::Input => (1, 0, [weight(half)?, y(half)?, x(inputs)?]),
         Kind::Weight { stride } => (0, 1, [y(half)?, x(stride)?, weight(single)?]),
     };
-    set(operation, Attribute::CUBLASLT_MATMUL_DESC_TRANSA, transpose_a)?;
-    set(operation, Attribute::CUBLASLT_MATMUL_DESC_TRANSB, transpose_b)?;
-    set(operation, Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue as u32)?;
     let aux = match key.kind {
         Kind::Input => inputs,
         _ => outputs,
     };
-    if matches!(epilogue, Lt::CUBLASLT_EPILOGUE_GELU_AUX_BIAS | Lt::CUBLASLT_EPILOGUE_DGELU) {
-        set(operation, Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, aux as i64)?;
-        // Only its alignment counts for the choice; the real address is set before each product.
-        set(operation, Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, 256u64)?;
+    // SAFETY: cuBLASLt has 32 bits for an operation and an epilogue, 64 for a stride and an address.
+    unsafe {
+        set(operation, Attribute::CUBLASLT_MATMUL_DESC_TRANSA, transpose_a)?;
+        set(operation, Attribute::CUBLASLT_MATMUL_DESC_TRANSB, transpose_b)?;
+        set(operation, Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue as u32)?;
+        if matches!(epilogue, Lt::CUBLASLT_EPILOGUE_GELU_AUX_BIAS | Lt::CUBLASLT_EPILOGUE_DGELU) {
+            set(operation, Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, aux as i64)?;
+            // Only its alignment counts for the choice; the real address is set before each product.
+            set(operation, Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, 256u64)?;
+        }
     }
     let preference = result::create_matmul_pref()?;
     let limit = sys::cublasLtMatmulPreferenceAttributes_t::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES;

@@ -1,29 +1,27 @@
 //! Reading class heads on the GPU for the tokens that were appended last.
 
+use super::address::Address;
 use super::append_packing::pack_conditions;
-use super::device::int;
 use super::fields::{add_embeddings, embed_gelu};
-use super::gemm::Epilogue;
+use super::kernels::{Sweep, SweepGelu};
+use super::layers::elements;
 use super::network::Network;
-use super::pass::Pass;
-use super::places::LinearPlace;
 use super::plan::Arena;
-use super::trunk::{elements, sizes};
+use super::records::{Plain, int};
 use crate::batch::FieldValues;
 use crate::spec::FieldKind;
 use crate::{Error, Result};
+use half::bf16;
 
-const THREADS: (u32, u32) = (256, 1);
-
-/// Logits on the card: [rows, values, stride] f32, of which the first `classes` of each line are logits.
+/// Logits on the card: [rows, values, stride], of which the first `classes` of each line are logits.
 #[derive(Clone, Copy)]
 pub(super) struct Logits {
-    pub at: u64,
+    pub at: Address<f32>,
     pub values: usize,
     pub classes: usize,
     pub stride: usize,
     /// What lies behind the logits is free from here on, for that many bytes.
-    pub spare: u64,
+    pub spare: Address<u8>,
 }
 
 impl Network {
@@ -42,8 +40,16 @@ impl Network {
     fn download(&self, logits: Logits) -> Result<Vec<f32>> {
         let Logits { at, values, classes, stride, .. } = logits;
         let mut padded = vec![0.0f32; self.real_rows * values * stride];
-        self.cuda.read(at, &mut padded)?;
+        self.read_head(at, &mut padded)?;
         Ok(padded.chunks_exact(stride).flat_map(|line| &line[..classes]).copied().collect())
+    }
+
+    /// What the head that ran last has left at an address.
+    pub(super) fn read_head<T: Plain>(&self, from: Address<T>, to: &mut [T]) -> Result<()> {
+        match &self.head_arena {
+            Some(arena) => self.cuda.read(arena, from, to),
+            None => Err(Error::Cuda("no head has been read yet".into())),
+        }
     }
 
     /// Queues a head, with `spare` bytes left free behind its logits.
@@ -63,11 +69,11 @@ impl Network {
         let first = place.layers[0].outputs;
         let lay_out = |base: u64| {
             let mut a = Arena { next: base };
-            let before: Vec<u64> = hidden.iter().map(|layer| a.half(lines * layer.outputs)).collect();
-            let after: Vec<u64> = hidden.iter().map(|layer| a.half(lines * layer.outputs)).collect();
-            let trunk_part = a.single(rows * first);
-            let logits = a.single(lines * last.outputs);
-            let spare_at = a.take(spare);
+            let before: Vec<Address<bf16>> = hidden.iter().map(|layer| a.take(lines * layer.outputs)).collect();
+            let after: Vec<Address<bf16>> = hidden.iter().map(|layer| a.take(lines * layer.outputs)).collect();
+            let trunk_part: Address<f32> = a.take(rows * first);
+            let logits: Address<f32> = a.take(lines * last.outputs);
+            let spare_at: Address<u8> = a.take(spare);
             (before, after, trunk_part, logits, spare_at, (a.next - base) as usize)
         };
         let bytes = lay_out(0).5;
@@ -75,45 +81,51 @@ impl Network {
             self.head_arena = None;
             self.head_arena = Some(self.cuda.allocate("a head of all sequences", bytes)?);
         }
-        let (before, after, trunk_part, logits, spare, _) = lay_out(self.head_arena.as_ref().expect("just made").ptr);
+        let base = self.head_arena.as_ref().map_or(0, |arena| arena.start::<u8>().bits());
+        let (before, after, trunk_part, logits, spare, _) = lay_out(base);
         let fields = pack_conditions(&place.conditions, conditions, self.real_rows, rows, &mut self.words);
         let (out, classes, stride) = (self.out, self.spec.heads[head].classes, last.outputs);
         let batch = self.send_words()?;
-        let s = self.pass(batch);
+        let mut s = self.pass(batch);
         let place = &s.places.heads[head];
         let (last, hidden) = place.layers.split_last().expect("a head has a first layer");
-        let layer_weight = |s: &Pass<'_>, layer: &LinearPlace| (s.half(layer.weight), s.single(layer.bias));
         if sweep {
             // The trunk's part once, then every value of the condition added to it.
-            let (weight, bias) = layer_weight(&s, &place.layers[0]);
-            let first_sizes = sizes(rows, place.layers[0]);
-            s.products.forward_single(first_sizes, out, weight, trunk_part, Epilogue::Bias(bias))?;
-            let table = s.single(place.conditions.fields[0].weight);
-            let (kernel, to) = match hidden.is_empty() {
-                true => (&s.kernels.sweep, logits),
-                false => (&s.kernels.sweep_gelu, after[0]),
-            };
-            let mut arguments = [trunk_part, table, to, int(rows), int(values), int(first)];
-            s.cuda.launch(kernel, elements(lines * first), THREADS, &mut arguments)?;
+            s.linear_single(rows, place.layers[0], out, trunk_part)?;
+            let (before, table) = (trunk_part, s.single(place.conditions.fields[0].weight));
+            let (rows, values, columns, grid) = (int(rows), int(values), int(first), elements(lines * first));
+            // SAFETY: the trunk's part has a line for each row, the condition's table one for each value, and what is
+            // written one for each of both; a thread a number.
+            unsafe {
+                match after.first() {
+                    None => {
+                        s.cuda.launch(
+                            &s.kernels.sweep,
+                            grid,
+                            Sweep { before, table, logits, rows, values, columns },
+                        )?;
+                    }
+                    Some(&after) => {
+                        let arguments = SweepGelu { before, table, after, rows, values, columns };
+                        s.cuda.launch(&s.kernels.sweep_gelu, grid, arguments)?;
+                    }
+                }
+            }
         }
         let mut x = out;
         for (i, layer) in hidden.iter().enumerate() {
             if i > 0 || !sweep {
-                let (weight, bias) = (s.half(layer.weight), s.half(layer.bias));
-                let layer_sizes = sizes(lines, *layer);
                 if i == 0 && fields.count > 0 {
-                    s.products.forward(layer_sizes, x, weight, before[i], Epilogue::Bias(bias))?;
+                    s.linear(lines, *layer, x, before[i])?;
                     embed_gelu(&s, fields, before[i], after[i], lines, layer.outputs, true)?;
                 } else {
-                    let epilogue = Epilogue::BiasGelu { bias, before: before[i] };
-                    s.products.forward(layer_sizes, x, weight, after[i], epilogue)?;
+                    s.linear_gelu(lines, *layer, x, before[i], after[i])?;
                 }
             }
             x = after[i];
         }
         if !(sweep && hidden.is_empty()) {
-            let (weight, bias) = layer_weight(&s, last);
-            s.products.forward_single(sizes(lines, *last), x, weight, logits, Epilogue::Bias(bias))?;
+            s.linear_single(lines, *last, x, logits)?;
         }
         if hidden.is_empty() && fields.count > 0 {
             add_embeddings(&s, fields, logits, lines, last.outputs, true)?;

@@ -2,15 +2,18 @@
 //!
 //! The first batch of a shape runs launch by launch, the second is captured as a graph, and all later ones replay it.
 
+use super::address::{Address, Section};
 use super::class_head::run_class_heads;
-use super::compile::Kernels;
-use super::device::{Cuda, Memory, Staging, describe, int, problem};
+use super::device::{Cuda, Memory, Staging, describe, problem};
 use super::gemm::Products;
+use super::kernels::{FinishSums, Kernels};
+use super::layers::round;
 use super::packing::{Shape, pack};
 use super::pass::Pass;
 use super::places::Places;
 use super::plan::Plan;
 use super::pool_head::run_pool_heads;
+use super::records::{SumJob, words};
 use super::trunk;
 use super::update::{Optimiser, step_together};
 use crate::batch::Batch;
@@ -23,8 +26,6 @@ use std::ops::{Deref, DerefMut};
 
 /// Shapes whose plans and graphs are kept.
 const MAX_SHAPES: usize = 64;
-/// Threads of element-wise kernels.
-pub(super) const THREADS: usize = 256;
 
 /// Computes losses and gradients of one model and updates it, all on the GPU.
 pub struct Learner {
@@ -51,7 +52,7 @@ pub struct Learner {
 /// Where the last batch's losses are, and how many.
 #[derive(Clone, Copy, Default)]
 struct Pending {
-    at: u64,
+    at: Address<f64>,
     classes: usize,
     pools: usize,
 }
@@ -77,7 +78,7 @@ pub(super) struct Step<'a> {
     pub pass: Pass<'a>,
     pub plan: &'a Plan,
     pub shape: &'a Shape,
-    gradient: u64,
+    gradient: Address<f32>,
 }
 
 impl<'a> Deref for Step<'a> {
@@ -96,8 +97,8 @@ impl<'a> DerefMut for Step<'a> {
 
 impl Step<'_> {
     /// The gradient at a place.
-    pub fn gradient(&self, place: usize) -> u64 {
-        self.gradient + 4 * place as u64
+    pub fn gradient(&self, place: usize) -> Address<f32> {
+        self.gradient.plus(place)
     }
 
     fn run(&mut self) -> Result<()> {
@@ -108,10 +109,13 @@ impl Step<'_> {
             return Ok(());
         }
         trunk::backward(self)?;
-        let columns = self.plan.widest_job().div_ceil(32) as u32;
-        let jobs = self.word(self.shape.words);
-        let grid = (self.plan.jobs.len() as u32, columns);
-        self.cuda.launch(&self.kernels.finish_sums, grid, (32, 8), &mut [jobs, self.plan.sums, self.gradient])
+        // They follow the batch.
+        let jobs: Section<SumJob> = Section::new(self.shape.words, self.plan.jobs.len());
+        let arguments = FinishSums { jobs: self.section(jobs), partial: self.plan.sums, gradient: self.gradient };
+        let grid = (jobs.count as u32, self.plan.widest_job().div_ceil(32) as u32);
+        // SAFETY: the plan's jobs point into its sums, which are all queued before, and into the gradient; a block a job
+        // and 32 columns of the widest.
+        unsafe { self.cuda.launch(&self.kernels.finish_sums, grid, arguments) }
     }
 }
 
@@ -131,7 +135,7 @@ impl Learner {
             second: take(4)?,
             decays: take(1)?,
         };
-        cuda.write(numbers.decays.ptr, &places.decays)?;
+        cuda.write(&numbers.decays, &places.decays)?;
         let mut learner = Learner {
             cuda: cuda.clone(),
             kernels,
@@ -179,7 +183,8 @@ impl Learner {
         let Pending { at, classes, pools } = self.pending;
         let mut all = vec![0.0; classes + pools];
         if !all.is_empty() {
-            self.cuda.read(at, &mut all)?;
+            let arena = self.arena.as_ref().ok_or_else(|| Error::Cuda("no batch has run yet".into()))?;
+            self.cuda.read(arena, at, &mut all)?;
         }
         self.losses.pool = all.split_off(classes);
         self.losses.class = all;
@@ -213,7 +218,8 @@ impl Learner {
     /// Sets all gradients to zero.
     pub fn clear_gradients(&mut self) -> Result<()> {
         self.cuda.bind()?;
-        self.cuda.clear(self.numbers.gradient.ptr, 4 * self.places.len)
+        // SAFETY: the gradient has that many numbers.
+        unsafe { self.cuda.clear(self.numbers.gradient.start::<f32>(), self.places.len) }
     }
 
     /// Copies the weights into a model of the same description.
@@ -240,11 +246,9 @@ impl Learner {
         (self.config, self.steps) = (adam.config, adam.steps);
         let n = &self.numbers;
         for (memory, host) in [(&n.weights, model.weights()), (&n.first, &adam.first), (&n.second, &adam.second)] {
-            self.cuda.write(memory.ptr, &self.places.to_device(host))?;
+            self.cuda.write(memory, &self.places.to_device(host))?;
         }
-        let mut arguments = [n.weights.ptr, n.weights16.ptr, int(self.places.len)];
-        let grid = (self.places.len.div_ceil(THREADS) as u32, 1);
-        self.cuda.launch(&self.kernels.round_numbers, grid, (THREADS as u32, 1), &mut arguments)?;
+        round(&self.cuda, &self.kernels, n.weights.start(), n.weights16.start(), self.places.len)?;
         self.clear_gradients()
     }
 
@@ -257,7 +261,7 @@ impl Learner {
 
     fn download_into(&self, memory: &Memory, host: &mut [f32]) -> Result<()> {
         let mut device = vec![0.0; self.places.len];
-        self.cuda.read(memory.ptr, &mut device)?;
+        self.cuda.read(memory, memory.start(), &mut device)?;
         self.places.to_host(&device, host);
         Ok(())
     }
@@ -276,8 +280,8 @@ impl Learner {
         }
         self.prepare(&shape)?;
         let prepared = self.shapes.get_mut(&shape).expect("just prepared");
-        self.words.extend(prepared.plan.job_words());
-        let to = self.batch.as_ref().expect("just prepared").ptr;
+        self.words.extend_from_slice(words(&prepared.plan.jobs));
+        let to = self.batch.as_ref().expect("just prepared");
         let staging = self.batch_staging[self.turn].as_mut().expect("just prepared");
         staging.send(&self.words, to)?;
         self.turn = 1 - self.turn;
@@ -287,11 +291,11 @@ impl Learner {
             products: &mut self.products,
             spec: &self.spec,
             places: &self.places,
-            weights: self.numbers.weights.ptr,
-            weights16: self.numbers.weights16.ptr,
-            batch: to,
+            weights: self.numbers.weights.start(),
+            weights16: self.numbers.weights16.start(),
+            batch: to.start(),
         };
-        let mut step = Step { pass, plan: &prepared.plan, shape: &shape, gradient: self.numbers.gradient.ptr };
+        let mut step = Step { pass, plan: &prepared.plan, shape: &shape, gradient: self.numbers.gradient.start() };
         let failed = |e| problem("capturing a step", describe(e));
         if let (true, None) = (prepared.ran, &prepared.graph) {
             let stream = &self.cuda.stream;
@@ -324,14 +328,15 @@ impl Learner {
             if self.arena.as_ref().is_none_or(|arena| arena.bytes < bytes) {
                 self.cuda.synchronize()?;
                 self.shapes.clear();
-                // The old arena goes before the new one is taken.
+                // The old arena goes before the new one is taken, and with it the losses of the last batch.
                 self.arena = None;
+                self.pending = Pending::default();
                 self.arena = Some(self.cuda.allocate("a batch of this size", bytes)?);
             }
-            let plan = layout(self.arena.as_ref().map_or(0, |arena| arena.ptr));
+            let plan = layout(self.arena.as_ref().map_or(0, |arena| arena.start::<u8>().bits()));
             self.shapes.insert(shape.clone(), Prepared { plan, ran: false, graph: None });
         }
-        let words = shape.words + 5 * self.shapes[shape].plan.jobs.len();
+        let words = shape.words + size_of_val(&self.shapes[shape].plan.jobs[..]) / 4;
         if self.batch.as_ref().is_none_or(|batch| batch.bytes < 4 * words) {
             self.cuda.synchronize()?;
             // Graphs read batches at the old address.

@@ -1,21 +1,22 @@
 //! In-context inference on the GPU, many sequences in lock step: keys and values stay on the card, one cache a
 //! sequence, and so does the trunk's output of the tokens appended last, which the heads then read.
 
+use super::address::Address;
 use super::append_packing::{AppendShape, pack_append};
-use super::compile::Kernels;
-use super::device::{Cuda, Memory, Staging, int, real};
+use super::device::{Cuda, Memory, Staging};
 use super::fields::embed;
-use super::gemm::{Epilogue, Products};
+use super::gemm::Products;
+use super::kernels::{Kernels, Stats, StoreKeys};
+use super::layers::{elements, round};
 use super::pass::Pass;
-use super::places::{LinearPlace, NormPlace, Places};
-use super::plan::{Arena, MlpBuffers, WARPS};
-use super::trunk::{elements, sizes};
+use super::places::Places;
+use super::plan::{Arena, MlpBuffers};
+use super::records::int;
 use crate::batch::Tokens;
 use crate::spec::{FieldSpec, History};
 use crate::{Error, Layout, Model, ModelSpec, Result};
-use std::f32::consts::LOG2_E;
+use half::bf16;
 
-const THREADS: (u32, u32) = (256, 1);
 /// Plans of products that are kept; numbers of sequences come and go.
 const MAX_PLANS: usize = 4096;
 
@@ -39,8 +40,8 @@ pub struct Network {
     batch: Option<Memory>,
     staging: Option<Staging>,
     pub(super) words: Vec<u32>,
-    /// The trunk's output of the last rows, [rows, width] bf16, and how many there are: with room, and without.
-    pub(super) out: u64,
+    /// The trunk's output of the last rows, [rows, width], and how many there are: with room, and without.
+    pub(super) out: Address<bf16>,
     pub(super) rows: usize,
     pub(super) real_rows: usize,
 }
@@ -48,16 +49,16 @@ pub struct Network {
 /// Buffers of one pass through the trunk; the same for every block.
 #[derive(Default)]
 struct Buffers {
-    stream: u64,
-    other: u64,
-    stats: u64,
-    normed: u64,
-    qkv: u64,
-    attended: u64,
-    before: u64,
-    after: u64,
-    delta: u64,
-    out: u64,
+    stream: Address<f32>,
+    other: Address<f32>,
+    stats: Address<Stats>,
+    normed: Address<bf16>,
+    qkv: Address<bf16>,
+    attended: Address<bf16>,
+    before: Address<bf16>,
+    after: Address<bf16>,
+    delta: Address<bf16>,
+    out: Address<bf16>,
     mlps: Vec<MlpBuffers>,
 }
 
@@ -69,9 +70,8 @@ impl Network {
         let kernels = Kernels::new(cuda, spec.width, spec.head_width())?;
         let weights = cuda.allocate("the model", 4 * places.len)?;
         let weights16 = cuda.allocate("the model", 2 * places.len)?;
-        cuda.write(weights.ptr, &places.to_device(model.weights()))?;
-        let mut arguments = [weights.ptr, weights16.ptr, int(places.len)];
-        cuda.launch(&kernels.round_numbers, elements(places.len), THREADS, &mut arguments)?;
+        cuda.write(&weights, &places.to_device(model.weights()))?;
+        round(cuda, &kernels, weights.start(), weights16.start(), places.len)?;
         let bytes = sequences.checked_mul(cache_lines(&spec)).and_then(|lines| lines.checked_mul(4 * spec.width));
         let Some(bytes) = bytes else {
             return Err(Error::Cuda(format!("caches of {sequences} sequences are larger than any memory")));
@@ -92,7 +92,7 @@ impl Network {
             batch: None,
             staging: None,
             words: Vec::new(),
-            out: 0,
+            out: Address::NONE,
             rows: 0,
             real_rows: 0,
         })
@@ -123,7 +123,7 @@ impl Network {
         if self.products.plans() > MAX_PLANS {
             self.products.forget();
         }
-        let caches = self.caches.ptr;
+        let caches = self.caches.start();
         forward(&mut self.pass(batch), &shape, &buffers, caches)?;
         (self.out, self.rows, self.real_rows) = (buffers.out, shape.tokens.rows, tokens.len());
         for (&sequence, span) in sequences.iter().zip(tokens.offsets.windows(2)) {
@@ -154,21 +154,21 @@ impl Network {
     }
 
     /// What kernels read, with the words that were sent last.
-    pub(super) fn pass(&mut self, batch: u64) -> Pass<'_> {
+    pub(super) fn pass(&mut self, batch: Address<i32>) -> Pass<'_> {
         Pass {
             cuda: &self.cuda,
             kernels: &self.kernels,
             products: &mut self.products,
             spec: &self.spec,
             places: &self.places,
-            weights: self.weights.ptr,
-            weights16: self.weights16.ptr,
+            weights: self.weights.start(),
+            weights16: self.weights16.start(),
             batch,
         }
     }
 
     /// Sends `words` to the card and says where they are.
-    pub(super) fn send_words(&mut self) -> Result<u64> {
+    pub(super) fn send_words(&mut self) -> Result<Address<i32>> {
         let words = self.words.len().max(1);
         if self.batch.as_ref().is_none_or(|batch| batch.bytes < 4 * words) {
             self.batch = None;
@@ -178,11 +178,11 @@ impl Network {
             self.staging = None;
             self.staging = Some(Staging::new(&self.cuda, 2 * words)?);
         }
-        let to = self.batch.as_ref().expect("just made").ptr;
+        let (batch, staging) = (self.batch.as_ref().expect("just made"), self.staging.as_mut().expect("just made"));
         if !self.words.is_empty() {
-            self.staging.as_mut().expect("just made").send(&self.words, to)?;
+            staging.send(&self.words, batch)?;
         }
-        Ok(to)
+        Ok(batch.start())
     }
 
     fn prepare(&mut self, shape: &AppendShape) -> Result<Buffers> {
@@ -191,7 +191,7 @@ impl Network {
             self.arena = None;
             self.arena = Some(self.cuda.allocate("tokens of all sequences", bytes)?);
         }
-        let base = self.arena.as_ref().expect("just made").ptr;
+        let base = self.arena.as_ref().map_or(0, |arena| arena.start::<u8>().bits());
         Ok(lay_out(&self.spec, &self.places, shape, base).0)
     }
 }
@@ -212,67 +212,45 @@ fn lay_out(spec: &ModelSpec, places: &Places, shape: &AppendShape, base: u64) ->
     let (rows, width, mlp) = (shape.tokens.rows, spec.width, spec.mlp_width);
     let mut a = Arena { next: base };
     let buffers = Buffers {
-        stream: a.single(rows * width),
-        other: a.single(rows * width),
-        stats: a.single(2 * rows),
-        normed: a.half(rows * width),
-        qkv: a.half(3 * rows * width),
-        attended: a.half(rows * width),
-        before: a.half(rows * mlp),
-        after: a.half(rows * mlp),
-        delta: a.half(rows * width),
-        out: a.half(rows * width),
+        stream: a.take(rows * width),
+        other: a.take(rows * width),
+        stats: a.take(rows),
+        normed: a.take(rows * width),
+        qkv: a.take(3 * rows * width),
+        attended: a.take(rows * width),
+        before: a.take(rows * mlp),
+        after: a.take(rows * mlp),
+        delta: a.take(rows * width),
+        out: a.take(rows * width),
         mlps: shape.tokens.mlps.iter().map(|m| a.mlp(&places.mlps[m.mlp], rows)).collect(),
     };
     (buffers, (a.next - base) as usize)
 }
 
 /// From tokens to the trunk's output; their keys and values go into the caches.
-fn forward(s: &mut Pass<'_>, shape: &AppendShape, b: &Buffers, caches: u64) -> Result<()> {
+fn forward(s: &mut Pass<'_>, shape: &AppendShape, b: &Buffers, caches: Address<bf16>) -> Result<()> {
     let (places, spec, rows) = (s.places, s.spec, shape.tokens.rows);
     embed(s, &shape.tokens, &b.mlps, b.stream)?;
-    let factor = LOG2_E / (spec.head_width() as f32).sqrt();
     let line = 2 * spec.width;
     // The stream moves from one buffer to the other whenever something is added to it.
     let (mut stream, mut other) = (b.stream, b.other);
     for (l, place) in places.blocks.iter().enumerate() {
-        norm(s, rows, (stream, if l > 0 { b.delta } else { 0 }, other), place.norm1, (b.normed, b.stats))?;
+        let delta = if l > 0 { b.delta } else { Address::NONE };
+        s.norm(rows, (stream, delta, other), place.norm1, (b.normed, b.stats))?;
         if l > 0 {
             (stream, other) = (other, stream);
         }
-        linear(s, rows, place.qkv, b.normed, b.qkv)?;
-        let cache = caches + (2 * l * spec.context * line) as u64;
-        let mut arguments = [b.qkv, s.word(shape.lines.at), cache, int(rows)];
-        s.cuda.launch(&s.kernels.store_keys, elements(rows * line / 8), THREADS, &mut arguments)?;
-        let grid = (shape.row_tiles.count as u32, spec.attention_heads as u32);
-        let tiles = s.word(shape.row_tiles.at);
-        let mut arguments = [b.qkv, cache, int(line), tiles, b.attended, 0, int(rows), real(factor)];
-        s.cuda.launch(&s.kernels.attention_forward, grid, (128, 1), &mut arguments)?;
-        linear(s, rows, place.project, b.attended, b.delta)?;
-        norm(s, rows, (stream, b.delta, other), place.norm2, (b.normed, b.stats))?;
+        s.linear(rows, place.qkv, b.normed, b.qkv)?;
+        let cache = caches.plus(l * spec.context * line);
+        let arguments = StoreKeys { qkv: b.qkv, lines: s.section(shape.lines), cache, rows: int(rows) };
+        // SAFETY: each row has a line of its own in its sequence's cache, or none; a thread for eight numbers of it.
+        unsafe { s.cuda.launch(&s.kernels.store_keys, elements(rows * line / 8), arguments) }?;
+        s.attention(rows, shape.row_tiles, b.qkv, (cache, line), (b.attended, Address::NONE))?;
+        s.linear(rows, place.project, b.attended, b.delta)?;
+        s.norm(rows, (stream, b.delta, other), place.norm2, (b.normed, b.stats))?;
         (stream, other) = (other, stream);
-        let (weight, bias) = (s.half(place.mlp_in.weight), s.half(place.mlp_in.bias));
-        let epilogue = Epilogue::BiasGelu { bias, before: b.before };
-        s.products.forward(sizes(rows, place.mlp_in), b.normed, weight, b.after, epilogue)?;
-        linear(s, rows, place.mlp_out, b.after, b.delta)?;
+        s.linear_gelu(rows, place.mlp_in, b.normed, b.before, b.after)?;
+        s.linear(rows, place.mlp_out, b.after, b.delta)?;
     }
-    norm(s, rows, (stream, b.delta, other), places.norm, (b.out, b.stats))
-}
-
-/// Normalises x, or `sum` = x + delta where there is a delta.
-fn norm(
-    s: &Pass<'_>,
-    rows: usize,
-    (x, delta, sum): (u64, u64, u64),
-    place: NormPlace,
-    (normed, stats): (u64, u64),
-) -> Result<()> {
-    let mut arguments = [x, delta, sum, s.single(place.gain), s.single(place.bias), normed, stats, int(rows)];
-    let grid = (rows.div_ceil(WARPS) as u32, 1);
-    s.cuda.launch(&s.kernels.norm_forward, grid, (32 * WARPS as u32, 1), &mut arguments)
-}
-
-fn linear(s: &mut Pass<'_>, rows: usize, place: LinearPlace, x: u64, y: u64) -> Result<()> {
-    let (weight, bias) = (s.half(place.weight), s.half(place.bias));
-    s.products.forward(sizes(rows, place), x, weight, y, Epilogue::Bias(bias))
+    s.norm(rows, (stream, b.delta, other), places.norm, (b.out, b.stats))
 }

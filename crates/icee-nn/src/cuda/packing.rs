@@ -4,7 +4,9 @@
 //! Ragged batches would hardly ever have the same shape twice, so rows, targets and tiles get a little more room than
 //! they need. What fills it up has no weight, sees nothing and is seen by nothing.
 
+use super::address::Section;
 use super::places::{Group, MlpPlace, Places};
+use super::records::{Field, KeyTile, Plain, PoolRow, PoolSpan, PoolTarget, RowTile, int, words};
 use crate::batch::{Batch, ClassTargets, FieldValues, Tokens};
 use crate::spec::{History, ModelSpec};
 use std::ops::Range;
@@ -20,15 +22,8 @@ fn key_tile(head_width: usize) -> usize {
 /// Sections start at multiples of this many words, 16 bytes.
 const ALIGNMENT: usize = 4;
 
-/// What stands for no row.
+/// What stands for no row: the kernels' −1.
 pub(super) const NO_ROW: u32 = u32::MAX;
-
-/// A list of records or numbers: where it starts, in words, and how many there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Section {
-    pub at: usize,
-    pub count: usize,
-}
 
 /// A field of some tokens that is embedded by an MLP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,7 +31,7 @@ pub(super) struct MlpShape {
     /// Which of the places' MLPs.
     pub mlp: usize,
     /// The field's record for the hidden layer.
-    pub field: Section,
+    pub field: Section<Field>,
 }
 
 /// The fields of consecutive rows.
@@ -44,7 +39,7 @@ pub(super) struct MlpShape {
 pub(super) struct TokenShape {
     pub first: usize,
     pub rows: usize,
-    pub fields: Section,
+    pub fields: Section<Field>,
     pub mlps: Vec<MlpShape>,
 }
 
@@ -55,11 +50,11 @@ pub(super) struct TargetShape {
     pub count: usize,
     /// The targets' rows are all rows of the batch.
     pub all_rows: bool,
-    pub rows: Section,
-    pub conditions: Section,
-    pub classes: Section,
-    pub weights: Section,
-    pub scale: Section,
+    pub rows: Section<i32>,
+    pub conditions: Section<Field>,
+    pub classes: Section<i32>,
+    pub weights: Section<f32>,
+    pub scale: Section<f32>,
 }
 
 /// Some rows of a pool head's targets with all their candidates.
@@ -68,9 +63,8 @@ pub(super) struct ChunkShape {
     /// Its first pair of all, and how many.
     pub first: usize,
     pub pairs: usize,
-    /// The kernels' `PoolRow`s and `PoolSpan`s.
-    pub rows: Section,
-    pub spans: Section,
+    pub rows: Section<PoolRow>,
+    pub spans: Section<PoolSpan>,
     /// The most candidates of a row.
     pub widest: usize,
 }
@@ -79,14 +73,13 @@ pub(super) struct ChunkShape {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PoolShape {
     pub head: usize,
-    pub rows: Section,
+    pub rows: Section<i32>,
     pub candidates: TokenShape,
-    /// The kernels' `PoolTarget`s.
-    pub target_rows: Section,
-    pub targets: Section,
-    pub probabilities: Section,
-    pub weights: Section,
-    pub scale: Section,
+    pub target_rows: Section<PoolTarget>,
+    pub targets: Section<i32>,
+    pub probabilities: Section<f32>,
+    pub weights: Section<f32>,
+    pub scale: Section<f32>,
     /// Of all rows.
     pub pairs: usize,
     pub chunks: Vec<ChunkShape>,
@@ -98,8 +91,8 @@ pub(super) struct Shape {
     pub rows: usize,
     /// History rows; query rows follow.
     pub history: usize,
-    pub row_tiles: Section,
-    pub key_tiles: Section,
+    pub row_tiles: Section<RowTile>,
+    pub key_tiles: Section<KeyTile>,
     /// History tokens and query tokens.
     pub tokens: [TokenShape; 2],
     pub targets: Vec<TargetShape>,
@@ -200,78 +193,74 @@ impl Packer<'_> {
     }
 
     /// Values of `size` words each, spread out; zeros where there is none.
-    pub(super) fn spread<T: Copy>(
-        &mut self,
-        values: &[T],
-        size: usize,
-        to: &Spread,
-        bits: impl Fn(T) -> u32,
-    ) -> Section {
+    pub(super) fn spread<T: Plain, U>(&mut self, values: &[T], size: usize, to: &Spread) -> Section<U> {
+        const { assert!(size_of::<T>() == 4 && size_of::<U>() == 4, "words") };
         self.align();
         let at = self.words.len();
         for (run, start) in &to.runs {
             self.words.resize(at + start * size, 0);
-            self.words.extend(values[run.start * size..run.end * size].iter().map(|&v| bits(v)));
+            self.words.extend_from_slice(words(&values[run.start * size..run.end * size]));
         }
         self.words.resize(at + to.room * size, 0);
-        Section { at, count: to.room }
+        Section::new(at, to.room)
     }
 
-    pub(super) fn numbers(&mut self, values: &[u32], to: &Spread) -> Section {
-        self.spread(values, 1, to, |v| v)
+    pub(super) fn numbers(&mut self, values: &[u32], to: &Spread) -> Section<i32> {
+        self.spread(values, 1, to)
     }
 
-    pub(super) fn reals(&mut self, values: &[f32], to: &Spread) -> Section {
-        self.spread(values, 1, to, f32::to_bits)
+    pub(super) fn reals(&mut self, values: &[f32], to: &Spread) -> Section<f32> {
+        self.spread(values, 1, to)
     }
 
-    fn values(&mut self, values: &FieldValues, size: Option<usize>, to: &Spread) -> Section {
+    /// A field's values, and the word at which they start.
+    fn values(&mut self, values: &FieldValues, size: Option<usize>, to: &Spread) -> usize {
         match values {
-            FieldValues::Categorical(values) => self.numbers(values, to),
-            FieldValues::Vector(values) => self.spread(values, size.unwrap_or(1), to, f32::to_bits),
+            FieldValues::Categorical(values) => self.numbers(values, to).at,
+            FieldValues::Vector(values) => self.spread::<f32, f32>(values, size.unwrap_or(1), to).at,
         }
     }
 
-    pub(super) fn records<const N: usize>(&mut self, records: &[[usize; N]]) -> Section {
+    pub(super) fn records<T: Plain>(&mut self, records: &[T]) -> Section<T> {
         self.align();
-        let section = Section { at: self.words.len(), count: records.len() };
-        self.words.extend(records.iter().flatten().map(|&x| x as u32));
+        let section = Section::new(self.words.len(), records.len());
+        self.words.extend_from_slice(words(records));
         section
     }
 
-    /// The kernels' `RowTile`s, those with most keys first so that no long one is left for the end.
-    fn row_tiles(&mut self, spec: &ModelSpec, batch: &Batch, room: &RowRoom) -> Section {
-        let mut tiles: Vec<[usize; 6]> = Vec::new();
+    /// Those with most keys first, so that no long one is left for the end.
+    fn row_tiles(&mut self, spec: &ModelSpec, batch: &Batch, room: &RowRoom) -> Section<RowTile> {
+        let mut tiles = Vec::new();
         for (s, history) in batch.history.offsets.windows(2).enumerate() {
             let (start, count) = (history[0], history[1] - history[0]);
             for first in (0..count).step_by(ROW_TILE) {
                 let rows = ROW_TILE.min(count - first);
                 tiles.push(match spec.history {
-                    History::Causal => [start + first, rows, start, first + rows, first + 1, 1],
-                    History::Set => [start + first, rows, start, count, count, 0],
+                    History::Causal => causal_tile(start + first, rows, start, first),
+                    History::Set => whole_tile(start + first, rows, start, count),
                 });
             }
             if let Some(queries) = &batch.queries {
                 let (from, own) = (room.history_room + queries.offsets[s], length(queries, s));
                 for first in (0..own).step_by(ROW_TILE) {
-                    tiles.push([from + first, ROW_TILE.min(own - first), start, count, count, 0]);
+                    tiles.push(whole_tile(from + first, ROW_TILE.min(own - first), start, count));
                 }
             }
         }
         for spare in [room.history..room.history_room, room.history_room + room.queries..room.total()] {
             for first in spare.clone().step_by(ROW_TILE) {
-                tiles.push([first, ROW_TILE.min(spare.end - first), 0, 0, 0, 0]);
+                tiles.push(whole_tile(first, ROW_TILE.min(spare.end - first), 0, 0));
             }
         }
-        tiles.sort_by_key(|tile| std::cmp::Reverse(tile[3]));
-        tiles.resize(tile_room(tiles.len()), [0; 6]);
+        tiles.sort_by_key(|tile| std::cmp::Reverse(tile.keys));
+        tiles.resize(tile_room(tiles.len()), RowTile::default());
         self.records(&tiles)
     }
 
-    /// The kernels' `KeyTile`s, those with most rows first.
-    fn key_tiles(&mut self, spec: &ModelSpec, batch: &Batch, room: &RowRoom) -> Section {
+    /// Those with most rows first.
+    fn key_tiles(&mut self, spec: &ModelSpec, batch: &Batch, room: &RowRoom) -> Section<KeyTile> {
         let (causal, tile) = (spec.history == History::Causal, key_tile(spec.head_width()));
-        let mut tiles: Vec<[usize; 8]> = Vec::new();
+        let mut tiles = Vec::new();
         for (s, history) in batch.history.offsets.windows(2).enumerate() {
             let (start, count) = (history[0], history[1] - history[0]);
             let (query, queries) = match &batch.queries {
@@ -279,15 +268,24 @@ impl Packer<'_> {
                 None => (0, 0),
             };
             for first in (0..count).step_by(tile) {
-                let keys = tile.min(count - first);
-                tiles.push([start + first, keys, first, usize::from(causal), start, count, query, queries]);
+                tiles.push(KeyTile {
+                    key: int(start + first),
+                    keys: int(tile.min(count - first)),
+                    place: int(first),
+                    causal: i32::from(causal),
+                    row: int(start),
+                    rows: int(count),
+                    query: int(query),
+                    queries: int(queries),
+                });
             }
         }
         for first in (room.history..room.history_room).step_by(tile) {
-            tiles.push([first, tile.min(room.history_room - first), 0, 0, 0, 0, 0, 0]);
+            let keys = int(tile.min(room.history_room - first));
+            tiles.push(KeyTile { key: int(first), keys, ..KeyTile::default() });
         }
-        tiles.sort_by_key(|tile| std::cmp::Reverse(tile[5] + tile[7] - if causal { tile[2] } else { 0 }));
-        tiles.resize(tile_room(tiles.len()), [0; 8]);
+        tiles.sort_by_key(|tile| std::cmp::Reverse(tile.rows + tile.queries - if causal { tile.place } else { 0 }));
+        tiles.resize(tile_room(tiles.len()), KeyTile::default());
         self.records(&tiles)
     }
 
@@ -303,7 +301,7 @@ impl Packer<'_> {
         TokenShape { first: rows.start, rows: rows.len(), fields, mlps }
     }
 
-    /// The kernels' `Field`s of a group's members `which`, behind their values; those of MLPs' hidden layers apart.
+    /// The fields that are a group's members `which`, behind their values; those of MLPs' hidden layers apart.
     pub(super) fn fields(
         &mut self,
         group: &Group,
@@ -311,17 +309,17 @@ impl Packer<'_> {
         which: &[usize],
         values: &[FieldValues],
         to: &Spread,
-    ) -> (Section, Vec<MlpShape>) {
+    ) -> (Section<Field>, Vec<MlpShape>) {
         let (mut records, mut shapes) = (Vec::new(), Vec::new());
         for (&field, values) in which.iter().zip(values) {
             let place = group.fields[field];
             let mlp = mlps.iter().position(|mlp| mlp.field == field);
             let hidden = mlp.map(|m| mlps[m].hidden.fields[0]);
-            let section = self.values(values, hidden.unwrap_or(place).size, to);
+            let at = self.values(values, hidden.unwrap_or(place).size, to);
             if let (Some(mlp), Some(hidden)) = (mlp, hidden) {
-                shapes.push(MlpShape { mlp, field: self.records(&[hidden.record(section.at)]) });
+                shapes.push(MlpShape { mlp, field: self.records(&[hidden.record(at)]) });
             }
-            records.push(place.record(section.at));
+            records.push(place.record(at));
         }
         (self.records(&records), shapes)
     }
@@ -346,6 +344,17 @@ impl Packer<'_> {
             scale: self.reals(&[t.scale], &Spread::plain(1, 1)),
         }
     }
+}
+
+/// Rows of which each sees its sequence, whose keys start at `key`, up to itself; the first has place `place` there.
+pub(super) fn causal_tile(row: usize, rows: usize, key: usize, place: usize) -> RowTile {
+    let (keys, seen) = (int(place + rows), int(place + 1));
+    RowTile { row: int(row), rows: int(rows), key: int(key), keys, seen, step: 1 }
+}
+
+/// Rows that all see the same keys.
+pub(super) fn whole_tile(row: usize, rows: usize, key: usize, keys: usize) -> RowTile {
+    RowTile { row: int(row), rows: int(rows), key: int(key), keys: int(keys), seen: int(keys), step: 0 }
 }
 
 fn length(tokens: &Tokens, sequence: usize) -> usize {

@@ -1,10 +1,12 @@
 //! What every part of a computation on the GPU reads, in learning and in inference.
 
-use super::compile::Kernels;
+use super::address::{Address, Section};
 use super::device::Cuda;
 use super::gemm::Products;
+use super::kernels::Kernels;
 use super::places::Places;
 use crate::spec::ModelSpec;
+use half::bf16;
 
 /// A model on the card, and the batch it is given.
 pub(super) struct Pass<'a> {
@@ -13,25 +15,25 @@ pub(super) struct Pass<'a> {
     pub products: &'a mut Products,
     pub spec: &'a ModelSpec,
     pub places: &'a Places,
-    /// Addresses of the weights in f32 and in bf16, and of the batch's words.
-    pub weights: u64,
-    pub weights16: u64,
-    pub batch: u64,
+    /// The weights in f32 and in bf16, and the batch's words.
+    pub weights: Address<f32>,
+    pub weights16: Address<bf16>,
+    pub batch: Address<i32>,
 }
 
 impl Pass<'_> {
     /// The f32 weight at a place.
-    pub fn single(&self, place: usize) -> u64 {
-        self.weights + 4 * place as u64
+    pub fn single(&self, place: usize) -> Address<f32> {
+        self.weights.plus(place)
     }
 
     /// The bf16 weight at a place.
-    pub fn half(&self, place: usize) -> u64 {
-        self.weights16 + 2 * place as u64
+    pub fn half(&self, place: usize) -> Address<bf16> {
+        self.weights16.plus(place)
     }
 
-    /// A word of the batch.
-    pub fn word(&self, at: usize) -> u64 {
-        self.batch + 4 * at as u64
+    /// What a section of the batch holds.
+    pub fn section<T>(&self, section: Section<T>) -> Address<T> {
+        self.batch.section(section)
     }
 }

@@ -1,6 +1,7 @@
 //! Where each tensor lies on the device. It differs from the host's layout: queries, keys and values are one matrix,
 //! all fields of a sum lie side by side, outputs are padded to what products like, and tensors are aligned.
 
+use super::records::{Field, int};
 use crate::layout::{Embedding, Layout, Linear, LinearId, Norm};
 use crate::spec::ModelSpec;
 use crate::{Error, Result};
@@ -40,10 +41,15 @@ pub(super) struct FieldPlace {
 }
 
 impl FieldPlace {
-    /// The kernels' `Field` for values that lie at a word of the batch.
-    pub fn record(&self, values: usize) -> [usize; 5] {
-        // A category's size is −1 there.
-        [self.size.unwrap_or(usize::MAX), usize::from(self.has_bias), values, self.weight, self.feature]
+    /// The kernels' description, for values that lie at a word of the batch.
+    pub fn record(&self, values: usize) -> Field {
+        Field {
+            size: self.size.map_or(-1, int),
+            has_bias: i32::from(self.has_bias),
+            values: int(values),
+            weight: int(self.weight),
+            feature: int(self.feature),
+        }
     }
 }
 

@@ -1,102 +1,95 @@
 //! Which buffer of a step lies where: one arena, taken once and laid out anew for each shape of batch.
 
+use super::address::Address;
+use super::kernels::Stats;
+use super::layers::WARPS;
 use super::packing::{PoolShape, Shape};
 use super::places::{MlpPlace, Places, PoolPlace};
+use super::records::{SumJob, int};
 use crate::spec::ModelSpec;
+use half::bf16;
 
 /// Buffers start at multiples of this many bytes.
 const ALIGNMENT: u64 = 256;
-/// Warps a block of the kernels that treat a row with a warp.
-pub(super) const WARPS: usize = 8;
 
-/// What one block saves for the way back; addresses.
+/// What one block saves for the way back.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Saved {
-    /// The residual stream before the block, f32.
-    pub stream: u64,
-    pub stats1: u64,
-    pub normed1: u64,
-    pub qkv: u64,
-    pub attended: u64,
-    pub log_sum: u64,
-    /// The stream between attention and MLP, f32.
-    pub middle: u64,
-    pub stats2: u64,
-    pub normed2: u64,
+    /// The residual stream before the block.
+    pub stream: Address<f32>,
+    pub stats1: Address<Stats>,
+    pub normed1: Address<bf16>,
+    pub qkv: Address<bf16>,
+    pub attended: Address<bf16>,
+    pub log_sum: Address<f32>,
+    /// The stream between attention and MLP.
+    pub middle: Address<f32>,
+    pub stats2: Address<Stats>,
+    pub normed2: Address<bf16>,
     /// The MLP's hidden layer before and behind GELU.
-    pub before: u64,
-    pub after: u64,
+    pub before: Address<bf16>,
+    pub after: Address<bf16>,
 }
 
 /// Buffers of one field that is embedded by an MLP, for the rows that carry it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MlpBuffers {
     /// The hidden layer before and behind GELU, and its gradient.
-    pub before: u64,
-    pub after: u64,
-    pub gradient: u64,
-    pub features: u64,
+    pub before: Address<bf16>,
+    pub after: Address<bf16>,
+    pub gradient: Address<bf16>,
+    pub features: Address<bf16>,
 }
 
 /// Buffers of one set of targets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TargetBuffers {
-    pub input: u64,
+    pub input: Address<bf16>,
     /// Each hidden layer before and behind GELU, and its gradient.
-    pub before: Vec<u64>,
-    pub after: Vec<u64>,
-    pub gradient: Vec<u64>,
-    pub logits: u64,
-    pub dlogits: u64,
-    pub dinput: u64,
-    pub features: u64,
-    pub loss_parts: u64,
-    pub loss: u64,
+    pub before: Vec<Address<bf16>>,
+    pub after: Vec<Address<bf16>>,
+    pub gradient: Vec<Address<bf16>>,
+    pub logits: Address<f32>,
+    pub dlogits: Address<bf16>,
+    pub dinput: Address<bf16>,
+    pub features: Address<bf16>,
+    pub loss_parts: Address<f64>,
+    pub loss: Address<f64>,
     /// Column sums of each layer's gradient.
-    pub sums: Vec<u64>,
+    pub sums: Vec<Address<f32>>,
 }
 
 /// Buffers of one set of pool targets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PoolBuffers {
     /// The trunk's output of the target rows, the first layer's part on it, and their gradients.
-    pub input: u64,
-    pub row_part: u64,
-    pub drow_part: u64,
-    pub dinput: u64,
+    pub input: Address<bf16>,
+    pub row_part: Address<f32>,
+    pub drow_part: Address<bf16>,
+    pub dinput: Address<bf16>,
     /// The candidates' embeddings, the first layer's part on them, and their gradients; those of MLPs.
-    pub embedded: u64,
-    pub embedded16: u64,
-    pub dembedded: u64,
-    pub candidate_part: u64,
-    pub dcandidate_part: u64,
-    pub dcandidate_part16: u64,
-    pub features: u64,
+    pub embedded: Address<f32>,
+    pub embedded16: Address<bf16>,
+    pub dembedded: Address<bf16>,
+    pub candidate_part: Address<f32>,
+    pub dcandidate_part: Address<f32>,
+    pub dcandidate_part16: Address<bf16>,
+    pub features: Address<bf16>,
     pub mlps: Vec<MlpBuffers>,
     /// A chunk's hidden layers before and behind GELU, and the gradients of two of them.
-    pub before: Vec<u64>,
-    pub after: Vec<u64>,
-    pub gradient: [u64; 2],
+    pub before: Vec<Address<bf16>>,
+    pub after: Vec<Address<bf16>>,
+    pub gradient: [Address<bf16>; 2],
     /// Scores of all pairs, then their gradients.
-    pub scores: u64,
-    pub row_losses: u64,
-    pub loss: u64,
+    pub scores: Address<f32>,
+    pub row_losses: Address<f64>,
+    pub loss: Address<f64>,
     /// Blocks that share a column sum over pairs.
     pub pair_blocks: usize,
     /// Column sums of the gradients of the trunk's part, of each hidden layer, and of the last layer.
-    pub trunk_sums: u64,
-    pub hidden_sums: Vec<u64>,
-    pub last_sums: u64,
-}
-
-/// One column sum that `finish_sums` completes; in numbers, `from` counted from the plan's first sum.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SumJob {
-    pub from: usize,
-    pub stride: usize,
-    pub blocks: usize,
-    pub columns: usize,
-    pub to: usize,
+    pub trunk_sums: Address<f32>,
+    pub hidden_sums: Vec<Address<f32>>,
+    pub last_sums: Address<f32>,
 }
 
 /// All addresses of one shape.
@@ -104,32 +97,32 @@ pub(super) struct SumJob {
 pub(super) struct Plan {
     pub blocks: Vec<Saved>,
     /// The stream behind the last block, its statistics and the trunk's output.
-    pub last: u64,
-    pub last_stats: u64,
-    pub out: u64,
-    /// What a layer adds to the stream, bf16.
-    pub delta: u64,
-    pub dout: u64,
-    pub dstream: u64,
-    pub dstream16: u64,
-    pub dhidden: u64,
-    pub dnormed: u64,
-    pub dattended: u64,
-    pub dqkv: u64,
-    pub row_deltas: u64,
-    pub features: u64,
+    pub last: Address<f32>,
+    pub last_stats: Address<Stats>,
+    pub out: Address<bf16>,
+    /// What a layer adds to the stream.
+    pub delta: Address<bf16>,
+    pub dout: Address<f32>,
+    pub dstream: Address<f32>,
+    pub dstream16: Address<bf16>,
+    pub dhidden: Address<bf16>,
+    pub dnormed: Address<bf16>,
+    pub dattended: Address<bf16>,
+    pub dqkv: Address<bf16>,
+    pub row_deltas: Address<f32>,
+    pub features: Address<bf16>,
     /// Of history tokens and of query tokens.
     pub mlps: [Vec<MlpBuffers>; 2],
     /// Blocks that share a column sum.
     pub sum_blocks: usize,
     /// The start of all column sums.
-    pub sums: u64,
+    pub sums: Address<f32>,
     /// Sums of (norm1, norm2, mlp_in's bias, qkv's bias) of each block.
-    pub block_sums: Vec<[u64; 4]>,
-    pub last_sums: u64,
+    pub block_sums: Vec<[Address<f32>; 4]>,
+    pub last_sums: Address<f32>,
     pub targets: Vec<TargetBuffers>,
     pub pools: Vec<PoolBuffers>,
-    pub losses: u64,
+    pub losses: Address<f64>,
     pub jobs: Vec<SumJob>,
     pub bytes: usize,
 }
@@ -145,45 +138,45 @@ pub(super) struct Arena {
 }
 
 impl Arena {
-    pub fn take(&mut self, bytes: usize) -> u64 {
-        let at = self.next;
-        self.next = (at + bytes as u64).next_multiple_of(ALIGNMENT);
+    /// Room for so many numbers or records.
+    pub fn take<T>(&mut self, count: usize) -> Address<T> {
+        let at = Address::new(self.next);
+        self.next = at.plus(count).bits().next_multiple_of(ALIGNMENT);
         at
     }
 
-    pub fn half(&mut self, count: usize) -> u64 {
-        self.take(2 * count)
-    }
-
-    pub fn single(&mut self, count: usize) -> u64 {
-        self.take(4 * count)
-    }
-
-    fn pool(&mut self, head: &PoolPlace, places: &Places, pool: &PoolShape, width: usize, loss: u64) -> PoolBuffers {
+    fn pool(
+        &mut self,
+        head: &PoolPlace,
+        places: &Places,
+        pool: &PoolShape,
+        width: usize,
+        loss: Address<f64>,
+    ) -> PoolBuffers {
         let (rows, candidates) = (pool.rows.count, pool.candidates.rows);
         let (first, most) = (head.trunk.outputs, pool.chunks.iter().map(|c| c.pairs).max().unwrap_or(0));
         let widths: Vec<usize> = std::iter::once(first).chain(head.layers.iter().map(|l| l.outputs)).collect();
         let widest = widths.iter().copied().max().unwrap_or(0);
-        let mut hidden = || widths.iter().map(|w| self.half(most * w)).collect::<Vec<_>>();
+        let mut hidden = || widths.iter().map(|w| self.take(most * w)).collect::<Vec<Address<bf16>>>();
         let (before, after) = (hidden(), hidden());
         PoolBuffers {
-            input: self.half(rows * width),
-            row_part: self.single(rows * first),
-            drow_part: self.half(rows * first),
-            dinput: self.half(rows * width),
-            embedded: self.single(candidates * width),
-            embedded16: self.half(candidates * width),
-            dembedded: self.half(candidates * width),
-            candidate_part: self.single(candidates * first),
-            dcandidate_part: self.single(candidates * first),
-            dcandidate_part16: self.half(candidates * first),
-            features: self.half(candidates * feature_stride(head.embedding.features)),
+            input: self.take(rows * width),
+            row_part: self.take(rows * first),
+            drow_part: self.take(rows * first),
+            dinput: self.take(rows * width),
+            embedded: self.take(candidates * width),
+            embedded16: self.take(candidates * width),
+            dembedded: self.take(candidates * width),
+            candidate_part: self.take(candidates * first),
+            dcandidate_part: self.take(candidates * first),
+            dcandidate_part16: self.take(candidates * first),
+            features: self.take(candidates * feature_stride(head.embedding.features)),
             mlps: pool.candidates.mlps.iter().map(|m| self.mlp(&places.mlps[m.mlp], candidates)).collect(),
             before,
             after,
-            gradient: [self.half(most * widest), self.half(most * widest)],
-            scores: self.single(pool.pairs),
-            row_losses: self.take(8 * rows),
+            gradient: [self.take(most * widest), self.take(most * widest)],
+            scores: self.take(pool.pairs),
+            row_losses: self.take(rows),
             loss,
             ..PoolBuffers::default()
         }
@@ -192,10 +185,10 @@ impl Arena {
     pub fn mlp(&mut self, place: &MlpPlace, rows: usize) -> MlpBuffers {
         let hidden = rows * place.hidden.columns;
         MlpBuffers {
-            before: self.half(hidden),
-            after: self.half(hidden),
-            gradient: self.half(hidden),
-            features: self.half(rows * feature_stride(place.hidden.features)),
+            before: self.take(hidden),
+            after: self.take(hidden),
+            gradient: self.take(hidden),
+            features: self.take(rows * feature_stride(place.hidden.features)),
         }
     }
 }
@@ -208,35 +201,35 @@ impl Plan {
         let mut a = Arena { next: base };
         let mut plan = Plan { sum_blocks: rows.div_ceil(WARPS).clamp(1, 4 * multiprocessors), ..Plan::default() };
         // Losses first: reading them back must not depend on the shape.
-        plan.losses = a.take(8 * (shape.targets.len() + shape.pools.len()).max(1));
+        plan.losses = a.take((shape.targets.len() + shape.pools.len()).max(1));
         for _ in 0..spec.layers {
             plan.blocks.push(Saved {
-                stream: a.single(rows * width),
-                stats1: a.single(2 * rows),
-                normed1: a.half(rows * width),
-                qkv: a.half(3 * rows * width),
-                attended: a.half(rows * width),
-                log_sum: a.single(heads * rows),
-                middle: a.single(rows * width),
-                stats2: a.single(2 * rows),
-                normed2: a.half(rows * width),
-                before: a.half(rows * mlp),
-                after: a.half(rows * mlp),
+                stream: a.take(rows * width),
+                stats1: a.take(rows),
+                normed1: a.take(rows * width),
+                qkv: a.take(3 * rows * width),
+                attended: a.take(rows * width),
+                log_sum: a.take(heads * rows),
+                middle: a.take(rows * width),
+                stats2: a.take(rows),
+                normed2: a.take(rows * width),
+                before: a.take(rows * mlp),
+                after: a.take(rows * mlp),
             });
         }
-        plan.last = a.single(rows * width);
-        plan.last_stats = a.single(2 * rows);
-        plan.out = a.half(rows * width);
-        plan.delta = a.half(rows * width);
-        plan.dout = a.single(rows * width);
-        plan.dstream = a.single(rows * width);
-        plan.dstream16 = a.half(rows * width);
-        plan.dhidden = a.half(rows * mlp);
-        plan.dnormed = a.half(rows * width);
-        plan.dattended = a.half(rows * width);
-        plan.dqkv = a.half(3 * rows * width);
-        plan.row_deltas = a.single(heads * rows);
-        plan.features = a.half(rows * feature_stride(places.fields.features));
+        plan.last = a.take(rows * width);
+        plan.last_stats = a.take(rows);
+        plan.out = a.take(rows * width);
+        plan.delta = a.take(rows * width);
+        plan.dout = a.take(rows * width);
+        plan.dstream = a.take(rows * width);
+        plan.dstream16 = a.take(rows * width);
+        plan.dhidden = a.take(rows * mlp);
+        plan.dnormed = a.take(rows * width);
+        plan.dattended = a.take(rows * width);
+        plan.dqkv = a.take(3 * rows * width);
+        plan.row_deltas = a.take(heads * rows);
+        plan.features = a.take(rows * feature_stride(places.fields.features));
         plan.mlps = [0, 1].map(|role| {
             let tokens = &shape.tokens[role];
             tokens.mlps.iter().map(|mlp| a.mlp(&places.mlps[mlp.mlp], tokens.rows)).collect()
@@ -245,24 +238,24 @@ impl Plan {
             let head = &places.heads[target.head];
             let count = target.count;
             let (last, hidden) = head.layers.split_last().expect("a head has a first layer");
-            let mut hidden_buffers = || hidden.iter().map(|l| a.half(count * l.outputs)).collect::<Vec<_>>();
+            let mut hidden_buffers = || hidden.iter().map(|l| a.take(count * l.outputs)).collect::<Vec<_>>();
             let (before, after, gradient) = (hidden_buffers(), hidden_buffers(), hidden_buffers());
             plan.targets.push(TargetBuffers {
-                input: a.half(count * width),
+                input: a.take(count * width),
                 before,
                 after,
                 gradient,
-                logits: a.single(count * last.outputs),
-                dlogits: a.half(count * last.outputs),
-                dinput: a.half(count * width),
-                features: a.half(count * feature_stride(head.conditions.features)),
-                loss_parts: a.take(8 * plan.sum_blocks),
-                loss: plan.losses + 8 * i as u64,
+                logits: a.take(count * last.outputs),
+                dlogits: a.take(count * last.outputs),
+                dinput: a.take(count * width),
+                features: a.take(count * feature_stride(head.conditions.features)),
+                loss_parts: a.take(plan.sum_blocks),
+                loss: plan.losses.plus(i),
                 sums: Vec::new(),
             });
         }
         for (i, pool) in shape.pools.iter().enumerate() {
-            let loss = plan.losses + 8 * (shape.targets.len() + i) as u64;
+            let loss = plan.losses.plus(shape.targets.len() + i);
             plan.pools.push(a.pool(&places.pool_heads[pool.head], places, pool, width, loss));
             plan.pools[i].pair_blocks = 4 * multiprocessors;
         }
@@ -273,19 +266,19 @@ impl Plan {
 
     fn lay_out_sums(&mut self, spec: &ModelSpec, places: &Places, shape: &Shape, a: &mut Arena) {
         let (width, sum_blocks) = (spec.width, self.sum_blocks);
-        self.sums = a.next;
         let start = a.next;
+        self.sums = Address::new(start);
         let mut jobs = Vec::new();
         // `to` lists (first column, columns, place of their gradient).
         let mut sum_of = |blocks: usize, columns: usize, to: &[(usize, usize, usize)]| {
-            let at = a.single(blocks * columns);
-            let from = (at - start) as usize / 4;
+            let at: Address<f32> = a.take(blocks * columns);
+            let from = (at.bits() - start) as usize / size_of::<f32>();
             let job = |&(first, columns_here, to): &(usize, usize, usize)| SumJob {
-                from: from + first,
-                stride: columns,
-                blocks,
-                columns: columns_here,
-                to,
+                from: int(from + first),
+                stride: int(columns),
+                blocks: int(blocks),
+                columns: int(columns_here),
+                to: int(to),
             };
             jobs.extend(to.iter().map(job));
             at
@@ -343,13 +336,8 @@ impl Plan {
         self.jobs = jobs;
     }
 
-    /// The jobs as the kernel reads them.
-    pub fn job_words(&self) -> impl Iterator<Item = u32> {
-        self.jobs.iter().flat_map(|j| [j.from, j.stride, j.blocks, j.columns, j.to].map(|x| x as u32))
-    }
-
     /// The most columns a job has.
     pub fn widest_job(&self) -> usize {
-        self.jobs.iter().map(|j| j.columns).max().unwrap_or(0)
+        self.jobs.iter().map(|j| j.columns as usize).max().unwrap_or(0)
     }
 }

@@ -2,22 +2,22 @@
 //! is computed chunk by chunk, twice: for the scores, and again on the way back. Chunks follow each other on one
 //! stream, and every sum has a fixed order, so the bits are the same on every run.
 
-use super::class_head::by_row;
-use super::device::int;
+use super::address::Address;
+use super::class_head::{finish_loss, gather, scatter};
 use super::fields::{embed, features_gradient, mlp_gradients};
-use super::gemm::Epilogue;
+use super::kernels::{PoolCandidateSums, PoolLastBackward, PoolLoss, PoolPairs, PoolRowSums, PoolScores};
+use super::layers::{WARPS, by_columns, round};
 use super::learner::Step;
 use super::packing::{ChunkShape, PoolShape};
 use super::places::PoolPlace;
 use super::plan::PoolBuffers;
-use super::trunk::{column_sums, elements, gelu_backward, sizes};
+use super::records::int;
+use super::trunk::{column_sums, gelu_backward};
 use crate::Result;
+use half::bf16;
 
-const THREADS: (u32, u32) = (256, 1);
 /// Candidates that a block of the kernels treats.
 const STRIP: usize = 64;
-/// Columns that a block of the kernels treats.
-const COLUMNS: usize = 8 * 256;
 
 /// One set of targets at work.
 struct Pool<'a> {
@@ -31,7 +31,8 @@ pub(super) fn run_pool_heads(s: &mut Step<'_>) -> Result<()> {
     let (plan, shape, places) = (s.plan, s.shape, s.places);
     for (pool, buffers) in shape.pools.iter().zip(&plan.pools) {
         if pool.rows.count == 0 {
-            s.cuda.clear(buffers.loss, 8)?;
+            // SAFETY: one of the plan's losses.
+            unsafe { s.cuda.clear(buffers.loss, 1) }?;
             continue;
         }
         let pool = Pool { head: &places.pool_heads[pool.head], shape: pool, buffers };
@@ -56,29 +57,30 @@ impl Pool<'_> {
     /// Projects target rows and candidates.
     fn project(&self, s: &mut Step<'_>) -> Result<()> {
         let (b, head, rows, tokens) = (self.buffers, self.head, self.shape.rows, &self.shape.candidates);
-        let mut arguments = [s.plan.out, s.word(rows.at), b.input, int(rows.count)];
-        s.cuda.launch(&s.kernels.gather_rows, by_row(rows.count), THREADS, &mut arguments)?;
-        let (weight, bias) = (s.half(head.trunk.weight), s.single(head.trunk.bias));
-        s.products.forward_single(sizes(rows.count, head.trunk), b.input, weight, b.row_part, Epilogue::Bias(bias))?;
+        gather(s, rows, b.input)?;
+        s.linear_single(rows.count, head.trunk, b.input, b.row_part)?;
         embed(s, tokens, &b.mlps, b.embedded)?;
-        round(s, b.embedded, b.embedded16, tokens.rows * s.spec.width)?;
-        let weight = s.half(head.candidate.weight);
-        let candidate_sizes = sizes(tokens.rows, head.candidate);
-        s.products.forward_single(candidate_sizes, b.embedded16, weight, b.candidate_part, Epilogue::None)
+        round(s.cuda, s.kernels, b.embedded, b.embedded16, tokens.rows * s.spec.width)?;
+        s.product_single(tokens.rows, head.candidate, b.embedded16, b.candidate_part)
     }
 
     /// A chunk's hidden layers.
     fn forward(&self, s: &mut Step<'_>, chunk: &ChunkShape) -> Result<()> {
         let b = self.buffers;
-        let columns = self.first_width();
+        let arguments = PoolPairs {
+            rows: s.section(chunk.rows),
+            row_part: b.row_part,
+            candidate_part: b.candidate_part,
+            before: b.before[0],
+            after: b.after[0],
+            columns: int(self.first_width()),
+        };
         let grid = (chunk.rows.count as u32, chunk.widest.div_ceil(STRIP) as u32);
-        let rows = s.word(chunk.rows.at);
-        let mut arguments = [rows, b.row_part, b.candidate_part, b.before[0], b.after[0], int(columns)];
-        s.cuda.launch(&s.kernels.pool_pairs, grid, THREADS, &mut arguments)?;
+        // SAFETY: the chunk's rows were packed for these targets, and the buffers have a line for each pair of the
+        // largest chunk; a block a row and strip of the most candidates.
+        unsafe { s.cuda.launch(&s.kernels.pool_pairs, grid, arguments) }?;
         for (k, layer) in self.head.layers.iter().enumerate() {
-            let (weight, bias) = (s.half(layer.weight), s.half(layer.bias));
-            let epilogue = Epilogue::BiasGelu { bias, before: b.before[k + 1] };
-            s.products.forward(sizes(chunk.pairs, *layer), b.after[k], weight, b.after[k + 1], epilogue)?;
+            s.linear_gelu(chunk.pairs, *layer, b.after[k], b.before[k + 1], b.after[k + 1])?;
         }
         Ok(())
     }
@@ -86,30 +88,43 @@ impl Pool<'_> {
     /// A chunk's scores, from its last hidden layer.
     fn score(&self, s: &Step<'_>, chunk: &ChunkShape) -> Result<()> {
         let (b, last) = (self.buffers, self.head.last);
-        let (after, scores) = (b.after[self.head.layers.len()], b.scores + 4 * chunk.first as u64);
-        let (weight, bias) = (s.single(last.weight), s.single(last.bias));
-        let grid = (chunk.pairs.div_ceil(8).min(8 * b.pair_blocks) as u32, 1);
-        let mut arguments = [after, weight, bias, scores, int(chunk.pairs), int(last.inputs)];
-        s.cuda.launch(&s.kernels.pool_scores, grid, THREADS, &mut arguments)
+        let arguments = PoolScores {
+            after: b.after[self.head.layers.len()],
+            weight: s.single(last.weight),
+            bias: s.single(last.bias),
+            scores: b.scores.plus(chunk.first),
+            pairs: int(chunk.pairs),
+            columns: int(last.inputs),
+        };
+        let blocks = chunk.pairs.div_ceil(WARPS).min(8 * b.pair_blocks);
+        // SAFETY: the last hidden layer has a line for each of the chunk's pairs, whose scores lie side by side among
+        // those of all; the kernel walks with strides.
+        unsafe { s.cuda.launch(&s.kernels.pool_scores, (blocks as u32, 1), arguments) }
     }
 
     /// The loss; scores become their gradients.
     fn loss(&self, s: &Step<'_>) -> Result<()> {
         let (b, shape) = (self.buffers, self.shape);
-        let scale = s.word(shape.scale.at);
-        let (targets, probabilities) = (s.word(shape.targets.at), s.word(shape.probabilities.at));
-        let (rows, weights) = (s.word(shape.target_rows.at), s.word(shape.weights.at));
-        let mut arguments = [rows, b.scores, targets, probabilities, weights, scale, b.row_losses];
+        let arguments = PoolLoss {
+            rows: s.section(shape.target_rows),
+            all_scores: b.scores,
+            targets: s.section(shape.targets),
+            probabilities: s.section(shape.probabilities),
+            weights: s.section(shape.weights),
+            scale: s.section(shape.scale),
+            losses: b.row_losses,
+        };
         let count = shape.rows.count;
-        s.cuda.launch(&s.kernels.pool_loss, (count as u32, 1), THREADS, &mut arguments)?;
-        let mut arguments = [b.row_losses, int(count), scale, b.loss];
-        s.cuda.launch(&s.kernels.finish_loss, (1, 1), (32, 1), &mut arguments)
+        // SAFETY: targets are distinct candidates of their row's pool, and there is a loss for each row; a block a row.
+        unsafe { s.cuda.launch(&s.kernels.pool_loss, (count as u32, 1), arguments) }?;
+        finish_loss(s, b.row_losses, count, shape.scale, b.loss)
     }
 
     fn backward(&self, s: &mut Step<'_>) -> Result<()> {
         let (b, head, shape) = (self.buffers, self.head, self.shape);
         let (rows, tokens, columns) = (shape.rows, &shape.candidates, self.first_width());
-        s.cuda.clear(b.dcandidate_part, 4 * tokens.rows * columns)?;
+        // SAFETY: a line for each candidate.
+        unsafe { s.cuda.clear(b.dcandidate_part, tokens.rows * columns) }?;
         for (number, chunk) in shape.chunks.iter().enumerate() {
             // A chunk that is alone is still there.
             if shape.chunks.len() > 1 {
@@ -118,18 +133,13 @@ impl Pool<'_> {
             self.chunk_backward(s, chunk, number > 0)?;
         }
         column_sums(s, b.drow_part, rows.count, columns, b.trunk_sums)?;
-        let (weight, to) = (s.half(head.trunk.weight), s.gradient(head.trunk.weight));
-        let trunk_sizes = sizes(rows.count, head.trunk);
-        s.products.weight_gradient(trunk_sizes, head.trunk.inputs, b.input, b.drow_part, to)?;
-        s.products.input_gradient(trunk_sizes, b.drow_part, weight, b.dinput, Epilogue::None)?;
-        let mut arguments = [b.dinput, s.word(rows.at), s.plan.dout, int(rows.count)];
-        s.cuda.launch(&s.kernels.scatter_rows, by_row(rows.count), THREADS, &mut arguments)?;
+        s.weight_gradient(rows.count, head.trunk, b.input, b.drow_part)?;
+        s.input_gradient(rows.count, head.trunk, b.drow_part, b.dinput)?;
+        scatter(s, b.dinput, rows)?;
 
-        round(s, b.dcandidate_part, b.dcandidate_part16, tokens.rows * columns)?;
-        let (weight, to) = (s.half(head.candidate.weight), s.gradient(head.candidate.weight));
-        let candidate_sizes = sizes(tokens.rows, head.candidate);
-        s.products.weight_gradient(candidate_sizes, head.candidate.inputs, b.embedded16, b.dcandidate_part16, to)?;
-        s.products.input_gradient(candidate_sizes, b.dcandidate_part16, weight, b.dembedded, Epilogue::None)?;
+        round(s.cuda, s.kernels, b.dcandidate_part, b.dcandidate_part16, tokens.rows * columns)?;
+        s.weight_gradient(tokens.rows, head.candidate, b.embedded16, b.dcandidate_part16)?;
+        s.input_gradient(tokens.rows, head.candidate, b.dcandidate_part16, b.dembedded)?;
         mlp_gradients(s, tokens, &b.mlps, b.dembedded)?;
         features_gradient(s, &head.embedding, tokens.fields, tokens.rows, b.features, b.dembedded)
     }
@@ -139,38 +149,42 @@ impl Pool<'_> {
         let (b, head, pairs) = (self.buffers, self.head, chunk.pairs);
         let depth = head.layers.len();
         let [mut dy, mut other] = b.gradient;
-        let grid = (b.pair_blocks as u32, head.last.inputs.div_ceil(COLUMNS) as u32);
-        let mut arguments = [
-            b.before[depth],
-            b.after[depth],
-            b.scores + 4 * chunk.first as u64,
-            s.single(head.last.weight),
-            dy,
-            b.last_sums,
-            int(pairs),
-            int(head.last.inputs),
-            u64::from(add),
-        ];
-        s.cuda.launch(&s.kernels.pool_last_backward, grid, THREADS, &mut arguments)?;
+        let arguments = PoolLastBackward {
+            before: b.before[depth],
+            after: b.after[depth],
+            dscores: b.scores.plus(chunk.first),
+            weight: s.single(head.last.weight),
+            gradient: dy,
+            partial: b.last_sums,
+            pairs: int(pairs),
+            columns: int(head.last.inputs),
+            add: i32::from(add),
+        };
+        let grid = by_columns(b.pair_blocks, head.last.inputs);
+        // SAFETY: the hidden layer and its gradient have a line for each of the chunk's pairs, and the sums one of the
+        // kernel's length for each of the blocks.
+        unsafe { s.cuda.launch(&s.kernels.pool_last_backward, grid, arguments) }?;
         for (k, layer) in head.layers.iter().enumerate().rev() {
-            let layer_sizes = sizes(pairs, *layer);
-            let (weight, to) = (s.half(layer.weight), s.gradient(layer.weight));
-            s.products.weight_gradient(layer_sizes, layer.inputs, b.after[k], dy, to)?;
-            s.products.input_gradient(layer_sizes, dy, weight, other, Epilogue::None)?;
+            s.weight_gradient(pairs, *layer, b.after[k], dy)?;
+            s.input_gradient(pairs, *layer, dy, other)?;
             gelu_backward(s, other, b.before[k], (pairs, layer.inputs), b.hidden_sums[k], b.pair_blocks, add)?;
             (dy, other) = (other, dy);
         }
-        let columns = self.first_width();
-        let mut arguments = [s.word(chunk.rows.at), dy, b.drow_part, int(columns)];
-        let grid = (chunk.rows.count as u32, columns.div_ceil(COLUMNS) as u32);
-        s.cuda.launch(&s.kernels.pool_row_sums, grid, THREADS, &mut arguments)?;
-        let mut arguments = [s.word(chunk.spans.at), dy, b.dcandidate_part, int(columns)];
-        let grid = (chunk.spans.count as u32, chunk.widest.div_ceil(STRIP) as u32);
-        s.cuda.launch(&s.kernels.pool_candidate_sums, grid, THREADS, &mut arguments)
+        self.first_layer_sums(s, chunk, dy)
     }
-}
 
-/// to = from in bf16.
-fn round(s: &Step<'_>, from: u64, to: u64, count: usize) -> Result<()> {
-    s.cuda.launch(&s.kernels.round_numbers, elements(count), THREADS, &mut [from, to, int(count)])
+    /// The gradients of both parts of the first layer, from those of a chunk's pairs.
+    fn first_layer_sums(&self, s: &Step<'_>, chunk: &ChunkShape, gradient: Address<bf16>) -> Result<()> {
+        let (b, columns) = (self.buffers, self.first_width());
+        let of_rows = PoolRowSums { rows: s.section(chunk.rows), gradient, to: b.drow_part, columns: int(columns) };
+        let of_candidates =
+            PoolCandidateSums { spans: s.section(chunk.spans), gradient, to: b.dcandidate_part, columns: int(columns) };
+        let strips = chunk.widest.div_ceil(STRIP) as u32;
+        // SAFETY: rows and spans were packed for the chunk, whose pairs the gradient has, and point to lines of the
+        // target rows and candidates; a block a row and run of columns, and a block a span and strip.
+        unsafe {
+            s.cuda.launch(&s.kernels.pool_row_sums, by_columns(chunk.rows.count, columns), of_rows)?;
+            s.cuda.launch(&s.kernels.pool_candidate_sums, (chunk.spans.count as u32, strips), of_candidates)
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! Pool targets as the device reads them: pairs of (row, candidate), cut into chunks of whole rows.
 
-use super::packing::{ChunkShape, MlpShape, Packer, PoolShape, RowRoom, Section, Spread, TokenShape};
+use super::packing::{ChunkShape, MlpShape, Packer, PoolShape, RowRoom, Spread, TokenShape};
 use super::places::Places;
+use super::records::{PoolRow, PoolSpan, PoolTarget, int};
 use crate::batch::PoolTargets;
 
 /// Pairs of a chunk, unless one row alone has more: hidden activations of a chunk stay in memory, those of all pairs
@@ -22,7 +23,12 @@ impl Packer<'_> {
                 targets.push(target);
                 probabilities.push(probability);
             }
-            target_rows.push([pairs, pool.count, first, targets.len() - first]);
+            target_rows.push(PoolTarget {
+                pair: pairs as u32,
+                candidates: int(pool.count),
+                target: int(first),
+                targets: int(targets.len() - first),
+            });
             pairs += pool.count;
         }
         PoolShape {
@@ -46,7 +52,7 @@ impl Packer<'_> {
         let hidden = head.mlp.map(|mlp| (mlp, places.mlps[mlp].hidden.fields[0]));
         let size = hidden.map_or(place.size, |(_, hidden)| hidden.size).unwrap_or(1);
         let count = t.pools.offsets.last().copied().unwrap_or(0);
-        let values = self.spread(&t.pools.candidates, size, &Spread::plain(count, count), f32::to_bits);
+        let values = self.spread::<f32, f32>(&t.pools.candidates, size, &Spread::plain(count, count));
         let fields = self.records(&[place.record(values.at)]);
         let mlps = hidden.map(|(mlp, hidden)| MlpShape { mlp, field: self.records(&[hidden.record(values.at)]) });
         TokenShape { first: 0, rows: count, fields, mlps: mlps.into_iter().collect() }
@@ -54,7 +60,7 @@ impl Packer<'_> {
 
     fn chunks(&mut self, t: &PoolTargets) -> Vec<ChunkShape> {
         let mut chunks = Vec::new();
-        let (mut rows, mut spans): (Vec<[usize; 4]>, Vec<[usize; 4]>) = (Vec::new(), Vec::new());
+        let (mut rows, mut spans): (Vec<PoolRow>, Vec<PoolSpan>) = (Vec::new(), Vec::new());
         let (mut first, mut pairs) = (0, 0);
         for (row, pool) in row_pools(t).enumerate() {
             if pairs > 0 && pairs + pool.count > CHUNK {
@@ -63,10 +69,11 @@ impl Packer<'_> {
                 rows.clear();
                 spans.clear();
             }
-            rows.push([row, pool.first, pool.count, pairs]);
+            let (candidate, candidates, pair) = (int(pool.first), int(pool.count), int(pairs));
+            rows.push(PoolRow { row: int(row), candidate, candidates, pair });
             match spans.last_mut() {
-                Some(span) if span[0] == pool.first => span[3] += 1,
-                _ => spans.push([pool.first, pool.count, pairs, 1]),
+                Some(span) if span.candidate == candidate => span.rows += 1,
+                _ => spans.push(PoolSpan { candidate, candidates, pair, rows: 1 }),
             }
             pairs += pool.count;
         }
@@ -76,9 +83,9 @@ impl Packer<'_> {
         chunks
     }
 
-    fn chunk(&mut self, first: usize, pairs: usize, rows: &[[usize; 4]], spans: &[[usize; 4]]) -> ChunkShape {
-        let widest = rows.iter().map(|row| row[2]).max().unwrap_or(0);
-        let (rows, spans): (Section, Section) = (self.records(rows), self.records(spans));
+    fn chunk(&mut self, first: usize, pairs: usize, rows: &[PoolRow], spans: &[PoolSpan]) -> ChunkShape {
+        let widest = rows.iter().map(|row| row.candidates as usize).max().unwrap_or(0);
+        let (rows, spans) = (self.records(rows), self.records(spans));
         ChunkShape { first, pairs, rows, spans, widest }
     }
 }

@@ -1,20 +1,21 @@
 //! AdamW on the GPU, for any number of networks with one gradient norm, without waiting for the device.
 
-use super::device::{Cuda, Memory, Staging, int};
-use super::learner::{Learner, THREADS};
+use super::address::Address;
+use super::device::{Cuda, Memory, Staging};
+use super::kernels::{AdamwStep, ClipNorm, SquareSums};
+use super::layers::elements;
+use super::learner::Learner;
+use super::records::{Clip, Update, int, words};
 use crate::optim::{AdamConfig, unbias};
 use crate::{Error, Result};
-
-/// Numbers of a step that the device reads.
-const UPDATE: usize = 8;
 
 /// What a step needs besides weights and moments.
 pub(super) struct Optimiser {
     cuda: Cuda,
-    /// The numbers of an update.
+    /// An [`Update`].
     update: Memory,
     staging: [Staging; 2],
-    /// (norm, scale), then each block's sum of squares, network after network.
+    /// A [`Clip`], then each block's sum of squares, network after network.
     norm: Memory,
     /// Blocks that sum the squares of one network.
     blocks: usize,
@@ -23,10 +24,11 @@ pub(super) struct Optimiser {
 impl Optimiser {
     pub fn new(cuda: &Cuda) -> Result<Optimiser> {
         let blocks = 4 * cuda.multiprocessors() as usize;
+        let words = size_of::<Update>() / 4;
         Ok(Optimiser {
             cuda: cuda.clone(),
-            update: cuda.allocate("the optimiser", 4 * UPDATE)?,
-            staging: [Staging::new(cuda, UPDATE)?, Staging::new(cuda, UPDATE)?],
+            update: cuda.allocate("the optimiser", size_of::<Update>())?,
+            staging: [Staging::new(cuda, words)?, Staging::new(cuda, words)?],
             norm: cuda.allocate("the optimiser", norm_bytes(blocks, 1))?,
             blocks,
         })
@@ -34,9 +36,9 @@ impl Optimiser {
 
     /// The last norm, once it is there.
     pub fn norm(&self) -> Result<f64> {
-        let mut norm = [0.0f64];
-        self.cuda.read(self.norm.ptr, &mut norm)?;
-        Ok(norm[0])
+        let mut clip = [Clip::default()];
+        self.cuda.read(&self.norm, self.norm.start(), &mut clip)?;
+        Ok(clip[0].norm)
     }
 
     fn make_room(&mut self, networks: usize) -> Result<()> {
@@ -49,7 +51,7 @@ impl Optimiser {
 }
 
 fn norm_bytes(blocks: usize, networks: usize) -> usize {
-    8 * (2 + blocks * networks)
+    size_of::<Clip>() + size_of::<f64>() * blocks * networks
 }
 
 /// Queues one AdamW step of networks that are trained together: the gradient's norm is taken and clipped over all of
@@ -64,39 +66,41 @@ pub fn step_together(learners: &mut [Learner], rate: f32, clip: f32) -> Result<(
     }
     leader.cuda.bind()?;
     leader.optimiser.make_room(networks)?;
-    let (blocks, norm) = (leader.optimiser.blocks, leader.optimiser.norm.ptr);
-    let parts = norm + 16;
-    let threads = (THREADS as u32, 1);
+    let (blocks, clip_at) = (leader.optimiser.blocks, leader.optimiser.norm.start::<Clip>());
+    let parts: Address<f64> = clip_at.plus(1).cast();
     for (n, learner) in learners.iter_mut().enumerate() {
         learner.steps += 1;
         let AdamConfig { beta1, beta2, epsilon, weight_decay } = learner.config;
         let (unbias1, unbias2) = (unbias(beta1, learner.steps), unbias(beta2, learner.steps));
         let keep = 1.0 - rate * weight_decay;
-        let update = [rate, beta1, beta2, epsilon, keep, unbias1, unbias2, clip].map(f32::to_bits);
+        let update = Update { rate, beta1, beta2, epsilon, keep, unbias1, unbias2, clip };
         let own = &mut learner.optimiser;
-        own.staging[(learner.steps % 2) as usize].send(&update, own.update.ptr)?;
-        let part = parts + (8 * n * blocks) as u64;
-        let mut arguments = [learner.numbers.gradient.ptr, part, int(learner.places.len)];
-        learner.cuda.launch(&learner.kernels.square_sums, (blocks as u32, 1), threads, &mut arguments)?;
+        own.staging[(learner.steps % 2) as usize].send(words(&[update]), &own.update)?;
+        let (gradient, partial) = (learner.numbers.gradient.start(), parts.plus(n * blocks));
+        let arguments = SquareSums { gradient, partial, count: int(learner.places.len) };
+        // SAFETY: the gradient has that many numbers, and the leader has made room for each network's blocks.
+        unsafe { learner.cuda.launch(&learner.kernels.square_sums, (blocks as u32, 1), arguments) }?;
     }
     let leader = &learners[0];
-    let mut arguments = [parts, int(blocks * networks), leader.optimiser.update.ptr, norm];
-    leader.cuda.launch(&leader.kernels.clip_norm, (1, 1), (32, 1), &mut arguments)?;
+    let update = leader.optimiser.update.start();
+    let arguments = ClipNorm { partial: parts, blocks: int(blocks * networks), update, clip: clip_at };
+    // SAFETY: all parts were just queued on the same stream; the kernel is one warp.
+    unsafe { leader.cuda.launch(&leader.kernels.clip_norm, (1, 1), arguments) }?;
     for learner in learners.iter() {
         let (n, count) = (&learner.numbers, learner.places.len);
-        let mut arguments = [
-            n.weights.ptr,
-            n.weights16.ptr,
-            n.gradient.ptr,
-            n.first.ptr,
-            n.second.ptr,
-            n.decays.ptr,
-            learner.optimiser.update.ptr,
-            norm,
-            int(count),
-        ];
-        let grid = (count.div_ceil(THREADS) as u32, 1);
-        learner.cuda.launch(&learner.kernels.adamw, grid, threads, &mut arguments)?;
+        let arguments = AdamwStep {
+            weights: n.weights.start(),
+            weights16: n.weights16.start(),
+            gradient: n.gradient.start(),
+            first: n.first.start(),
+            second: n.second.start(),
+            decays: n.decays.start(),
+            update: learner.optimiser.update.start(),
+            clip: clip_at,
+            count: int(count),
+        };
+        // SAFETY: all of them have that many numbers; a thread each.
+        unsafe { learner.cuda.launch(&learner.kernels.adamw, elements(count), arguments) }?;
     }
     Ok(())
 }

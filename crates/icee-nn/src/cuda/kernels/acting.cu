@@ -35,12 +35,15 @@ __device__ __forceinline__ double sum_tilted(const double* p, const double* tilt
 }
 
 // slice: the slice of classes to draw from, or -1 where it is drawn too; one number between 0 and 1 for each draw.
-struct ReturnDraw { double slice_uniform, uniform; int slice, unused; };
+struct Draw { double slice_uniform, uniform; int slice, unused; };
 
-// logits [rows, stride]: of `classes` classes, in slices of `bins`. chosen [rows] = (slice, bin). scratch [rows, classes].
+// What was drawn.
+struct Drawn { int slice, bin; };
+
+// logits [rows, stride]: of `classes` classes, in slices of `bins`. chosen [rows]; scratch [rows, classes].
 extern "C" __global__ void draw_returns(
     const float* __restrict__ logits, int stride, int classes, int bins, const double* __restrict__ tilt, double guard,
-    const ReturnDraw* __restrict__ draws, double* __restrict__ scratch, int2* __restrict__ chosen, int rows
+    const Draw* __restrict__ draws, double* __restrict__ scratch, Drawn* __restrict__ chosen, int rows
 ) {
     int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (row >= rows) return;
@@ -55,7 +58,7 @@ extern "C" __global__ void draw_returns(
     sum = warp_sum(sum);
     for (int c = lane; c < classes; c += 32) p[c] /= sum;
     __syncwarp();
-    ReturnDraw draw = draws[row];
+    Draw draw = draws[row];
     int slice = draw.slice;
     if (slice < 0) {
         double mass = 0.0, yes;
@@ -95,7 +98,7 @@ extern "C" __global__ void draw_returns(
                 left -= p[c];
             }
         }
-        chosen[row] = make_int2(slice, bin);
+        chosen[row] = Drawn{slice, bin};
     }
 }
 

@@ -4,6 +4,9 @@
 
 struct Update { float rate, beta1, beta2, epsilon, keep, unbias1, unbias2, clip; };
 
+// The global norm, and what gradients are multiplied by: -1 where the norm is not finite.
+struct Clip { double norm, scale; };
+
 // partial [gridDim.x] = each block's sum of squares; 256 threads.
 extern "C" __global__ void square_sums(const float* __restrict__ gradient, double* __restrict__ partial, int count) {
     __shared__ double shared[8];
@@ -20,14 +23,14 @@ extern "C" __global__ void square_sums(const float* __restrict__ gradient, doubl
     }
 }
 
-// norm = (global norm, what gradients are multiplied by: -1 where the norm is not finite); one warp.
-extern "C" __global__ void clip_norm(const double* partial, int blocks, const Update* update, double* norm) {
+// From the blocks' sums of squares; one warp.
+extern "C" __global__ void clip_norm(const double* partial, int blocks, const Update* update, Clip* clip) {
     double sum = 0.0;
     for (int b = threadIdx.x; b < blocks; b += 32) sum += partial[b];
     sum = sqrt(warp_sum(sum));
     if (threadIdx.x == 0) {
-        norm[0] = sum;
-        norm[1] = isfinite(sum) ? fmin(1.0, (double)update->clip / (sum + 1e-6)) : -1.0;
+        clip->norm = sum;
+        clip->scale = isfinite(sum) ? fmin(1.0, (double)update->clip / (sum + 1e-6)) : -1.0;
     }
 }
 
@@ -35,12 +38,12 @@ extern "C" __global__ void clip_norm(const double* partial, int blocks, const Up
 extern "C" __global__ void adamw(
     float* __restrict__ weights, bf16* __restrict__ weights16, float* __restrict__ gradient, float* __restrict__ first,
     float* __restrict__ second, const unsigned char* __restrict__ decays, const Update* update,
-    const double* __restrict__ norm, int count
+    const Clip* __restrict__ clip, int count
 ) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
     Update u = *update;
-    float scale = (float)norm[1], g = gradient[i] * scale;
+    float scale = (float)clip->scale, g = gradient[i] * scale;
     gradient[i] = 0.0f;
     if (scale < 0.0f) return;
     float m = first[i] * u.beta1 + g * (1.0f - u.beta1);
