@@ -1,12 +1,11 @@
-//! A training run becomes a model: 16-bit weights, the description, a card that says where it comes from, its results.
+//! A training run becomes a model: 8-bit weights, the description, a card that says where it comes from, its results.
 
 use crate::results::{self, EpisodeRow};
 use crate::shelf::is_name;
 use crate::{Description, Error, Result};
 use icee::train::RunInfo;
 use icee::{TrainedModel, bo, checkpoint_in};
-use icee_nn::Precision;
-use icee_nn::checkpoint::{self, Checkpoint, write_atomically};
+use icee_nn::checkpoint::{self, Checkpoint, Storage, write_atomically};
 use serde::Deserialize;
 use std::fmt::Write;
 use std::fs;
@@ -77,7 +76,7 @@ pub fn add(addition: &Addition<'_>) -> Result<PathBuf> {
 fn write(folder: &Path, loaded: &Checkpoint, run: &Path, name: &str, earned: Option<&Evaluation>) -> Result<()> {
     fs::create_dir_all(folder).map_err(Error::io(folder))?;
     let models: Vec<_> = loaded.models.iter().map(|(name, model)| (name.as_str(), model)).collect();
-    checkpoint::save(folder, &models, &loaded.meta, Precision::Half)?;
+    checkpoint::save(folder, &models, &loaded.meta, Storage::Byte)?;
     let weights = models.iter().map(|(_, model)| model.weights().len()).sum();
     let description = Description::of(&loaded.meta, weights);
     let functions = bo::is_prior(&description.world);
@@ -111,7 +110,7 @@ fn card(description: &Description, run: &Path, name: &str, functions: bool, earn
     if let Some(RunSummary { seconds }) = summary {
         let _ = writeln!(text, "- training took {seconds:.0} s");
     }
-    text += "- weights in 16 bits; everything it was told: `config.json`\n";
+    text += "- weights in 8 bits; everything it was told: `config.json`\n";
     if let Some(Evaluation { rows, options }) = earned {
         text += match functions {
             false => "\n## What it earns\n| episode | mean return | 95 % interval |\n|---|---|---|\n",

@@ -3,8 +3,9 @@
 mod common;
 
 use common::load_golden;
+use icee_nn::checkpoint::Storage;
 use icee_nn::optim::{AdamConfig, AdamW};
-use icee_nn::{Model, Precision, checkpoint};
+use icee_nn::{Model, checkpoint};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::fs;
@@ -36,9 +37,9 @@ fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|v| v.to_bits()).collect()
 }
 
-fn saved(folder: &Path, precision: Precision) -> Model {
+fn saved(folder: &Path, storage: Storage) -> Model {
     let model = small();
-    checkpoint::save(folder, &[("trunk", &model)], &json!({"world": "DarkRoom-v0"}), precision).unwrap();
+    checkpoint::save(folder, &[("trunk", &model)], &json!({"world": "DarkRoom-v0"}), storage).unwrap();
     model
 }
 
@@ -51,7 +52,7 @@ fn saving_and_loading_gives_the_same_bits() {
     let folder = Folder::new("roundtrip");
     let (a, b) = (small(), load_golden("set").model);
     let meta = json!({"seed": 7, "acting": {"kappa": 20.0}});
-    checkpoint::save(&folder.0, &[("action", &a), ("return", &b)], &meta, Precision::Single).unwrap();
+    checkpoint::save(&folder.0, &[("action", &a), ("return", &b)], &meta, Storage::Single).unwrap();
     let read = checkpoint::load(&folder.0).unwrap();
     assert_eq!(read.meta, meta);
     for ((name, model), (expected, original)) in read.models.iter().zip([("action", &a), ("return", &b)]) {
@@ -71,7 +72,7 @@ fn saving_and_loading_gives_the_same_bits() {
 #[test]
 fn half_precision_is_half_the_size_and_close() {
     let folder = Folder::new("half");
-    let model = saved(&folder.0, Precision::Half);
+    let model = saved(&folder.0, Storage::Half);
     let read = checkpoint::load(&folder.0).unwrap();
     for (got, wanted) in read.models[0].1.weights().iter().zip(model.weights()) {
         assert!((got - wanted).abs() <= wanted.abs() * 5e-4 + 1e-7);
@@ -104,7 +105,7 @@ fn training_state_comes_back_whole() {
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     assert!(checkpoint::load_training(&path).unwrap_err().to_string().contains("training.safetensors"));
-    saved(&folder.0, Precision::Single);
+    saved(&folder.0, Storage::Single);
     let other = checkpoint::load_training(&folder.0.join(checkpoint::TENSORS)).unwrap_err().to_string();
     assert!(other.contains("not a training state"), "{other}");
 }
@@ -113,7 +114,7 @@ fn training_state_comes_back_whole() {
 fn missing_files_are_named() {
     let folder = Folder::new("missing");
     assert!(problem(&folder.0).contains("config.json"));
-    saved(&folder.0, Precision::Single);
+    saved(&folder.0, Storage::Single);
     fs::remove_file(folder.0.join(checkpoint::TENSORS)).unwrap();
     assert!(problem(&folder.0).contains("model.safetensors"));
 }
@@ -121,7 +122,7 @@ fn missing_files_are_named() {
 /// Changes the description and returns what loading says.
 fn with_config(name: &str, change: impl FnOnce(&mut Value)) -> String {
     let folder = Folder::new(name);
-    saved(&folder.0, Precision::Single);
+    saved(&folder.0, Storage::Single);
     let path = folder.0.join(checkpoint::CONFIG);
     let mut config: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     change(&mut config);
@@ -152,7 +153,7 @@ fn a_description_that_does_not_fit_is_refused() {
 /// Changes the tensor file and returns what loading says.
 fn with_tensors(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> String {
     let folder = Folder::new(name);
-    saved(&folder.0, Precision::Single);
+    saved(&folder.0, Storage::Single);
     let path = folder.0.join(checkpoint::TENSORS);
     let mut bytes = fs::read(&path).unwrap();
     change(&mut bytes);
@@ -186,15 +187,15 @@ fn damaged_tensors_are_refused() {
 #[test]
 fn what_could_not_be_read_back_does_not_replace_what_can() {
     let folder = Folder::new("refuse");
-    let good = saved(&folder.0, Precision::Single);
+    let good = saved(&folder.0, Storage::Single);
     let mut bad = small();
     bad.weights_mut()[5] = f32::NAN;
-    let error = checkpoint::save(&folder.0, &[("trunk", &bad)], &Value::Null, Precision::Single).unwrap_err();
+    let error = checkpoint::save(&folder.0, &[("trunk", &bad)], &Value::Null, Storage::Single).unwrap_err();
     assert!(error.to_string().contains("trunk/field.cell.table` holds NaN"), "{error}");
     bad.weights_mut()[5] = 1e6;
-    assert!(checkpoint::save(&folder.0, &[("trunk", &bad)], &Value::Null, Precision::Half).is_err());
+    assert!(checkpoint::save(&folder.0, &[("trunk", &bad)], &Value::Null, Storage::Half).is_err());
     let twice = [("a", &good), ("a", &good)];
-    assert!(checkpoint::save(&folder.0, &twice, &Value::Null, Precision::Single).is_err());
+    assert!(checkpoint::save(&folder.0, &twice, &Value::Null, Storage::Single).is_err());
     assert_eq!(bits(checkpoint::load(&folder.0).unwrap().models[0].1.weights()), bits(good.weights()));
 }
 
@@ -203,7 +204,7 @@ fn a_full_or_forbidden_folder_is_an_error() {
     let folder = Folder::new("forbidden");
     let file = folder.0.join("plain");
     fs::write(&file, "x").unwrap();
-    let error = checkpoint::save(&file, &[("trunk", &small())], &Value::Null, Precision::Single).unwrap_err();
+    let error = checkpoint::save(&file, &[("trunk", &small())], &Value::Null, Storage::Single).unwrap_err();
     assert!(error.to_string().contains("plain"), "{error}");
 }
 
@@ -229,7 +230,7 @@ proptest! {
     #[test]
     fn any_flipped_byte_is_an_error_or_finite_weights(at in any::<prop::sample::Index>(), value in any::<u8>(), in_config in any::<bool>()) {
         let folder = Folder::new("flip");
-        saved(&folder.0, Precision::Half);
+        saved(&folder.0, Storage::Half);
         let (mut config, mut tensors) = (
             fs::read(folder.0.join(checkpoint::CONFIG)).unwrap(),
             fs::read(folder.0.join(checkpoint::TENSORS)).unwrap(),
