@@ -5,11 +5,11 @@
 use icee_games::agent::Rules;
 use icee_games::config::OutcomeReading;
 use icee_games::{Acting, Blueprint, Config, ReturnBins, Source, TrainedModel, evaluate, presets};
-use icee_train::{Device, DeviceChoice};
 use icee_nn::batch::{FieldValues, Tokens};
 use icee_nn::cuda::{self, Cuda, Outcome, ReturnDraw, Tilt};
 use icee_nn::optim::{AdamConfig, AdamW};
 use icee_nn::{ConditionSpec, FieldKind, FieldSpec, HeadSpec, History, Model, ModelSpec};
+use icee_train::{Device, DeviceChoice};
 use icee_worlds::{Purpose, Returns, stream};
 use rand::RngExt;
 use std::io::Write;

@@ -1,22 +1,25 @@
-//! A training run becomes a model: 16-bit weights, the description, a card that says where it comes from, its results.
+//! A training run becomes a model: 8-bit weights, the description, a card that says where it comes from, its results.
 
 use crate::kind::{Kind, Model};
 use crate::results::{self, EpisodeRow};
 use crate::store::is_name;
 use crate::{Description, Error, Result};
 use icee_base::files::{FileError, write_atomically};
-use icee_nn::Precision;
-use icee_nn::checkpoint::{self, Checkpoint};
+use icee_nn::checkpoint::{self, Checkpoint, Storage};
 use icee_train::{RunInfo, checkpoint_in};
 use serde::Deserialize;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The card's part on the run, and the line in it that is about this folder alone.
+const ORIGIN: &str = "## Where it comes from";
+const WEIGHTS: &str = "- weights in";
+
 /// What is added, and where.
 #[derive(Clone, Debug)]
 pub struct Addition<'a> {
-    /// A run folder, or a checkpoint folder.
+    /// A run folder, a checkpoint folder, or a model's: its weights are stored anew, its card says the same of the run.
     pub run: &'a Path,
     /// The model's name.
     pub name: &'a str,
@@ -78,7 +81,7 @@ pub fn add(addition: &Addition<'_>) -> Result<PathBuf> {
 fn write(folder: &Path, loaded: &Checkpoint, run: &Path, name: &str, earned: Option<&Evaluation>) -> Result<()> {
     fs::create_dir_all(folder).map_err(FileError::io(folder))?;
     let models: Vec<_> = loaded.models.iter().map(|(name, model)| (name.as_str(), model)).collect();
-    checkpoint::save(folder, &models, &loaded.meta, Precision::Half)?;
+    checkpoint::save(folder, &models, &loaded.meta, Storage::Byte)?;
     let weights = models.iter().map(|(_, model)| model.weights().len()).sum();
     let description = Description::of(&loaded.meta, weights)?;
     write_atomically(&folder.join("README.md"), card(&description, run, name, earned).as_bytes())?;
@@ -96,22 +99,11 @@ fn card(description: &Description, run: &Path, name: &str, earned: Option<&Evalu
         Ok(card) => card.replacen("# ", &format!("# {name}: "), 1).replace("FOLDER", name),
         Err(_) => format!("# {name}: {world}, {method}\n\n{weights} weights.\n"),
     };
-    let read = |file: &str| fs::read_to_string(run.join(file)).ok();
-    let info = read("run.json").and_then(|text| serde_json::from_str::<RunInfo>(&text).ok());
-    let summary = read("summary.json").and_then(|text| serde_json::from_str::<RunSummary>(&text).ok());
-    text += "\n## Where it comes from\n";
-    if let Some(info) = info {
-        if let Some(command) = info.command {
-            let _ = writeln!(text, "- command: `{command}`");
-        }
-        let _ = writeln!(text, "- device: {} ({})", info.device, info.platform);
-        let _ = writeln!(text, "- icee {}", info.icee);
-    }
-    let _ = writeln!(text, "- seed {seed}, {step} updates");
-    if let Some(RunSummary { seconds }) = summary {
-        let _ = writeln!(text, "- training took {seconds:.0} s");
-    }
-    text += "- weights in 16 bits; everything it was told: `config.json`\n";
+    let _ = write!(
+        text,
+        "\n{ORIGIN}\n{}{WEIGHTS} 8 bits; everything it was told: `config.json`\n",
+        origin(run, *step, *seed)
+    );
     if let Some(Evaluation { rows, options }) = earned {
         text += match kind {
             Kind::Games => "\n## What it earns\n| episode | mean return | 95 % interval |\n|---|---|---|\n",
@@ -127,6 +119,32 @@ fn card(description: &Description, run: &Path, name: &str, earned: Option<&Evalu
         }
         let command = options.as_ref().map_or(String::new(), |options| format!(" by `icee eval {name} {options}`"));
         let _ = writeln!(text, "\nAll of them{command}: `{}`.", results::FILE);
+    }
+    text
+}
+
+/// What the run says of itself or, where the folder is a model already, what its card says.
+fn origin(run: &Path, step: u64, seed: u64) -> String {
+    let read = |file: &str| fs::read_to_string(run.join(file)).ok();
+    if let Some(card) = read("README.md")
+        && let Some((_, section)) = card.split_once(ORIGIN)
+    {
+        let lines = section.trim_start().lines().take_while(|line| line.starts_with("- "));
+        return lines.filter(|line| !line.starts_with(WEIGHTS)).map(|line| format!("{line}\n")).collect();
+    }
+    let info = read("run.json").and_then(|text| serde_json::from_str::<RunInfo>(&text).ok());
+    let summary = read("summary.json").and_then(|text| serde_json::from_str::<RunSummary>(&text).ok());
+    let mut text = String::new();
+    if let Some(info) = info {
+        if let Some(command) = info.command {
+            let _ = writeln!(text, "- command: `{command}`");
+        }
+        let _ = writeln!(text, "- device: {} ({})", info.device, info.platform);
+        let _ = writeln!(text, "- icee {}", info.icee);
+    }
+    let _ = writeln!(text, "- seed {seed}, {step} updates");
+    if let Some(RunSummary { seconds }) = summary {
+        let _ = writeln!(text, "- training took {seconds:.0} s");
     }
     text
 }

@@ -3,7 +3,7 @@
 use crate::{Layout, ModelSpec, Result};
 use serde::{Deserialize, Serialize};
 
-/// How numbers are stored, in caches, packed weights and checkpoints. Arithmetic is always in f32.
+/// How numbers are stored in caches and packed weights. Arithmetic is always in f32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {

@@ -3,9 +3,12 @@
 mod common;
 
 use common::load_golden;
+use half::f16;
+use icee_nn::checkpoint::Storage;
 use icee_nn::optim::{AdamConfig, AdamW};
-use icee_nn::{Model, Precision, checkpoint};
+use icee_nn::{Model, checkpoint};
 use proptest::prelude::*;
+use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,9 +39,9 @@ fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|v| v.to_bits()).collect()
 }
 
-fn saved(folder: &Path, precision: Precision) -> Model {
+fn saved(folder: &Path, storage: Storage) -> Model {
     let model = small();
-    checkpoint::save(folder, &[("trunk", &model)], &json!({"world": "DarkRoom-v0"}), precision).unwrap();
+    checkpoint::save(folder, &[("trunk", &model)], &json!({"world": "DarkRoom-v0"}), storage).unwrap();
     model
 }
 
@@ -51,7 +54,7 @@ fn saving_and_loading_gives_the_same_bits() {
     let folder = Folder::new("roundtrip");
     let (a, b) = (small(), load_golden("set").model);
     let meta = json!({"seed": 7, "acting": {"kappa": 20.0}});
-    checkpoint::save(&folder.0, &[("action", &a), ("return", &b)], &meta, Precision::Single).unwrap();
+    checkpoint::save(&folder.0, &[("action", &a), ("return", &b)], &meta, Storage::Single).unwrap();
     let read = checkpoint::load(&folder.0).unwrap();
     assert_eq!(read.meta, meta);
     for ((name, model), (expected, original)) in read.models.iter().zip([("action", &a), ("return", &b)]) {
@@ -71,13 +74,35 @@ fn saving_and_loading_gives_the_same_bits() {
 #[test]
 fn half_precision_is_half_the_size_and_close() {
     let folder = Folder::new("half");
-    let model = saved(&folder.0, Precision::Half);
+    let model = saved(&folder.0, Storage::Half);
     let read = checkpoint::load(&folder.0).unwrap();
     for (got, wanted) in read.models[0].1.weights().iter().zip(model.weights()) {
         assert!((got - wanted).abs() <= wanted.abs() * 5e-4 + 1e-7);
     }
     let size = fs::metadata(folder.0.join(checkpoint::TENSORS)).unwrap().len() as usize;
     assert!(size < model.weights().len() * 2 + 8192);
+}
+
+#[test]
+fn eight_bits_are_a_quarter_of_the_size_and_close_and_saved_again_the_same_bytes() {
+    let folder = Folder::new("byte");
+    let model = saved(&folder.0, Storage::Byte);
+    let file = folder.0.join(checkpoint::TENSORS);
+    let bytes = fs::read(&file).unwrap();
+    let matrices: usize = model.layout().tensors.iter().filter(|t| t.decays).map(|t| t.range.len()).sum();
+    let numbers = matrices + 2 * (model.weights().len() - matrices);
+    // A scale for each 64 numbers, a part of a group for each tensor, and the header.
+    assert!(bytes.len() < numbers + matrices / 32 + 12_288, "{} bytes for {numbers}", bytes.len());
+    let read = checkpoint::load(&folder.0).unwrap().models.remove(0).1;
+    for info in &model.layout().tensors {
+        let (got, wanted) = (&read.weights()[info.range.clone()], &model.weights()[info.range.clone()]);
+        let largest = wanted.iter().fold(0.0f32, |m, w| m.max(w.abs()));
+        let error = got.iter().zip(wanted).fold(0.0f32, |m, (g, w)| m.max((g - w).abs()));
+        let share = if info.decays { 0.5 / 126.0 } else { 5e-4 };
+        assert!(error <= share * largest + 1e-5, "{}: {error} of {largest}", info.name);
+    }
+    checkpoint::save(&folder.0, &[("trunk", &read)], &Value::Null, Storage::Byte).unwrap();
+    assert!(fs::read(&file).unwrap() == bytes);
 }
 
 #[test]
@@ -104,7 +129,7 @@ fn training_state_comes_back_whole() {
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     assert!(checkpoint::load_training(&path).unwrap_err().to_string().contains("training.safetensors"));
-    saved(&folder.0, Precision::Single);
+    saved(&folder.0, Storage::Single);
     let other = checkpoint::load_training(&folder.0.join(checkpoint::TENSORS)).unwrap_err().to_string();
     assert!(other.contains("not a training state"), "{other}");
 }
@@ -113,7 +138,7 @@ fn training_state_comes_back_whole() {
 fn missing_files_are_named() {
     let folder = Folder::new("missing");
     assert!(problem(&folder.0).contains("config.json"));
-    saved(&folder.0, Precision::Single);
+    saved(&folder.0, Storage::Single);
     fs::remove_file(folder.0.join(checkpoint::TENSORS)).unwrap();
     assert!(problem(&folder.0).contains("model.safetensors"));
 }
@@ -121,7 +146,7 @@ fn missing_files_are_named() {
 /// Changes the description and returns what loading says.
 fn with_config(name: &str, change: impl FnOnce(&mut Value)) -> String {
     let folder = Folder::new(name);
-    saved(&folder.0, Precision::Single);
+    saved(&folder.0, Storage::Single);
     let path = folder.0.join(checkpoint::CONFIG);
     let mut config: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     change(&mut config);
@@ -152,7 +177,7 @@ fn a_description_that_does_not_fit_is_refused() {
 /// Changes the tensor file and returns what loading says.
 fn with_tensors(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> String {
     let folder = Folder::new(name);
-    saved(&folder.0, Precision::Single);
+    saved(&folder.0, Storage::Single);
     let path = folder.0.join(checkpoint::TENSORS);
     let mut bytes = fs::read(&path).unwrap();
     change(&mut bytes);
@@ -183,18 +208,83 @@ fn damaged_tensors_are_refused() {
     assert!(oversized.contains("larger than"), "{oversized}");
 }
 
+/// A tensor of a file.
+type Entry = (String, Dtype, Vec<usize>, Vec<u8>);
+
+/// Changes the tensors of a checkpoint of a certain storage and returns what loading says.
+fn with_entries(name: &str, storage: Storage, change: impl FnOnce(&mut Vec<Entry>)) -> String {
+    let folder = Folder::new(name);
+    saved(&folder.0, storage);
+    let path = folder.0.join(checkpoint::TENSORS);
+    let file = fs::read(&path).unwrap();
+    let tensors = SafeTensors::deserialize(&file).unwrap();
+    let entry =
+        |(name, t): (&str, TensorView<'_>)| (name.to_string(), t.dtype(), t.shape().to_vec(), t.data().to_vec());
+    let mut entries: Vec<Entry> = tensors.iter().map(entry).collect();
+    change(&mut entries);
+    let views = entries
+        .iter()
+        .map(|(name, dtype, shape, data)| (name.as_str(), TensorView::new(*dtype, shape.clone(), data).unwrap()));
+    fs::write(&path, safetensors::serialize(views, None).unwrap()).unwrap();
+    problem(&folder.0)
+}
+
+#[test]
+fn damaged_scales_are_refused() {
+    const MATRIX: &str = "trunk/block.0.mlp_in.weight";
+    const SCALE: &str = "trunk/block.0.mlp_in.weight.scale";
+    fn find<'a>(entries: &'a mut [Entry], name: &str) -> &'a mut Entry {
+        entries.iter_mut().find(|entry| entry.0 == name).unwrap()
+    }
+    let byte = |name: &str, change: &dyn Fn(&mut Vec<Entry>)| with_entries(name, Storage::Byte, change);
+
+    let missing = byte("scale-missing", &|e| e.retain(|entry| entry.0 != SCALE));
+    assert!(missing.contains(&format!("`{SCALE}` is missing")), "{missing}");
+    let fewer = byte("scale-fewer", &|e| {
+        let (_, _, shape, data) = find(e, SCALE);
+        shape[0] -= 1;
+        data.truncate(shape[0] * 2);
+    });
+    assert!(fewer.contains("has shape"), "{fewer}");
+    let single = byte("scale-single", &|e| {
+        let (_, dtype, shape, data) = find(e, SCALE);
+        (*dtype, *data) = (Dtype::F32, vec![0; shape[0] * 4]);
+    });
+    assert!(single.contains("expected F16"), "{single}");
+    for value in [f16::NAN, f16::INFINITY, f16::ZERO, -f16::ONE] {
+        let bad = byte("scale-value", &|e| find(e, SCALE).3[..2].copy_from_slice(&value.to_le_bytes()));
+        assert!(bad.contains(&format!("`{SCALE}` holds {value}; a scale is a positive number")), "{bad}");
+    }
+    let unsigned = byte("unsigned", &|e| find(e, MATRIX).1 = Dtype::U8);
+    assert!(unsigned.contains("expected F32, F16 or I8"), "{unsigned}");
+    let other = byte("scale-of-none", &|e| e.push(("trunk/norm.gain.scale".into(), Dtype::F16, vec![1], vec![0, 60])));
+    assert!(other.contains("`trunk/norm.gain.scale` does not belong"), "{other}");
+    let unused =
+        with_entries("scale-unused", Storage::Half, |e| e.push((SCALE.into(), Dtype::F16, vec![1], vec![0, 60])));
+    assert!(unused.contains("does not belong"), "{unused}");
+}
+
 #[test]
 fn what_could_not_be_read_back_does_not_replace_what_can() {
     let folder = Folder::new("refuse");
-    let good = saved(&folder.0, Precision::Single);
+    let good = saved(&folder.0, Storage::Single);
     let mut bad = small();
     bad.weights_mut()[5] = f32::NAN;
-    let error = checkpoint::save(&folder.0, &[("trunk", &bad)], &Value::Null, Precision::Single).unwrap_err();
+    let error = checkpoint::save(&folder.0, &[("trunk", &bad)], &Value::Null, Storage::Single).unwrap_err();
     assert!(error.to_string().contains("trunk/field.cell.table` holds NaN"), "{error}");
     bad.weights_mut()[5] = 1e6;
-    assert!(checkpoint::save(&folder.0, &[("trunk", &bad)], &Value::Null, Precision::Half).is_err());
+    assert!(checkpoint::save(&folder.0, &[("trunk", &bad)], &Value::Null, Storage::Half).is_err());
+    let norm = bad.layout().norm.gain.start;
+    for (at, value, held) in [(5, 1e6, true), (5, 1e7, false), (norm, 6e4, true), (norm, 1e6, false)] {
+        let mut bad = small();
+        bad.weights_mut()[at] = value;
+        let other = Folder::new("refuse-byte");
+        let saved = checkpoint::save(&other.0, &[("trunk", &bad)], &Value::Null, Storage::Byte);
+        assert_eq!(saved.is_ok(), held, "{value} at {at}");
+        assert_eq!(other.0.join(checkpoint::TENSORS).exists(), held);
+    }
     let twice = [("a", &good), ("a", &good)];
-    assert!(checkpoint::save(&folder.0, &twice, &Value::Null, Precision::Single).is_err());
+    assert!(checkpoint::save(&folder.0, &twice, &Value::Null, Storage::Single).is_err());
     assert_eq!(bits(checkpoint::load(&folder.0).unwrap().models[0].1.weights()), bits(good.weights()));
 }
 
@@ -203,7 +293,7 @@ fn a_full_or_forbidden_folder_is_an_error() {
     let folder = Folder::new("forbidden");
     let file = folder.0.join("plain");
     fs::write(&file, "x").unwrap();
-    let error = checkpoint::save(&file, &[("trunk", &small())], &Value::Null, Precision::Single).unwrap_err();
+    let error = checkpoint::save(&file, &[("trunk", &small())], &Value::Null, Storage::Single).unwrap_err();
     assert!(error.to_string().contains("plain"), "{error}");
 }
 
@@ -227,9 +317,12 @@ proptest! {
     }
 
     #[test]
-    fn any_flipped_byte_is_an_error_or_finite_weights(at in any::<prop::sample::Index>(), value in any::<u8>(), in_config in any::<bool>()) {
+    fn any_flipped_byte_is_an_error_or_finite_weights(
+        at in any::<prop::sample::Index>(), value in any::<u8>(), in_config in any::<bool>(),
+        storage in prop_oneof![Just(Storage::Half), Just(Storage::Byte)],
+    ) {
         let folder = Folder::new("flip");
-        saved(&folder.0, Precision::Half);
+        saved(&folder.0, storage);
         let (mut config, mut tensors) = (
             fs::read(folder.0.join(checkpoint::CONFIG)).unwrap(),
             fs::read(folder.0.join(checkpoint::TENSORS)).unwrap(),
@@ -238,8 +331,8 @@ proptest! {
             let i = at.index(config.len());
             config[i] = value;
         } else {
-            // The header is where a byte can do harm.
-            let i = at.index(tensors.len().min(4000));
+            // The header is where a byte can do harm, and the scales that follow it.
+            let i = at.index(tensors.len().min(8000));
             tensors[i] = value;
         }
         if let Ok(read) = checkpoint::parse(&config, &tensors) {

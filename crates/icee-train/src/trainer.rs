@@ -4,10 +4,10 @@ use crate::device::{Device, Learner, Update};
 use crate::networks;
 use crate::{HeldOutMetrics, Problem, Result, RunFolder};
 use icee_base::files::{FileError, write_atomically};
+use icee_nn::Model;
 use icee_nn::batch::Batch;
-use icee_nn::checkpoint;
+use icee_nn::checkpoint::{self, Storage};
 use icee_nn::optim::{AdamConfig, AdamW, Schedule};
-use icee_nn::{Model, Precision};
 
 /// Networks under training. Several networks are trained together: one gradient norm, one learning rate.
 pub struct Trainer<'p> {
@@ -104,7 +104,7 @@ impl<'p> Trainer<'p> {
         self.synchronise()?;
         let meta = self.problem.meta(self.step)?;
         let named: Vec<_> = self.names.iter().copied().zip(self.models()).collect();
-        checkpoint::save(&folder.checkpoint(), &named, &meta, Precision::Single)?;
+        checkpoint::save(&folder.checkpoint(), &named, &meta, Storage::Single)?;
         let weights = self.models().map(|model| model.weights().len()).sum();
         let card = self.problem.card(self.step, weights);
         write_atomically(&folder.checkpoint().join("README.md"), card.as_bytes())?;

@@ -30,10 +30,10 @@ enum Action {
     },
 }
 
-/// Make a model from a training run: 16-bit weights, its description, a card.
+/// Make a model from a training run: 8-bit weights, its description, a card.
 #[derive(clap::Args)]
 struct AddArgs {
-    /// A run folder, or a checkpoint folder.
+    /// A run folder, a checkpoint folder, or a model to store anew.
     #[arg(value_name = "RUN")]
     run: PathBuf,
     /// The model's name, such as dark-room__icee.

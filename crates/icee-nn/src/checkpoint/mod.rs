@@ -1,22 +1,30 @@
 //! Models on disk, in open formats, and never trusted when read.
 //!
 //! A *checkpoint* is a folder: `config.json` describes the models and carries whatever else their owner wants to
-//! remember (`meta`); `model.safetensors` holds their tensors, named `model/tensor`, in f32 or f16. A *training state*
-//! is one file with weights and both of AdamW's moments in f32, so that it is consistent whenever it exists.
+//! remember (`meta`); `model.safetensors` holds their tensors, named `model/tensor`, in 32, 16 or 8 bits ([`Storage`]). A
+//! *training state* is one file with weights and both of AdamW's moments in f32, so that it is consistent whenever it
+//! exists.
+//!
+//! In 8 bits a matrix is I8, beside it lies `model/tensor.scale` in F16, and vectors are F16. Each 64 consecutive numbers of
+//! a matrix, row by row, share a scale (the last group may be shorter), and a weight is the I8 number times its scale. In
+//! numpy: `w = q * scale.astype("f4").repeat(64)[: q.size].reshape(q.shape)`.
 //!
 //! Files are written beside their final name and renamed, so a reader never sees half of one.
 
+mod tensors;
+
+pub use tensors::Storage;
+
 use crate::optim::{AdamConfig, AdamW};
-use crate::{Error, Layout, Model, ModelSpec, Precision, Result};
-use half::f16;
+use crate::{Error, Layout, Model, ModelSpec, Result};
 use icee_base::files::write_atomically;
-use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The tensors of a checkpoint folder.
 pub const TENSORS: &str = "model.safetensors";
@@ -85,21 +93,17 @@ struct OptimiserConfig {
 }
 
 /// Writes models and `meta` as a checkpoint folder, which is made if it is missing.
-pub fn save(folder: &Path, models: &[(&str, &Model)], meta: &Value, precision: Precision) -> Result<()> {
-    check_before_saving(&folder.join(TENSORS), models.iter().copied(), precision)?;
+pub fn save(folder: &Path, models: &[(&str, &Model)], meta: &Value, storage: Storage) -> Result<()> {
+    check_before_saving(&folder.join(TENSORS), models.iter().copied(), storage)?;
     fs::create_dir_all(folder).map_err(|source| io(folder, source))?;
-    let mut tensors = Vec::new();
+    let mut stored = Vec::new();
     for (name, model) in models {
         for info in &model.layout().tensors {
             let values = &model.weights()[info.range.clone()];
-            tensors.push((format!("{name}/{}", info.name), info.shape.clone(), encode(values, precision)));
+            stored.extend(tensors::store(format!("{name}/{}", info.name), &info.shape, values, storage.of(info)));
         }
     }
-    let dtype = match precision {
-        Precision::Single => Dtype::F32,
-        Precision::Half => Dtype::F16,
-    };
-    write_tensors(&folder.join(TENSORS), dtype, &tensors, None)?;
+    tensors::write(&folder.join(TENSORS), &stored, None)?;
     let config = config_of(models.iter().copied(), meta);
     let text = serde_json::to_string_pretty(&config).expect("descriptions are plain data");
     Ok(write_atomically(&folder.join(CONFIG), format!("{text}\n").as_bytes())?)
@@ -138,20 +142,20 @@ pub fn parse(config: &[u8], tensors: &[u8]) -> Result<Checkpoint> {
 
 /// Writes everything that training needs to go on as if never stopped.
 pub fn save_training(path: &Path, models: &[(&str, &Model, &AdamW)], meta: &Value) -> Result<()> {
-    check_before_saving(path, models.iter().map(|(name, model, _)| (*name, *model)), Precision::Single)?;
-    let mut tensors = Vec::new();
+    check_before_saving(path, models.iter().map(|(name, model, _)| (*name, *model)), Storage::Single)?;
+    let mut stored = Vec::new();
     let mut optimisers = BTreeMap::new();
     for (name, model, adam) in models {
         let parts = [("weights", model.weights()), ("first", &adam.first), ("second", &adam.second)];
         for (part, values) in parts {
-            tensors.push((format!("{name}/{part}"), vec![values.len()], encode(values, Precision::Single)));
+            stored.extend(tensors::store(format!("{name}/{part}"), &[values.len()], values, Storage::Single));
         }
         optimisers.insert((*name).to_string(), OptimiserConfig { steps: adam.steps, adam: adam.config });
     }
     let config = config_of(models.iter().map(|(name, model, _)| (*name, *model)), meta);
     let header = serde_json::to_string(&TrainingHeader { config, optimisers }).expect("plain data");
     // One entry: several would be written in no fixed order.
-    write_tensors(path, Dtype::F32, &tensors, Some(HashMap::from([(TRAINING.to_string(), header)])))
+    tensors::write(path, &stored, Some(HashMap::from([(TRAINING.to_string(), header)])))
 }
 
 /// Reads what [`save_training`] wrote.
@@ -177,9 +181,9 @@ fn parse_training(bytes: &[u8], path: &Path) -> Result<TrainingState> {
         let read = |part: &str| -> Result<Vec<f32>> {
             let full = format!("{name}/{part}");
             // Before anything of that size is allocated.
-            check_tensor(&tensors, &full, &[layout.len()]).map_err(damaged)?;
+            tensors::check(&tensors, &full, &[layout.len()]).map_err(damaged)?;
             let mut values = vec![0.0; layout.len()];
-            read_tensor(&tensors, &full, &[layout.len()], &mut values).map_err(damaged)?;
+            tensors::read(&tensors, &full, &[layout.len()], &mut values).map_err(damaged)?;
             Ok(values)
         };
         let (weights, first, second) = (read("weights")?, read("first")?, read("second")?);
@@ -202,7 +206,7 @@ fn parse_training(bytes: &[u8], path: &Path) -> Result<TrainingState> {
 fn check_before_saving<'a>(
     path: &Path,
     models: impl Iterator<Item = (&'a str, &'a Model)>,
-    precision: Precision,
+    storage: Storage,
 ) -> Result<()> {
     let refused =
         |problem: String| Err(Error::Checkpoint { path: path.into(), problem: format!("not saved: {problem}") });
@@ -213,11 +217,8 @@ fn check_before_saving<'a>(
         }
         names.push(name);
         for info in &model.layout().tensors {
-            let fits = |w: &f32| match precision {
-                Precision::Single => w.is_finite(),
-                Precision::Half => f16::from_f32(*w).is_finite(),
-            };
-            if let Some(w) = model.weights()[info.range.clone()].iter().find(|w| !fits(w)) {
+            let storage = storage.of(info);
+            if let Some(w) = model.weights()[info.range.clone()].iter().find(|w| !storage.holds(**w)) {
                 return refused(format!("tensor `{name}/{}` holds {w}", info.name));
             }
         }
@@ -283,7 +284,7 @@ fn layouts_of(config: &Config, path: &Path) -> Result<Vec<(String, ModelSpec, La
 fn read_models(layouts: Vec<(String, ModelSpec, Layout)>, bytes: &[u8], path: &Path) -> Result<Vec<(String, Model)>> {
     let damaged = |problem: String| Error::Checkpoint { path: path.into(), problem };
     let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(format!("damaged: {e}")))?;
-    let expected: usize = layouts.iter().map(|(_, _, layout)| layout.tensors.len()).sum();
+    let mut known = HashSet::new();
     let mut models = Vec::new();
     for (name, spec, layout) in layouts {
         // The file's own size bounds this: each tensor is checked against it before the next is read.
@@ -291,79 +292,17 @@ fn read_models(layouts: Vec<(String, ModelSpec, Layout)>, bytes: &[u8], path: &P
         for info in &layout.tensors {
             let start = weights.len();
             let full = format!("{name}/{}", info.name);
-            check_tensor(&tensors, &full, &info.shape).map_err(damaged)?;
+            tensors::check(&tensors, &full, &info.shape).map_err(damaged)?;
             weights.resize(start + info.range.len(), 0.0);
-            read_tensor(&tensors, &full, &info.shape, &mut weights[start..]).map_err(damaged)?;
+            if tensors::read(&tensors, &full, &info.shape, &mut weights[start..]).map_err(damaged)? {
+                known.insert(tensors::scale_name(&full));
+            }
+            known.insert(full);
         }
         models.push((name, Model::from_parts(spec, layout, weights)));
     }
-    if tensors.len() != expected {
-        let known = |name: &str| {
-            models.iter().any(|(model, m)| {
-                name.strip_prefix(model.as_str())
-                    .and_then(|rest| rest.strip_prefix('/'))
-                    .is_some_and(|rest| m.layout().tensors.iter().any(|t| t.name == rest))
-            })
-        };
-        let extra = tensors.names().into_iter().find(|name| !known(name)).map_or("?", |name| name).to_string();
+    if let Some(extra) = tensors.names().into_iter().find(|name| !known.contains(*name)) {
         return Err(damaged(format!("tensor `{extra}` does not belong to the model")));
     }
     Ok(models)
-}
-
-fn check_tensor(tensors: &SafeTensors<'_>, name: &str, shape: &[usize]) -> std::result::Result<(), String> {
-    let view = tensors.tensor(name).map_err(|_| format!("tensor `{name}` is missing"))?;
-    if view.shape() != shape {
-        return Err(format!("tensor `{name}` has shape {:?}, expected {shape:?}", view.shape()));
-    }
-    Ok(())
-}
-
-fn read_tensor(
-    tensors: &SafeTensors<'_>,
-    name: &str,
-    shape: &[usize],
-    out: &mut [f32],
-) -> std::result::Result<(), String> {
-    check_tensor(tensors, name, shape)?;
-    let view = tensors.tensor(name).map_err(|e| format!("tensor `{name}`: {e}"))?;
-    let data = view.data();
-    match view.dtype() {
-        Dtype::F32 if data.len() == out.len() * 4 => {
-            for (value, bytes) in out.iter_mut().zip(data.as_chunks::<4>().0) {
-                *value = f32::from_le_bytes(*bytes);
-            }
-        }
-        Dtype::F16 if data.len() == out.len() * 2 => {
-            for (value, bytes) in out.iter_mut().zip(data.as_chunks::<2>().0) {
-                *value = f16::from_le_bytes(*bytes).to_f32();
-            }
-        }
-        other => return Err(format!("tensor `{name}` is stored as {other:?}; expected F32 or F16")),
-    }
-    match out.iter().find(|v| !v.is_finite()) {
-        Some(value) => Err(format!("tensor `{name}` holds {value}")),
-        None => Ok(()),
-    }
-}
-
-fn encode(values: &[f32], precision: Precision) -> Vec<u8> {
-    match precision {
-        Precision::Single => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
-        Precision::Half => values.iter().flat_map(|&v| f16::from_f32(v).to_le_bytes()).collect(),
-    }
-}
-
-fn write_tensors(
-    path: &Path,
-    dtype: Dtype,
-    tensors: &[(String, Vec<usize>, Vec<u8>)],
-    metadata: Option<HashMap<String, String>>,
-) -> Result<()> {
-    let failed =
-        |e: safetensors::SafeTensorError| Error::Checkpoint { path: PathBuf::from(path), problem: e.to_string() };
-    let views = tensors.iter().map(|(name, shape, data)| Ok((name, TensorView::new(dtype, shape.clone(), data)?)));
-    let views: Vec<(&String, TensorView<'_>)> = views.collect::<std::result::Result<_, _>>().map_err(failed)?;
-    let bytes = safetensors::serialize(views, metadata).map_err(failed)?;
-    Ok(write_atomically(path, &bytes)?)
 }

@@ -1,0 +1,220 @@
+//! Numbers as tensors of a safetensors file, and back: the three ways to store them, and what is refused.
+
+use crate::{Error, Result, TensorInfo};
+use half::f16;
+use icee_base::files::write_atomically;
+use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// Consecutive numbers of a matrix that share a scale. Rows of 64, 128 and more are cut into whole groups; on the trained
+/// models rounding loses less than with a scale for each row or column, and choosing scales by squared error gains nothing.
+const GROUP: usize = 64;
+/// What the number of largest magnitude in a group becomes; -128 is not used, so that both signs round alike.
+const LARGEST: f32 = 127.0;
+/// The smallest scale, 2^-17. From here on f16 is fine enough (1/256) for a group's largest number to become ±127 with the
+/// rounded scale, which is why storing again what was loaded gives the same bytes.
+const SMALLEST_SCALE: f32 = 1.0 / 131_072.0;
+
+/// In how many bits a checkpoint folder stores a number. Loaded models are f32 in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// 32 bits: the same numbers back.
+    Single,
+    /// 16 bits (IEEE half precision).
+    Half,
+    /// 8 bits and scales for matrices, 16 bits for vectors.
+    Byte,
+}
+
+impl Storage {
+    /// How this tensor is stored: vectors are few, and every output depends on them, so they are never cut to 8 bits.
+    pub(super) fn of(self, tensor: &TensorInfo) -> Storage {
+        match self {
+            Storage::Byte if !tensor.decays => Storage::Half,
+            _ => self,
+        }
+    }
+
+    /// Whether a number of this size can be stored.
+    pub(super) fn holds(self, value: f32) -> bool {
+        match self {
+            Storage::Single => value.is_finite(),
+            Storage::Half => f16::from_f32(value).is_finite(),
+            Storage::Byte => f16::from_f32(value / LARGEST).is_finite(),
+        }
+    }
+}
+
+/// A tensor as it lies in a file.
+pub(super) struct Stored {
+    name: String,
+    dtype: Dtype,
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+/// The tensor of the file that holds these numbers; for 8 bits a second one with their scales.
+pub(super) fn store(name: String, shape: &[usize], values: &[f32], storage: Storage) -> Vec<Stored> {
+    let halves = |values: &[f32]| values.iter().flat_map(|&v| f16::from_f32(v).to_le_bytes()).collect();
+    let shape = shape.to_vec();
+    match storage {
+        Storage::Single => {
+            let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+            vec![Stored { name, dtype: Dtype::F32, shape, bytes }]
+        }
+        Storage::Half => vec![Stored { name, dtype: Dtype::F16, shape, bytes: halves(values) }],
+        Storage::Byte => {
+            let scales: Vec<f32> = values.chunks(GROUP).map(scale_of).collect();
+            let steps = values.chunks(GROUP).zip(&scales).flat_map(|(group, scale)| {
+                group.iter().map(move |value| ((value / scale).round_ties_even() as i8).cast_unsigned())
+            });
+            let matrix = Stored { name: name.clone(), dtype: Dtype::I8, shape, bytes: steps.collect() };
+            let (shape, bytes) = (vec![scales.len()], halves(&scales));
+            vec![matrix, Stored { name: scale_name(&name), dtype: Dtype::F16, shape, bytes }]
+        }
+    }
+}
+
+/// The step between a group's 8-bit numbers, as f16 holds it.
+fn scale_of(group: &[f32]) -> f32 {
+    let largest = group.iter().fold(0.0, |largest: f32, value| largest.max(value.abs()));
+    f16::from_f32((largest / LARGEST).max(SMALLEST_SCALE)).to_f32()
+}
+
+/// No tensor of a layout ends like this.
+pub(super) fn scale_name(name: &str) -> String {
+    format!("{name}.scale")
+}
+
+/// Writes a file of tensors.
+pub(super) fn write(path: &Path, tensors: &[Stored], metadata: Option<HashMap<String, String>>) -> Result<()> {
+    let failed =
+        |e: safetensors::SafeTensorError| Error::Checkpoint { path: PathBuf::from(path), problem: e.to_string() };
+    let views = tensors.iter().map(|t| Ok((&t.name, TensorView::new(t.dtype, t.shape.clone(), &t.bytes)?)));
+    let views: Vec<(&String, TensorView<'_>)> = views.collect::<std::result::Result<_, _>>().map_err(failed)?;
+    let bytes = safetensors::serialize(views, metadata).map_err(failed)?;
+    Ok(write_atomically(path, &bytes)?)
+}
+
+/// Whether the file holds a tensor of that name and shape.
+pub(super) fn check(tensors: &SafeTensors<'_>, name: &str, shape: &[usize]) -> std::result::Result<(), String> {
+    let view = tensors.tensor(name).map_err(|_| format!("tensor `{name}` is missing"))?;
+    if view.shape() != shape {
+        return Err(format!("tensor `{name}` has shape {:?}, expected {shape:?}", view.shape()));
+    }
+    Ok(())
+}
+
+/// Reads a tensor, and says whether another one of the file, [`scale_name`], belongs to it.
+pub(super) fn read(
+    tensors: &SafeTensors<'_>,
+    name: &str,
+    shape: &[usize],
+    out: &mut [f32],
+) -> std::result::Result<bool, String> {
+    check(tensors, name, shape)?;
+    let view = tensors.tensor(name).map_err(|e| format!("tensor `{name}`: {e}"))?;
+    let data = view.data();
+    match view.dtype() {
+        Dtype::F32 if data.len() == out.len() * 4 => {
+            for (value, bytes) in out.iter_mut().zip(data.as_chunks::<4>().0) {
+                *value = f32::from_le_bytes(*bytes);
+            }
+        }
+        Dtype::F16 if data.len() == out.len() * 2 => {
+            for (value, bytes) in out.iter_mut().zip(data.as_chunks::<2>().0) {
+                *value = f16::from_le_bytes(*bytes).to_f32();
+            }
+        }
+        Dtype::I8 if data.len() == out.len() => {
+            let scales = read_scales(tensors, &scale_name(name), out.len().div_ceil(GROUP))?;
+            for ((values, steps), scale) in out.chunks_mut(GROUP).zip(data.chunks(GROUP)).zip(scales) {
+                for (value, step) in values.iter_mut().zip(steps) {
+                    *value = f32::from(step.cast_signed()) * scale;
+                }
+            }
+        }
+        other => return Err(format!("tensor `{name}` is stored as {other:?}; expected F32, F16 or I8")),
+    }
+    match out.iter().find(|v| !v.is_finite()) {
+        Some(value) => Err(format!("tensor `{name}` holds {value}")),
+        None => Ok(view.dtype() == Dtype::I8),
+    }
+}
+
+fn read_scales(tensors: &SafeTensors<'_>, name: &str, groups: usize) -> std::result::Result<Vec<f32>, String> {
+    check(tensors, name, &[groups])?;
+    let view = tensors.tensor(name).map_err(|e| format!("tensor `{name}`: {e}"))?;
+    if view.dtype() != Dtype::F16 {
+        return Err(format!("tensor `{name}` is stored as {:?}; expected F16", view.dtype()));
+    }
+    let scales: Vec<f32> = view.data().as_chunks::<2>().0.iter().map(|&b| f16::from_le_bytes(b).to_f32()).collect();
+    match scales.iter().find(|scale| !(scale.is_finite() && **scale > 0.0)) {
+        Some(scale) => Err(format!("tensor `{name}` holds {scale}; a scale is a positive number")),
+        None => Ok(scales),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Stored in 8 bits and read back; the bytes of both tensors in front.
+    fn stored(values: &[f32]) -> (Vec<Vec<u8>>, Vec<f32>) {
+        let tensors = store("w".into(), &[values.len()], values, Storage::Byte);
+        let views = tensors.iter().map(|t| (&t.name, TensorView::new(t.dtype, t.shape.clone(), &t.bytes).unwrap()));
+        let file = safetensors::serialize(views, None).unwrap();
+        let mut back = vec![f32::NAN; values.len()];
+        assert!(read(&SafeTensors::deserialize(&file).unwrap(), "w", &[values.len()], &mut back).unwrap());
+        (tensors.into_iter().map(|t| t.bytes).collect(), back)
+    }
+
+    #[test]
+    fn groups_have_scales_of_their_own() {
+        let mut values = vec![0.0; GROUP];
+        values.extend([1.27, -0.64, 0.006, 0.004, -1.27]);
+        let (bytes, back) = stored(&values);
+        let steps: Vec<i8> = bytes[0][GROUP..].iter().map(|b| b.cast_signed()).collect();
+        assert_eq!(steps, [127, -64, 1, 0, -127]);
+        assert_eq!(bytes[1].len(), 4);
+        assert!(back[..GROUP].iter().all(|&v| v == 0.0));
+        assert!(
+            back[GROUP..].iter().zip(&values[GROUP..]).all(|(got, value)| (got - value).abs() < 0.0051),
+            "{back:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_too_large_for_a_scale_is_not_held() {
+        let largest = LARGEST * f16::MAX.to_f32();
+        assert!(Storage::Byte.holds(-largest) && !Storage::Byte.holds(largest * 1.01));
+        assert!(!Storage::Byte.holds(f32::NAN) && !Storage::Byte.holds(f32::NEG_INFINITY));
+        let (_, back) = stored(&[largest, 0.0]);
+        assert_eq!(back, [largest, 0.0]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn eight_bits_are_half_a_step_away_at_most_and_stored_again_the_same_bytes(
+            values in prop::collection::vec(-1.0f32..1.0, 1..200),
+            // From below the smallest scale to the largest numbers that are held.
+            exponent in -40i32..23,
+        ) {
+            let values: Vec<f32> = values.iter().map(|v| v * (exponent as f32).exp2()).collect();
+            let (bytes, back) = stored(&values);
+            for (group, got) in values.chunks(GROUP).zip(back.chunks(GROUP)) {
+                let half_step = 0.5 * scale_of(group);
+                for (value, got) in group.iter().zip(got) {
+                    prop_assert!((value - got).abs() <= half_step * 1.000_01, "{value} became {got}");
+                }
+            }
+            let (again, same) = stored(&back);
+            prop_assert_eq!(again, bytes);
+            prop_assert_eq!(same, back);
+        }
+    }
+}
