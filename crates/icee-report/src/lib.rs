@@ -4,6 +4,7 @@
 //! [`reproduction`] puts them on one page with everything behind it. [`figure`], [`draw`] and [`page`] serve any other
 //! report as well.
 
+pub mod animation;
 pub mod chapters;
 pub mod check;
 pub mod draw;

@@ -13,6 +13,7 @@ mod eval_functions;
 pub mod functions;
 pub mod models;
 pub mod play;
+mod play_svg;
 pub mod reproduce;
 pub mod rollout;
 pub mod study;

@@ -1,12 +1,14 @@
 //! `icee play`: look on while a trained model plays one game: the room, what it has seen, what it has in mind.
 
 use super::acting::ActingArgs;
+use super::play_svg;
 use anyhow::bail;
 use icee::{Device, LiveAgent, TrainedModel};
 use icee_models::Shelf;
 use icee_worlds::{Observation, Registry, Split, World};
 use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Characters of the longest bar.
@@ -19,21 +21,27 @@ const COLUMNS: usize = 32;
 pub struct Args {
     /// A model's name (`icee models` lists them), a checkpoint folder or a run folder.
     #[arg(value_name = "MODEL")]
-    model: String,
+    pub(super) model: String,
     /// The world's id [default: the one it was trained on].
     #[arg(value_name = "WORLD")]
-    world: Option<String>,
+    pub(super) world: Option<String>,
     /// Episodes to play [default: the world's K].
     #[arg(long, value_name = "K")]
-    episodes: Option<usize>,
+    pub(super) episodes: Option<usize>,
     /// Fixes the game and the agent's choices.
     #[arg(long, value_name = "S", default_value_t = 0)]
-    seed: u64,
+    pub(super) seed: u64,
     /// Milliseconds that a picture stays on a terminal.
     #[arg(long, value_name = "MS", default_value_t = 150)]
     delay: u64,
+    /// Write the game as a moving picture instead (an animated SVG): episodes 1, 2, 3, 4, 6 and 10 step by step.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// The picture's colours for a dark page.
+    #[arg(long, requires = "svg")]
+    pub(super) dark: bool,
     #[command(flatten)]
-    acting: ActingArgs,
+    pub(super) acting: ActingArgs,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -47,6 +55,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let mut agent = LiveAgent::new(&Device::cpu(1)?, &model, args.seed)?;
     world.new_game(args.seed, Split::Evaluation);
+    if let Some(path) = &args.svg {
+        return play_svg::write(args, path, &mut *world, &mut agent);
+    }
     let mut screen = Screen { delay: Duration::from_millis(args.delay), returns: Vec::new(), seen: HashSet::new() };
     for episode in 0..args.episodes.unwrap_or(world.spec().episodes) {
         screen.returns.push(0.0);

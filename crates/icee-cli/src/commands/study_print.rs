@@ -168,11 +168,11 @@ fn line(cells: &Cells) -> String {
 fn why(forecast: &Forecast) -> String {
     let Forecast { mean, low, high, beats_best } = forecast;
     let [mean, low, high] = [mean, low, high].map(|value| short(*value));
-    format!("predicted {mean} (95 %: {low} to {high}), beats the best so far with {}", percent(*beats_best))
+    format!("predicted {mean} (95 %: {low} to {high}), beats the best so far with probability {}", percent(*beats_best))
 }
 
 fn done(remaining: &Remaining) -> String {
-    format!("any row left beats it with {}", percent(remaining.any))
+    format!("a better row is left with probability {}", percent(remaining.any))
 }
 
 /// Four digits are enough for a prediction.
