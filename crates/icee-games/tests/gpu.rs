@@ -10,7 +10,7 @@ use icee_nn::cuda::{self, Cuda, Outcome, ReturnDraw, Tilt};
 use icee_nn::optim::{AdamConfig, AdamW};
 use icee_nn::{ConditionSpec, FieldKind, FieldSpec, HeadSpec, History, Model, ModelSpec};
 use icee_train::{Device, DeviceChoice};
-use icee_worlds::{Purpose, Returns, stream};
+use icee_worlds::{Purpose, Registry, Returns, stream};
 use rand::RngExt;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
@@ -41,7 +41,7 @@ fn on_gpu(test: impl FnOnce(&Cuda)) {
 fn tiny(method: &str) -> (Config, Source, Blueprint) {
     let layers = [presets::world("dark-room-tiny").unwrap(), presets::method(method).unwrap()];
     let config = Config::layered(&layers, &[]).unwrap();
-    let source = Source::of_config(&config).unwrap();
+    let source = Source::of_config(&config, &Registry::builtin()).unwrap();
     let blueprint = Blueprint::new(&config, &source.task()).unwrap();
     (config, source, blueprint)
 }
@@ -194,7 +194,7 @@ fn compare_games(method: &str) {
         let (_, models) = train(&device, method, 2, UPDATES, 4e-3);
         let (config, source, _) = tiny(method);
         let model = TrainedModel { config, task: source.task(), step: UPDATES, models };
-        let play = |device: &Device| evaluate(device, &model, GAMES, None, 0).unwrap().1;
+        let play = |device: &Device| evaluate(device, &model, &Registry::builtin(), GAMES, None, 0).unwrap().1;
         let (gpu, again, cpu) = (play(&device), play(&device), play(&device.without_gpu()));
         let games = |returns: &Returns| (0..GAMES).map(|g| returns.game(g).to_vec()).collect::<Vec<_>>();
         assert_eq!(games(&gpu), games(&again), "two runs on the GPU");

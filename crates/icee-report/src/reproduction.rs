@@ -39,7 +39,7 @@ struct ResultsFile<'a> {
 ///
 /// # Errors
 /// Whatever fails but a missing model, which is named in the report.
-pub fn reproduce(options: &Options, machine: &Machine, folder: &Path, watcher: &mut dyn Watcher) -> Result<Report> {
+pub fn reproduce(options: &Options, machine: &Machine<'_>, folder: &Path, watcher: &mut dyn Watcher) -> Result<Report> {
     let units = plan::units(options);
     let results = work::run(&units, machine, watcher)?;
     let world = |part: &Part| if let Part::World(world) = part { Some(*world) } else { None };

@@ -1,26 +1,27 @@
 //! The acting rules on the command line: they override those of the checkpoint.
 
 use anyhow::Context;
-use icee::Acting;
-use icee::config::{EpisodeRule, OutcomeReading};
+use icee_games::Acting;
+use icee_games::config::{EpisodeRule, OutcomeReading};
 
 /// How the agent asks for returns and chooses actions.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Acting (default: as the checkpoint says)")]
 pub struct ActingArgs {
-    /// How c̃ is chosen: always-one, while-possible (until an episode has earned all there is), or joint.
+    /// When an episode is asked to beat all before it (c̃ = 1): always-one (every episode), while-possible (until one has
+    /// earned all there is), or joint (as likely as the model itself believes in it).
     #[arg(long, value_name = "RULE", value_parser = ["always-one", "while-possible", "joint"])]
     episode_rule: Option<String>,
-    /// How strongly high returns are asked for.
+    /// How strongly high returns are asked for (κ): 0 asks for typical ones, 80 for nearly the best believable one.
     #[arg(long, value_name = "K")]
     kappa: Option<f64>,
-    /// The mass of the return's upper tail that is not believed.
+    /// Returns so high that the model believes in them with less than this probability (δ) are not asked for.
     #[arg(long, value_name = "D")]
     guard: Option<f64>,
-    /// What the wanted return means: exactly or at-least.
+    /// Whether an action must lead to exactly the return that is asked for, or to at-least that much.
     #[arg(long, value_name = "READING", value_parser = ["exactly", "at-least"])]
     outcome: Option<String>,
-    /// Temperature on the action's posterior.
+    /// Sharpens (below 1) or flattens (above 1) the distribution of actions.
     #[arg(long, value_name = "T")]
     temperature: Option<f64>,
 }

@@ -6,6 +6,7 @@ use icee_nn::batch::{Batch, ClassTargets, FieldValues, Tokens};
 use icee_nn::cpu::{Cache, Cpu, Gradients, Learner, Network};
 use icee_nn::optim::{AdamConfig, AdamW, clip_scale};
 use icee_nn::{FieldKind, FieldSpec, HeadSpec, History, Model, ModelSpec, Precision, TokenRole};
+use icee_worlds::Registry;
 use serde::Serialize;
 use std::io::Write;
 use std::time::Instant;
@@ -52,10 +53,10 @@ struct Measurement {
     tokens_per_second: f64,
 }
 
-pub fn run(command: &BenchCommand) -> Result<()> {
+pub fn run(command: &BenchCommand, registry: &Registry) -> Result<()> {
     match command {
         BenchCommand::Engine(args) => engine(args),
-        BenchCommand::Agent(args) => super::bench_agent::run(args),
+        BenchCommand::Agent(args) => super::bench_agent::run(args, registry),
         BenchCommand::Gpu(args) => super::bench_gpu::run(args),
         BenchCommand::Study(args) => super::bench_study::run(args),
     }

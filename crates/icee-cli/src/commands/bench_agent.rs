@@ -2,8 +2,9 @@
 
 use anyhow::Result;
 use clap::Args;
-use icee::{Blueprint, Config, Device, LiveAgent, Source, TrainedModel, presets};
-use icee_worlds::{Observation, Split};
+use icee_games::{Blueprint, Config, LiveAgent, Source, TrainedModel, presets};
+use icee_train::Device;
+use icee_worlds::{Observation, Registry, Split};
 use serde::Serialize;
 use std::io::Write;
 use std::time::Instant;
@@ -28,10 +29,10 @@ struct Report {
 }
 
 /// One game of the world's full length on one core; the decisions of the last tenth are timed.
-pub fn run(args: &AgentArgs) -> Result<()> {
+pub fn run(args: &AgentArgs, registry: &Registry) -> Result<()> {
     let device = Device::cpu(1)?;
     let config = Config::layered(&[presets::world(&args.preset)?], &[])?;
-    let source = Source::of_config(&config)?;
+    let source = Source::of_config(&config, registry)?;
     let task = source.task();
     let models = Blueprint::new(&config, &task)?.fresh_models(config.seed)?;
     let mut agent = LiveAgent::new(&device, &TrainedModel { config, task: task.clone(), step: 0, models }, 0)?;

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 use clap::Args;
-use icee::study::{Study, StudyOptions};
 use icee_models::study_models;
+use icee_study::{Study, StudyOptions};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;

@@ -1,14 +1,16 @@
 //! `icee demo`: what this is all about, in under a minute: unseen rooms solved in context, and a race to the minimum of a
 //! few functions.
 
-use icee::{Agent, Device};
+use icee_games::Agent;
+use icee_models::catalogue;
 use icee_models::results::{EpisodeRow, milestones};
-use icee_models::{Error as ModelError, Shelf};
+use icee_models::{Error as ModelError, ModelStore};
 use icee_report::chapters::{curve, race};
 use icee_report::figure::{Axis, Figure, Mark, Series};
 use icee_report::page::{Block, Cell, Page, Section, Table};
 use icee_report::work::{Searched, rows, search};
 use icee_report::{ink, output, paper};
+use icee_train::Device;
 use icee_worlds::{Games, PlayedStep, Reference, ReferenceAgent, Registry, Split, World};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
@@ -51,22 +53,22 @@ struct Entry {
     rows: Vec<EpisodeRow>,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let shelf = Shelf::default();
+pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
+    let models = ModelStore::default();
     let device = Device::cpu(args.threads)?;
-    let world = Registry::builtin().make(WORLD)?;
+    let world = registry.make(WORLD)?;
     eprintln!("{} rooms of 9 x 9 cells; the goal is hidden, the agent sees only where it stands", args.games);
     let mut entries = Vec::new();
     for (key, model) in [("icee", MODEL), ("ad", RIVAL)] {
-        entries.extend(learned(key, model, args, &shelf, &device, &*world)?);
+        entries.extend(learned(key, model, args, &models, &device, &*world)?);
     }
-    for (key, agent) in [("posterior", Reference::Posterior), ("oracle", Reference::Oracle)] {
+    for (entry, agent) in catalogue::references().filter(|(_, agent)| *agent != Reference::Source) {
         let mut games = Games::deal(&*world, args.games, args.seed, Split::Evaluation)?;
         let mut agent = ReferenceAgent::new(agent, &games)?;
         let rows = rows(&games.play(&mut agent, world.spec().episodes)?);
-        entries.push(Entry { key, label: ink::of(key).label.into(), mark: Mark::Dashed, rows });
+        entries.push(Entry { key: entry.key, label: entry.label.into(), mark: Mark::Dashed, rows });
     }
-    let runs = race_runs(args, &shelf)?;
+    let runs = race_runs(args, &models)?;
     let page = page(args, &entries, &runs);
     let path = output::write_page(&page, &args.out)?;
     let mut out = std::io::stdout().lock();
@@ -84,15 +86,15 @@ fn learned(
     key: &'static str,
     name: &str,
     args: &Args,
-    shelf: &Shelf,
+    models: &ModelStore,
     device: &Device,
     world: &dyn World,
 ) -> anyhow::Result<Option<Entry>> {
     let label = ink::of(key).label;
-    let found = match shelf.find(name) {
+    let found = match models.find(name) {
         Ok(found) => found,
         Err(error @ ModelError::Missing { .. }) => {
-            let Some(rows) = shelf.stored_results(name)? else {
+            let Some(rows) = models.stored_results(name)? else {
                 eprintln!("{error}");
                 return Ok(None);
             };
@@ -101,7 +103,7 @@ fn learned(
         }
         Err(error) => return Err(error.into()),
     };
-    let mut agent = Agent::new(device, &found.load()?)?;
+    let mut agent = Agent::new(device, &found.load_agent()?)?;
     let mut games = Games::deal(world, args.games, args.seed, Split::Evaluation)?;
     let episodes = world.spec().episodes;
     let mut live = Live::new(label, args.games, episodes);
@@ -172,17 +174,17 @@ impl Live {
     }
 }
 
-fn race_runs(args: &Args, shelf: &Shelf) -> anyhow::Result<Vec<(&'static str, Vec<Searched>)>> {
+fn race_runs(args: &Args, models: &ModelStore) -> anyhow::Result<Vec<(&'static str, Vec<Searched>)>> {
     let mut runs = Vec::new();
     for (key, sampler) in [("value", OPTIMISER), ("gp-ei", "gp-ei"), ("random", "random")] {
         if key == "value"
-            && let Err(error @ ModelError::Missing { .. }) = shelf.find(sampler)
+            && let Err(error @ ModelError::Missing { .. }) = models.find(sampler)
         {
             eprintln!("{error}");
             continue;
         }
         eprintln!("{} searches {}", ink::of(key).label, FUNCTIONS.join(", "));
-        let searched = FUNCTIONS.map(|function| search(sampler, function, args.trials, args.seed, shelf));
+        let searched = FUNCTIONS.map(|function| search(sampler, function, args.trials, args.seed, models));
         runs.push((key, searched.into_iter().collect::<Result<Vec<_>, _>>()?));
     }
     Ok(runs)
@@ -207,7 +209,8 @@ fn page(args: &Args, entries: &[Entry], runs: &[(&'static str, Vec<Searched>)]) 
         "learning",
         "Learning a new room in context",
         "Mean return at each episode with 95 % intervals. No weight changes: what the agent has seen is all it learns from. \
-         Dashed: an agent that searches optimally, and one that knows the goal. Diamonds: the paper's numbers.",
+         Dashed: posterior sampling, a sweep to the nearest cell not yet visited, and an oracle that knows the goal. Diamonds: \
+         the paper's numbers.",
         Axis::linear("episode"),
         Axis::linear("mean return"),
         series,

@@ -1,7 +1,7 @@
 //! The device on the command line.
 
-use icee::{Device, DeviceChoice};
 use icee_nn::ModelSpec;
+use icee_train::{Device, DeviceChoice};
 
 /// Where to compute.
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -13,7 +13,7 @@ pub enum DeviceName {
 
 impl DeviceName {
     /// The device, with this many threads for what the CPU does.
-    pub fn open(self, threads: usize) -> icee::Result<Device> {
+    pub fn open(self, threads: usize) -> icee_train::Result<Device> {
         let choice = match self {
             DeviceName::Cpu => DeviceChoice::Cpu,
             DeviceName::Cuda => DeviceChoice::Cuda,

@@ -5,10 +5,12 @@ use super::acting::ActingArgs;
 use super::device::{DeviceName, suited};
 use super::eval_functions;
 use anyhow::{Context, bail};
-use icee::{Evaluation, evaluate};
-use icee_models::Shelf;
+use icee_games::{Evaluation, TrainedModel, evaluate};
+use icee_models::catalogue::references;
+use icee_models::{Model, ModelStore};
+use icee_optim::OptimiserModel;
 use icee_report::paper;
-use icee_worlds::{Games, Reference, ReferenceAgent, Registry, Returns, Split};
+use icee_worlds::{Games, ReferenceAgent, Registry, Returns, Split};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -47,9 +49,6 @@ pub struct Args {
     acting: ActingArgs,
 }
 
-/// The agents that stand beside the model.
-const BESIDE: [Reference; 3] = [Reference::Source, Reference::Posterior, Reference::Oracle];
-
 /// Three (episode, mean return) of the paper's tables.
 type PaperRow = Vec<(usize, f64)>;
 
@@ -63,51 +62,48 @@ struct Report {
     paper: Option<PaperRow>,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let found = Shelf::default().find(&args.model)?;
-    if found.is_optimiser()? {
-        if args.games.is_some() || args.episodes.is_some() || args.acting.given() {
-            bail!("this model was trained on functions: --games, --episodes and acting rules are for models of games");
-        }
-        if matches!(args.device, DeviceName::Cuda) {
-            bail!(
-                "models of functions are evaluated on the CPU, where their seconds can be compared: leave out --device"
-            );
-        }
-        let (trials, threads) = (args.trials.unwrap_or(5), args.threads.unwrap_or(1));
-        return eval_functions::run(
-            &found.load_optimiser()?,
-            trials,
-            args.seed,
-            threads,
-            args.json,
-            args.csv.as_deref(),
-        );
+pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
+    match ModelStore::default().find(&args.model)?.load()? {
+        Model::Games(model) => eval_agent(args, model, registry),
+        Model::Functions(model) => eval_optimiser(args, &model),
     }
+}
+
+fn eval_optimiser(args: &Args, model: &OptimiserModel) -> anyhow::Result<()> {
+    if args.games.is_some() || args.episodes.is_some() || args.acting.given() {
+        bail!("this model was trained on functions: --games, --episodes and acting rules are for models of games");
+    }
+    if matches!(args.device, DeviceName::Cuda) {
+        bail!("models of functions are evaluated on the CPU, where their seconds can be compared: leave out --device");
+    }
+    let (trials, threads) = (args.trials.unwrap_or(5), args.threads.unwrap_or(1));
+    eval_functions::run(model, trials, args.seed, threads, args.json, args.csv.as_deref())
+}
+
+fn eval_agent(args: &Args, mut model: TrainedModel, registry: &Registry) -> anyhow::Result<()> {
     if args.trials.is_some() {
         bail!("this model was trained on games: --trials is for models of functions; give --games");
     }
-    let mut model = found.load()?;
     args.acting.apply(&mut model.config.acting)?;
     let device = args.device.open(args.threads.unwrap_or(0))?;
     let device = suited(&device, model.models.iter().map(|model| model.spec()));
     let count = args.games.unwrap_or(100);
-    let (evaluation, returns) = evaluate(&device, &model, count, args.episodes, args.seed)?;
+    let (evaluation, returns) = evaluate(&device, &model, registry, count, args.episodes, args.seed)?;
     if let Some(path) = &args.csv {
         write_csv(path, &returns).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let world = Registry::builtin().make(&evaluation.world)?;
-    let mut references = Vec::new();
-    for kind in BESIDE {
+    let world = registry.make(&evaluation.world)?;
+    let mut beside = Vec::new();
+    for (_, kind) in references() {
         let mut games = Games::deal(&*world, count, args.seed, Split::Evaluation)?;
         let Ok(mut agent) = ReferenceAgent::new(kind, &games) else { continue };
         let returns = games.play(&mut agent, evaluation.episodes.len())?;
-        let means = (0..returns.episodes()).map(|episode| returns.summary(episode).mean).collect();
-        references.push((kind.name(), means));
+        let means = (0..returns.episodes()).map(|episode| returns.estimate(episode).mean).collect();
+        beside.push((kind.name(), means));
     }
     let row = paper::row(&evaluation.world, &evaluation.agent);
     let paper = (!row.is_empty()).then(|| row.into_iter().map(|cell| (cell.episode, cell.mean)).collect());
-    let report = Report { evaluation, references, paper };
+    let report = Report { evaluation, references: beside, paper };
     let mut out = std::io::stdout().lock();
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;

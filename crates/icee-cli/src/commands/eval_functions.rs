@@ -1,9 +1,10 @@
 //! `icee eval` of a model of Bayesian optimisation: the paper's protocol, beside GP-EI and random search.
 
 use anyhow::Context;
-use icee::bo::{self, Calibration, Comparison, Reliability, regret_at};
+use icee_base::stats::Estimate;
 use icee_bo::protocol::Protocol;
-use icee_bo::report::{Estimate, Report, Summary};
+use icee_bo::report::{Report, Summary};
+use icee_optim::{Calibration, OptimiserEvaluation, OptimiserModel, Reliability, regret_at};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
@@ -14,7 +15,7 @@ const STEPS: [usize; 5] = [10, 20, 30, 40, 55];
 const SECONDS: [f64; 6] = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
 
 pub fn run(
-    model: &bo::Model,
+    model: &OptimiserModel,
     trials: usize,
     seed: u64,
     threads: usize,
@@ -22,7 +23,7 @@ pub fn run(
     csv: Option<&Path>,
 ) -> anyhow::Result<()> {
     let protocol = Protocol { trials, seed, ..Protocol::default() };
-    let comparison = bo::evaluate(model, &protocol, threads)?;
+    let comparison = icee_optim::evaluate(model, &protocol, threads)?;
     if let Some(path) = csv {
         write_csv(path, &comparison).with_context(|| format!("cannot write {}", path.display()))?;
     }
@@ -35,7 +36,7 @@ pub fn run(
     Ok(())
 }
 
-fn summary(comparison: &Comparison) -> Value {
+fn summary(comparison: &OptimiserEvaluation) -> Value {
     let sampler = |report: &Report| {
         let by_function: Vec<Value> = report
             .by_function()
@@ -48,7 +49,8 @@ fn summary(comparison: &Comparison) -> Value {
             "regret_by_seconds": SECONDS.map(|seconds| (seconds, regret_at(report, seconds))),
         })
     };
-    let Comparison { world, method, step, trials, seed, threads, reports, against_gp_ei, calibration } = comparison;
+    let OptimiserEvaluation { world, method, step, trials, seed, threads, reports, against_gp_ei, calibration } =
+        comparison;
     json!({
         "world": world, "method": method, "step": step, "trials": trials, "seed": seed, "threads": threads,
         "samplers": reports.iter().map(sampler).collect::<Vec<_>>(),
@@ -56,8 +58,8 @@ fn summary(comparison: &Comparison) -> Value {
     })
 }
 
-fn write_table(out: &mut impl Write, comparison: &Comparison) -> std::io::Result<()> {
-    let Comparison { world, method, step, trials, seed, threads, reports, .. } = comparison;
+fn write_table(out: &mut impl Write, comparison: &OptimiserEvaluation) -> std::io::Result<()> {
+    let OptimiserEvaluation { world, method, step, trials, seed, threads, reports, .. } = comparison;
     writeln!(out, "{method} trained on {world} for {step} steps; 16 functions x {trials} trials, seed {seed}")?;
     writeln!(out, "\nregret after so many evaluations, mean and 95 % interval")?;
     writeln!(out, "{:<22}{}  solved", "", STEPS.map(|step| format!("{step:>14}")).concat())?;
@@ -118,7 +120,7 @@ fn write_calibration(out: &mut impl Write, calibration: &Calibration) -> std::io
     Ok(())
 }
 
-fn write_csv(path: &Path, comparison: &Comparison) -> anyhow::Result<()> {
+fn write_csv(path: &Path, comparison: &OptimiserEvaluation) -> anyhow::Result<()> {
     let mut csv = csv::Writer::from_path(path)?;
     csv.write_record(["sampler", "function", "trial", "evaluation", "regret", "seconds"])?;
     for report in &comparison.reports {

@@ -94,9 +94,9 @@ fn write_tasks(out: &mut impl Write, arguments: &TaskArguments) -> anyhow::Resul
     let protocol = Protocol { trials: arguments.trials, seed: arguments.seed, ..Protocol::default() };
     writeln!(out, "function,trial,candidate,x1,x2,value,first")?;
     for task in protocol.tasks()? {
-        for (candidate, value) in task.values.iter().enumerate() {
-            let x = task.pool.point(candidate);
-            let order = task.initial.iter().position(|&first| first == candidate);
+        for (candidate, value) in task.search.values.iter().enumerate() {
+            let x = task.search.pool.point(candidate);
+            let order = task.search.initial.iter().position(|&first| first == candidate);
             let first = order.map_or(String::new(), |order| (order + 1).to_string());
             let (function, trial) = (task.function.name, task.trial);
             writeln!(out, "{function},{trial},{candidate},{:?},{:?},{value:?},{first}", x[0], x[1])?;

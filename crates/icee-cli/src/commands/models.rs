@@ -4,7 +4,7 @@ use anyhow::Context;
 use icee_models::add::{Addition, add};
 use icee_models::recipes;
 use icee_models::results::milestones;
-use icee_models::{Description, Found, Place, Shelf};
+use icee_models::{Description, Found, ModelStore, Place};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -65,7 +65,7 @@ struct Row {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let shelf = Shelf::default();
+    let store = ModelStore::default();
     let mut out = std::io::stdout().lock();
     match &args.action {
         Some(Action::Add(args)) => {
@@ -74,11 +74,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             writeln!(out, "{}", add(&addition)?.display())?;
         }
         Some(Action::Card { name }) => {
-            let card = shelf.find(name)?.card();
+            let card = store.find(name)?.card();
             write!(out, "{}", card.unwrap_or_else(|| format!("{name} has no card\n")))?;
         }
         None => {
-            let rows = shelf.names().iter().map(|name| row(&shelf, name)).collect::<anyhow::Result<Vec<_>>>()?;
+            let rows = store.names().iter().map(|name| row(&store, name)).collect::<anyhow::Result<Vec<_>>>()?;
             if args.json {
                 writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
             } else {
@@ -89,12 +89,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn row(shelf: &Shelf, name: &str) -> anyhow::Result<Row> {
-    let stored = shelf.stored_results(name)?.unwrap_or_default();
+fn row(store: &ModelStore, name: &str) -> anyhow::Result<Row> {
+    let stored = store.stored_results(name)?.unwrap_or_default();
     let shown = if stored.is_empty() { Vec::new() } else { milestones(stored.len()).to_vec() };
     let results = shown.into_iter().map(|episode| (episode, stored[episode - 1].mean)).collect();
     let command = recipes::find(name).map(|recipe| recipe.command());
-    let found = match shelf.find(name) {
+    let found = match store.find(name) {
         Ok(found) => Some(found),
         Err(icee_models::Error::Missing { .. }) => None,
         Err(error) => return Err(error.into()),

@@ -3,8 +3,9 @@
 use super::acting::ActingArgs;
 use super::play_svg;
 use anyhow::bail;
-use icee::{Device, LiveAgent, TrainedModel};
-use icee_models::Shelf;
+use icee_games::{GameSpec, LiveAgent, TrainedModel};
+use icee_models::ModelStore;
+use icee_train::Device;
 use icee_worlds::{Observation, Registry, Split, World};
 use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
@@ -44,12 +45,12 @@ pub struct Args {
     pub(super) acting: ActingArgs,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut model = Shelf::default().find(&args.model)?.load()?;
+pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
+    let mut model = ModelStore::default().find(&args.model)?.load_agent()?;
     args.acting.apply(&mut model.config.acting)?;
     let id = args.world.as_ref().unwrap_or(&model.task.name);
-    let mut world = Registry::builtin().make(id)?;
-    let theirs = icee::Task::of_world(world.spec());
+    let mut world = registry.make(id)?;
+    let theirs = GameSpec::of_world(world.spec());
     if (theirs.observation, theirs.actions) != (model.task.observation, model.task.actions) {
         bail!("{id} is seen or played in another way than {}, on which the model was trained", model.task.name);
     }

@@ -2,8 +2,8 @@
 
 use super::play::Args;
 use anyhow::{Context, bail};
-use icee::LiveAgent;
-use icee_models::Shelf;
+use icee_games::LiveAgent;
+use icee_models::ModelStore;
 use icee_report::animation::{Episode, Game, Step, svg};
 use icee_report::ink::Paint;
 use icee_worlds::{Observation, World, grid};
@@ -26,7 +26,7 @@ pub fn write(args: &Args, path: &Path, world: &mut dyn World, agent: &mut LiveAg
     }
     // The stored results are those of the model as it is, on its own world.
     let as_stored = args.world.is_none() && !args.acting.given();
-    let stored = if as_stored { Shelf::default().stored_results(&args.model)? } else { None };
+    let stored = if as_stored { ModelStore::default().stored_results(&args.model)? } else { None };
     let (model, id, seed) = (&args.model, &spec.id, args.seed);
     let game = Game {
         title: format!("{model} plays {id}, seed {seed}: it searches, finds the goal, and goes back to it"),

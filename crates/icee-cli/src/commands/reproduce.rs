@@ -4,14 +4,15 @@
 use super::device::DeviceName;
 use super::train::{Job, was_stopped};
 use anyhow::{Context, bail};
-use icee::train::{Stopped, problem_of};
-use icee::{Device, presets};
 use icee_models::add::{Addition, add};
-use icee_models::{Recipe, Shelf, recipes};
+use icee_models::kind::new_problem;
+use icee_models::{ModelStore, Recipe, recipes};
 use icee_report::paper::Verdict;
 use icee_report::plan::{self, Options, Part};
 use icee_report::reproduction::{Report, reproduce};
-use icee_report::work::{Machine, Store, Unit, Watcher, Work};
+use icee_report::work::{Machine, ResultStore, Unit, Watcher, Work};
+use icee_train::{Device, Stopped};
+use icee_worlds::Registry;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -49,7 +50,7 @@ pub struct Args {
     threads: usize,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
     if args.games == 0 || args.trials == 0 {
         bail!("--games and --trials must be at least 1");
     }
@@ -59,13 +60,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     let options = Options { games: args.games, trials: args.trials, seed: args.seed, parts };
     let units = plan::units(&options);
-    let mut shelf = Shelf::default();
+    let mut models = ModelStore::default();
     if args.train {
-        let models = args.out.join("models");
-        train_all(args, &units, &models)?;
-        shelf = shelf.with_root(models);
+        let folder = args.out.join("models");
+        train_all(args, &units, &folder, registry)?;
+        models = models.with_root(folder);
     }
-    let machine = Machine { device: Device::cpu(args.threads)?, shelf, store: Store::open(&args.out.join("work"))? };
+    let results = ResultStore::open(&args.out.join("work"))?;
+    let machine = Machine { device: Device::cpu(args.threads)?, registry, models, results };
     let mut progress = Progress::new(&units);
     let report = reproduce(&options, &machine, &args.out, &mut progress);
     progress.finish();
@@ -74,7 +76,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// Trains every model of the plan that is not there, each in a run that can be resumed.
-fn train_all(args: &Args, units: &[Unit], models: &Path) -> anyhow::Result<()> {
+fn train_all(args: &Args, units: &[Unit], models: &Path, registry: &Registry) -> anyhow::Result<()> {
     let device = args.device.open(args.threads)?;
     let mut wanted: Vec<Recipe> = Vec::new();
     for unit in units {
@@ -92,7 +94,7 @@ fn train_all(args: &Args, units: &[Unit], models: &Path) -> anyhow::Result<()> {
         }
         let runs = args.out.join("runs").join(name);
         eprintln!("training {name}");
-        let (summary, folder) = job(&recipe, &args.settings, &runs)?.run(&device, None)?;
+        let (summary, folder) = job(&recipe, &args.settings, &runs, registry)?.run(&device, None)?;
         if summary.stopped != Stopped::Finished {
             bail!("stopped; the same command goes on");
         }
@@ -102,19 +104,16 @@ fn train_all(args: &Args, units: &[Unit], models: &Path) -> anyhow::Result<()> {
 }
 
 /// The model's run: the one that was stopped, or a new one.
-fn job(recipe: &Recipe, settings: &[String], runs: &Path) -> anyhow::Result<Job> {
+fn job(recipe: &Recipe, settings: &[String], runs: &Path, registry: &Registry) -> anyhow::Result<Job> {
     let started = std::fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path());
     if let Some(run) = started.into_iter().find(|run| run.join("training.safetensors").is_file()) {
-        return Job::resume(&run);
+        return Job::resume(&run, registry);
     }
     let mut all: Vec<String> = recipe.settings.iter().map(ToString::to_string).collect();
     all.push("seed=1".into());
     all.extend_from_slice(settings);
-    let mut layers = vec![presets::world(recipe.preset)?];
-    if let Some(method) = recipe.method {
-        layers.push(presets::method(method)?);
-    }
-    let problem = problem_of(&layers, &all, None).with_context(|| format!("cannot train {}", recipe.name))?;
+    let problem = new_problem(recipe.preset, recipe.method, &all, None, registry)
+        .with_context(|| format!("cannot train {}", recipe.name))?;
     Ok(Job::start(problem, None, runs))
 }
 

@@ -1,7 +1,7 @@
 //! `icee rollout`: an agent plays many games of a world; its mean return at every episode, or a look at one game.
 
 use anyhow::Context;
-use icee::logs::LogWriter;
+use icee_games::logs::LogWriter;
 use icee_worlds::{Games, PlayedStep, Reference, ReferenceAgent, Registry, Returns, Split};
 use serde::Serialize;
 use std::fs::File;
@@ -41,8 +41,8 @@ pub struct Args {
     log: Option<PathBuf>,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let world = Registry::builtin().make(&args.world)?;
+pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
+    let world = registry.make(&args.world)?;
     let kind: Reference = args.agent.parse()?;
     let episodes = args.episodes.unwrap_or(world.spec().episodes);
     let mut games = Games::deal(&*world, args.games, args.seed, Split::Evaluation)?;
@@ -137,8 +137,8 @@ struct EpisodeRow {
 impl<'a> Report<'a> {
     fn new(args: &'a Args, kind: Reference, returns: &Returns) -> Self {
         let row = |episode| {
-            let summary = returns.summary(episode);
-            EpisodeRow { episode: episode + 1, mean: summary.mean, ci95: summary.half_width_95() }
+            let estimate = returns.estimate(episode);
+            EpisodeRow { episode: episode + 1, mean: estimate.mean, ci95: estimate.known_half_width() }
         };
         let episodes = (0..returns.episodes()).map(row).collect();
         Self { world: &args.world, agent: kind.name(), games: args.games, seed: args.seed, episodes }

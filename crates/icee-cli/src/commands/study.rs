@@ -3,8 +3,8 @@
 use super::study_print as print;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand, ValueEnum};
-use icee::study::{Direction, SamplerKind, Study, StudyOptions};
 use icee_models::study_models;
+use icee_study::{Direction, SamplerKind, Study, StudyOptions};
 use std::io::{BufWriter, Write, stdout};
 use std::path::PathBuf;
 
@@ -77,6 +77,9 @@ pub struct AskArgs {
     /// Another sampler than the study's, for this time: icee, gp-ei or random.
     #[arg(long, value_name = "NAME")]
     sampler: Option<String>,
+    /// Go on with this program's learned model, though the study began with another one.
+    #[arg(long)]
+    accept_model: bool,
     #[command(flatten)]
     study: StudyArgs,
 }
@@ -127,6 +130,9 @@ pub struct PredictArgs {
     /// Another model than the study's: icee or gp-ei.
     #[arg(long, value_name = "NAME")]
     sampler: Option<String>,
+    /// Go on with this program's learned model, though the study began with another one.
+    #[arg(long)]
+    accept_model: bool,
     #[command(flatten)]
     study: StudyArgs,
 }
@@ -192,6 +198,9 @@ fn create(out: &mut impl Write, args: &CreateArgs) -> anyhow::Result<()> {
 fn ask(out: &mut impl Write, args: &AskArgs) -> anyhow::Result<()> {
     let sampler = sampler(args.sampler.as_deref())?;
     let mut study = args.study.open()?;
+    if args.accept_model {
+        study.accept_model()?;
+    }
     let answer = study.ask(args.count, sampler)?;
     print::answer(out, &answer, args.study.json)
 }
@@ -224,6 +233,9 @@ fn show(out: &mut impl Write, args: &LookArgs) -> anyhow::Result<()> {
 fn predict(out: &mut impl Write, args: &PredictArgs) -> anyhow::Result<()> {
     let sampler = sampler(args.sampler.as_deref())?;
     let mut study = args.study.open()?;
+    if args.accept_model {
+        study.accept_model()?;
+    }
     let forecasts = study.predict(sampler)?;
     print::notes(&study.take_notes());
     print::forecasts(out, &forecasts, args.study.json)

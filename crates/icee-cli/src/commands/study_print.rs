@@ -1,6 +1,6 @@
 //! What `icee study` prints: results on stdout, as text or JSON; notes on stderr.
 
-use icee::study::{Answer, Cells, Forecast, Outcome, Remaining, RowForecast, Summary, Told};
+use icee_study::{Answer, Cells, Direction, Forecast, Remaining, RowForecast, Summary, TellSummary, ToldRow};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
@@ -11,8 +11,8 @@ const LINE: usize = 100;
 /// The answer to a tell.
 #[derive(Serialize)]
 struct Taken<'a> {
-    told: &'a Told,
-    best: Option<&'a Outcome>,
+    told: &'a TellSummary,
+    best: Option<&'a ToldRow>,
 }
 
 /// Prints notes for the person, apart from the results.
@@ -55,8 +55,8 @@ pub fn answer(out: &mut impl Write, answer: &Answer, json: bool) -> anyhow::Resu
 /// What was taken in.
 pub fn told(
     out: &mut impl Write,
-    told: &Told,
-    best: Option<&Outcome>,
+    told: &TellSummary,
+    best: Option<&ToldRow>,
     said: &[String],
     json: bool,
 ) -> anyhow::Result<()> {
@@ -68,14 +68,14 @@ pub fn told(
     let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
     write!(out, "{}", parts.collect::<Vec<_>>().join(", "))?;
     match best {
-        Some(Outcome { id, value: Some(value), .. }) => writeln!(out, "; best so far {value} (row {id})")?,
+        Some(ToldRow { id, value: Some(value), .. }) => writeln!(out, "; best so far {value} (row {id})")?,
         _ => writeln!(out, "; no value yet")?,
     }
     Ok(())
 }
 
 /// The best row.
-pub fn best(out: &mut impl Write, best: &Outcome, json: bool) -> anyhow::Result<()> {
+pub fn best(out: &mut impl Write, best: &ToldRow, json: bool) -> anyhow::Result<()> {
     if json {
         return write_json(out, best);
     }
@@ -134,8 +134,8 @@ fn tidy(path: &str) -> String {
 
 fn direction(summary: &Summary) -> &'static str {
     match summary.direction {
-        icee::study::Direction::Minimize => "lower is better",
-        icee::study::Direction::Maximize => "higher is better",
+        Direction::Minimize => "lower is better",
+        Direction::Maximize => "higher is better",
     }
 }
 
@@ -149,7 +149,7 @@ fn write_columns(out: &mut impl Write, summary: &Summary) -> anyhow::Result<()> 
     Ok(())
 }
 
-fn write_outcome(out: &mut impl Write, outcome: &Outcome) -> anyhow::Result<()> {
+fn write_outcome(out: &mut impl Write, outcome: &ToldRow) -> anyhow::Result<()> {
     let value = outcome.value.map_or_else(|| "failed".into(), |value| value.to_string());
     writeln!(out, "{value}  row {}: {}", outcome.id, line(&outcome.cells))?;
     Ok(())

@@ -2,11 +2,11 @@
 
 use super::device::{DeviceName, suited};
 use anyhow::{Context, bail};
-use icee::train::{
-    self, HeldOut, Limits, Observer, Problem, RunFolder, RunInfo, StepReport, Stopped, Summary, Trainer, problem_of,
-    problem_of_run,
+use icee_models::kind::{new_problem, resumed_problem};
+use icee_train::{
+    Device, HeldOutMetrics, Limits, Observer, Problem, RunFolder, RunInfo, StepReport, Stopped, Summary, Trainer,
 };
-use icee::{Device, presets};
+use icee_worlds::Registry;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -57,11 +57,11 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
     let device = args.device.open(args.threads)?;
     let job = match &args.resume {
-        Some(path) => Job::resume(path)?,
-        None => Job::start(new_problem(args)?, args.logs.clone(), &args.out),
+        Some(path) => Job::resume(path, registry)?,
+        None => Job::start(problem(args, registry)?, args.logs.clone(), &args.out),
     };
     let (summary, folder) = job.run(&device, args.max_minutes)?;
     let mut out = std::io::stdout().lock();
@@ -106,9 +106,9 @@ impl Job {
     }
 
     /// A run that was stopped.
-    pub fn resume(path: &Path) -> anyhow::Result<Job> {
+    pub fn resume(path: &Path, registry: &Registry) -> anyhow::Result<Job> {
         let folder = RunFolder::open(path)?;
-        Ok(Job { problem: problem_of_run(&folder)?, place: Place::Old(folder) })
+        Ok(Job { problem: resumed_problem(&folder, registry)?, place: Place::Old(folder) })
     }
 
     /// Trains to the end, until the time is up, or until Ctrl-C; progress goes to stderr.
@@ -131,7 +131,7 @@ impl Job {
         let mut progress = Progress::new(trainer.step(), problem.settings().steps);
         eprintln!("run folder {}, {}", folder.path().display(), device.describe());
         let limits = Limits { max_minutes, stop: Some(&STOP) };
-        let summary = train::train(&mut trainer, &folder, limits, &mut progress);
+        let summary = icee_train::train(&mut trainer, &folder, limits, &mut progress);
         progress.finish();
         let summary = summary?;
         let path = folder.path().join("summary.json");
@@ -166,25 +166,11 @@ pub fn was_stopped() -> bool {
     STOP.load(Ordering::Relaxed)
 }
 
-fn new_problem(args: &Args) -> anyhow::Result<Box<dyn Problem>> {
-    let Some(name) = &args.preset else { bail!("give a preset, or --resume a run") };
-    let own;
-    let world = if Path::new(name).extension().is_some_and(|e| e == "toml") {
-        own = std::fs::read_to_string(name).with_context(|| format!("cannot read {name}"))?;
-        &own
-    } else {
-        presets::world(name)?
-    };
-    let mut layers = vec![world];
-    if let Some(method) = &args.method {
-        if presets::FUNCTIONS.iter().any(|(known, _)| known == name) {
-            bail!("--method is for games; a preset of functions has its own, or --set method=... another");
-        }
-        layers.push(presets::method(method)?);
-    }
+fn problem(args: &Args, registry: &Registry) -> anyhow::Result<Box<dyn Problem>> {
+    let Some(preset) = &args.preset else { bail!("give a preset, or --resume a run") };
     let mut settings = args.settings.clone();
     settings.extend(args.seed.map(|seed| format!("seed={seed}")));
-    Ok(problem_of(&layers, &settings, args.logs.as_deref())?)
+    Ok(new_problem(preset, args.method.as_deref(), &settings, args.logs.as_deref(), registry)?)
 }
 
 /// A bar on a terminal, plain lines elsewhere; both on stderr.
@@ -192,8 +178,8 @@ struct Progress {
     bar: Option<ProgressBar>,
     said: Instant,
     start: (u64, Instant),
-    /// The last evaluation's figure.
-    figure: String,
+    /// The last evaluation's metric.
+    metric: String,
 }
 
 impl Progress {
@@ -206,7 +192,7 @@ impl Progress {
                 Err(_) => bar,
             }
         });
-        Self { bar, said: Instant::now(), start: (step, Instant::now()), figure: String::new() }
+        Self { bar, said: Instant::now(), start: (step, Instant::now()), metric: String::new() }
     }
 
     fn finish(&self) {
@@ -222,17 +208,17 @@ impl Observer for Progress {
         let speed = format!("{:.1}k tokens/s", tokens_per_second / 1e3);
         if let Some(bar) = &self.bar {
             bar.set_position(step);
-            bar.set_message(format!("loss {loss:.3} {}{speed}", self.figure));
+            bar.set_message(format!("loss {loss:.3} {}{speed}", self.metric));
         } else if self.said.elapsed() > PLAIN_EVERY || step == steps {
             self.said = Instant::now();
             let (from, since) = self.start;
             let left = since.elapsed().as_secs_f64() * (steps - step) as f64 / (step - from).max(1) as f64;
-            eprintln!("step {step}/{steps} loss {loss:.3} {}{speed} {left:.0} s left", self.figure);
+            eprintln!("step {step}/{steps} loss {loss:.3} {}{speed} {left:.0} s left", self.metric);
         }
     }
 
-    fn evaluated(&mut self, step: u64, evaluation: &HeldOut) {
-        self.figure = format!("{} ", evaluation.brief);
+    fn evaluated(&mut self, step: u64, evaluation: &HeldOutMetrics) {
+        self.metric = format!("{} ", evaluation.brief);
         let line = format!("step {step}: {}", evaluation.line);
         match &self.bar {
             Some(bar) => bar.println(line),

@@ -2,8 +2,11 @@
 
 use super::device::{DeviceName, suited};
 use anyhow::{Context, bail};
-use icee::{Trial, bo, tune};
-use icee_models::{Found, Place, Shelf};
+use icee_games::config::OutcomeReading;
+use icee_games::{Acting, ActingResult, TrainedModel, tune};
+use icee_models::{Model, ModelStore, Place};
+use icee_optim::{OptimiserModel, PickingResult};
+use icee_worlds::Registry;
 use serde::Serialize;
 use std::io::Write;
 
@@ -36,7 +39,7 @@ pub struct Args {
 #[derive(Serialize)]
 struct Row {
     #[serde(flatten)]
-    acting: icee::Acting,
+    acting: Acting,
     mean: f64,
     first: f64,
     middle: f64,
@@ -44,29 +47,32 @@ struct Row {
     chosen: bool,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let found = Shelf::default().find(&args.model)?;
+pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
+    let found = ModelStore::default().find(&args.model)?;
     if found.place == Place::Program && !args.dry_run {
         bail!("{} is inside the program and cannot be changed; --dry-run shows the table", found.name);
     }
-    if found.is_optimiser()? {
-        return tune_optimiser(args, &found);
+    match found.load()? {
+        Model::Games(model) => tune_agent(args, &found.place, model, registry),
+        Model::Functions(model) => tune_optimiser(args, &found.place, model),
     }
-    let mut model = found.load()?;
+}
+
+fn tune_agent(args: &Args, place: &Place, mut model: TrainedModel, registry: &Registry) -> anyhow::Result<()> {
     let mut count = 0;
-    let told = |trial: &Trial| {
+    let told = |trial: &ActingResult| {
         count += 1;
         eprintln!("trial {count}: mean return {:.3}", trial.evaluation.mean());
     };
     let device = suited(&args.device.open(args.threads)?, model.models.iter().map(|model| model.spec()));
-    let (trials, best) = tune(&device, &model, args.games, args.seed, told)?;
-    let row = |(index, trial): (usize, &Trial)| {
+    let (trials, best) = tune(&device, &model, registry, args.games, args.seed, told)?;
+    let row = |(index, trial): (usize, &ActingResult)| {
         let [first, middle, last] = trial.evaluation.first_middle_last();
         let (acting, mean) = (trial.acting.clone(), trial.evaluation.mean());
         Row { acting, mean, first, middle, last, chosen: index == best }
     };
     let rows: Vec<Row> = trials.iter().enumerate().map(row).collect();
-    if let (Place::Folder(folder), false) = (&found.place, args.dry_run) {
+    if let (Place::Folder(folder), false) = (place, args.dry_run) {
         model.config.acting = trials[best].acting.clone();
         model.save_acting(folder).context("cannot write the choice into the checkpoint")?;
     }
@@ -77,7 +83,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     writeln!(out, " kappa  guard   outcome  temperature   mean  first  middle   last")?;
     for Row { acting, mean, first, middle, last, chosen } in &rows {
-        let outcome = if acting.outcome == icee::config::OutcomeReading::Exactly { "exactly" } else { "at-least" };
+        let outcome = if acting.outcome == OutcomeReading::Exactly { "exactly" } else { "at-least" };
         let (kappa, guard, temperature) = (acting.kappa, acting.guard, acting.temperature);
         let mark = if *chosen { "  <- chosen" } else { "" };
         writeln!(
@@ -92,30 +98,29 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 #[derive(Serialize)]
 struct OptimiserRow {
     #[serde(flatten)]
-    acting: bo::Acting,
+    acting: icee_optim::Acting,
     regret: f64,
     last: f64,
     solved: f64,
     chosen: bool,
 }
 
-fn tune_optimiser(args: &Args, found: &Found) -> anyhow::Result<()> {
+fn tune_optimiser(args: &Args, place: &Place, mut model: OptimiserModel) -> anyhow::Result<()> {
     if matches!(args.device, DeviceName::Cuda) {
         bail!("models of functions are tuned on the CPU: leave out --device");
     }
-    let mut model = found.load_optimiser()?;
     let mut count = 0;
-    let told = |trial: &bo::Trial| {
+    let told = |trial: &PickingResult| {
         count += 1;
         eprintln!("trial {count}: mean regret {:.3}", trial.regret);
     };
-    let (trials, best) = bo::tune(&model, args.games, args.seed, args.threads, told)?;
-    if let (Place::Folder(folder), false) = (&found.place, args.dry_run) {
+    let (trials, best) = icee_optim::tune(&model, args.games, args.seed, args.threads, told)?;
+    if let (Place::Folder(folder), false) = (place, args.dry_run) {
         model.config.acting = trials[best].acting.clone();
         model.save_acting(folder).context("cannot write the choice into the checkpoint")?;
     }
-    let row = |(index, trial): (usize, &bo::Trial)| {
-        let bo::Trial { acting, regret, last, solved } = trial.clone();
+    let row = |(index, trial): (usize, &PickingResult)| {
+        let PickingResult { acting, regret, last, solved } = trial.clone();
         OptimiserRow { acting, regret, last, solved, chosen: index == best }
     };
     let rows: Vec<OptimiserRow> = trials.iter().enumerate().map(row).collect();
@@ -125,7 +130,7 @@ fn tune_optimiser(args: &Args, found: &Found) -> anyhow::Result<()> {
         return Ok(());
     }
     writeln!(out, "sharpness  temperature  mean regret  at the end  solved")?;
-    for OptimiserRow { acting: bo::Acting { sharpness, temperature }, regret, last, solved, chosen } in &rows {
+    for OptimiserRow { acting: icee_optim::Acting { sharpness, temperature }, regret, last, solved, chosen } in &rows {
         let mark = if *chosen { "  <- chosen" } else { "" };
         let solved = format!("{:.0} %", 100.0 * solved);
         writeln!(out, "{sharpness:>9}  {temperature:>11}  {regret:>11.3}  {last:>10.3}  {solved:>6}{mark}")?;

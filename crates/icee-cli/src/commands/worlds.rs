@@ -12,8 +12,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let registry = Registry::builtin();
+pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     if args.json {
         let worlds: Vec<Value> = registry.specs().map(to_json).collect();

@@ -19,11 +19,11 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 /// What work is done with.
-pub struct Machine {
+pub struct Machine<'a> {
     /// Where models play.
     pub device: Device,
     /// The worlds that are played.
-    pub registry: Registry,
+    pub registry: &'a Registry,
     /// Where models are.
     pub models: ModelStore,
     /// Where results are kept.
@@ -74,7 +74,7 @@ pub struct Lost {
 ///
 /// # Errors
 /// Whatever fails but a missing model.
-pub fn run(units: &[Unit], machine: &Machine, watcher: &mut dyn Watcher) -> Result<Results> {
+pub fn run(units: &[Unit], machine: &Machine<'_>, watcher: &mut dyn Watcher) -> Result<Results> {
     let mut results = Results::default();
     for unit in units {
         let fingerprint = match fingerprint(&unit.work, &machine.models) {
@@ -131,14 +131,14 @@ fn fingerprint(work: &Work, models: &ModelStore) -> Result<u64> {
     }
 }
 
-fn compute(work: &Work, machine: &Machine) -> Result<UnitResult> {
+fn compute(work: &Work, machine: &Machine<'_>) -> Result<UnitResult> {
     Ok(match work {
         Work::Play { model, world, change, games, seed } => {
             let model = load(&machine.models.find(model)?, world, *change)?;
             UnitResult::Played(play(machine, &model, *games, *seed)?)
         }
         Work::Reference { world, agent, games, seed } => {
-            UnitResult::Played(reference(&machine.registry, world, *agent, *games, *seed)?)
+            UnitResult::Played(reference(machine.registry, world, *agent, *games, *seed)?)
         }
         Work::Search { sampler, function, trials, seed } => {
             UnitResult::Searched(search(sampler, function, *trials, *seed, &machine.models)?)
@@ -161,9 +161,9 @@ fn load(found: &Found, world: &str, change: ActingChange) -> Result<TrainedModel
     Ok(model)
 }
 
-fn play(machine: &Machine, model: &TrainedModel, games: usize, seed: u64) -> Result<Played> {
+fn play(machine: &Machine<'_>, model: &TrainedModel, games: usize, seed: u64) -> Result<Played> {
     let start = Instant::now();
-    let (evaluation, returns) = evaluate(&machine.device, model, &machine.registry, games, None, seed)?;
+    let (evaluation, returns) = evaluate(&machine.device, model, machine.registry, games, None, seed)?;
     let row = |episode: &icee_games::EpisodeResult| EpisodeRow {
         episode: episode.episode,
         mean: episode.mean,
