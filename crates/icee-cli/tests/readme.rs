@@ -205,17 +205,6 @@ fn presets_models_and_worlds_that_are_named_exist() {
 }
 
 #[test]
-fn the_session_of_the_studies_is_the_one_that_is_tested() {
-    let tested = fs::read_to_string(root().join("crates/icee-cli/tests/cmd/study/session.trycmd")).unwrap();
-    let page = fs::read_to_string(root().join("docs/studies.md")).unwrap();
-    let session = page.split("```console\n").nth(1).and_then(|rest| rest.split("\n```").next()).unwrap();
-    assert!(
-        session.contains("$ icee study ask") && tested.contains(session),
-        "docs/studies.md and session.trycmd differ"
-    );
-}
-
-#[test]
 fn the_readme_is_short_and_numbers_begin_with_a_digit() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let words = readme.split_whitespace().count();

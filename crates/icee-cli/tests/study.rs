@@ -37,16 +37,15 @@ fn sessions_and_mistakes() {
 }
 
 #[test]
-fn the_readme_shows_what_really_happens() {
+fn the_guide_shows_what_really_happens() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let readme = std::fs::read_to_string(root.join("../../README.md")).unwrap();
+    let guide = std::fs::read_to_string(root.join("../../docs/studies.md")).unwrap();
     let session = std::fs::read_to_string(root.join("tests/cmd/study/session.trycmd")).unwrap();
-    let start =
-        readme.find("```console\n$ icee study create").expect("no session in the README") + "```console\n".len();
-    let shown = &readme[start..start + readme[start..].find("```").unwrap()];
+    let start = guide.find("```console\n$ icee study create").expect("no session in the guide") + "```console\n".len();
+    let shown = &guide[start..start + guide[start..].find("```").unwrap()];
     assert!(shown.len() > 500, "{shown}");
     // Notes go to the other stream; in the session they follow the output like everything else.
-    assert!(session.contains(shown.trim_end()), "the README's session is not the tested one:\n{shown}");
+    assert!(session.contains(shown.trim_end()), "the session of docs/studies.md is not the tested one:\n{shown}");
 }
 
 #[test]
