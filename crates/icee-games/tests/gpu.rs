@@ -1,5 +1,5 @@
-//! Learning, acting and whole games on the GPU against the CPU. Where there is no GPU, every test ends at once and says so.
-//! `--nocapture` shows how far apart the two are.
+//! Learning, acting and whole games on the GPU against the CPU. Where there is no GPU, every test ends at once and says
+//! so. `--nocapture` shows how far apart the two are.
 #![allow(clippy::print_stdout, reason = "figures, for whoever asks")]
 
 use icee_games::agent::Rules;

@@ -107,9 +107,9 @@ impl Cuda {
         }
     }
 
-    /// Copies to the start of some memory and waits. The copy is queued on the stream: one on the default stream returns before the
-    /// last of it has arrived, and kernels of ours would not wait for it, which shows where other programs keep the card
-    /// busy.
+    /// Copies to the start of some memory and waits. The copy is queued on the stream: one on the default stream returns
+    /// before the last of it has arrived, and kernels of ours would not wait for it, which shows where other programs keep
+    /// the card busy.
     pub(super) fn write<T: Plain>(&self, to: &Memory, from: &[T]) -> Result<()> {
         self.bind()?;
         let to = to.range(to.start::<T>(), from.len())?;
