@@ -131,3 +131,17 @@ fn a_damaged_end_is_reported_and_kept() {
     let output = study(&scratch, &["best", "s"]).output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty());
 }
+
+/// A journal that the first version of the program wrote, before studies said which model they use.
+#[test]
+fn an_old_journal_goes_on() {
+    let scratch = Scratch::new("study-old");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    std::fs::create_dir_all(scratch.0.join("studies")).unwrap();
+    std::fs::copy(root.join("old/bread.jsonl"), scratch.0.join("studies/bread.jsonl")).unwrap();
+    std::fs::copy(root.join("cmd/study/session.in/recipes.csv"), scratch.0.join("recipes.csv")).unwrap();
+    assert_eq!(json(&scratch, &["best", "bread"])["value"], 7.5);
+    let answer = json(&scratch, &["ask", "bread"]);
+    assert!(answer["notes"][0].as_str().unwrap().contains("from now on this study uses the model bo__value-columns"));
+    assert_eq!(json(&scratch, &["ask", "bread"])["notes"], Value::Array(vec![]));
+}

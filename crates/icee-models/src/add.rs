@@ -6,6 +6,7 @@ use crate::store::is_name;
 use crate::{Description, Error, Result};
 use icee_base::files::{FileError, write_atomically};
 use icee_nn::checkpoint::{self, Checkpoint, Storage};
+use icee_train::config::KIND;
 use icee_train::{RunInfo, checkpoint_in};
 use serde::Deserialize;
 use std::fmt::Write;
@@ -81,9 +82,12 @@ pub fn add(addition: &Addition<'_>) -> Result<PathBuf> {
 fn write(folder: &Path, loaded: &Checkpoint, run: &Path, name: &str, earned: Option<&Evaluation>) -> Result<()> {
     fs::create_dir_all(folder).map_err(FileError::io(folder))?;
     let models: Vec<_> = loaded.models.iter().map(|(name, model)| (name.as_str(), model)).collect();
-    checkpoint::save(folder, &models, &loaded.meta, Storage::Byte)?;
     let weights = models.iter().map(|(_, model)| model.weights().len()).sum();
     let description = Description::of(&loaded.meta, weights)?;
+    let mut meta = loaded.meta.clone();
+    // Older checkpoints do not say it.
+    meta[KIND] = description.kind.tag().into();
+    checkpoint::save(folder, &models, &meta, Storage::Byte)?;
     write_atomically(&folder.join("README.md"), card(&description, run, name, earned).as_bytes())?;
     if let Some(Evaluation { rows, .. }) = earned {
         write_atomically(&folder.join(results::FILE), results::to_csv(rows).as_bytes())?;

@@ -110,3 +110,20 @@ impl OptimiserModel {
         card::of_functions(&self.config, self.step, self.network.weights().len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A description as the first version wrote it: no tag, and `aligned` for what is `tied_keys` now.
+    #[test]
+    fn an_old_description_is_read() {
+        let config = Config::layered(&[], &["model.tied_keys=true".into()]).unwrap();
+        let mut meta = Meta::new(&config, 7).to_value().unwrap();
+        meta.as_object_mut().unwrap().remove("kind");
+        let model = meta["config"]["model"].as_object_mut().unwrap();
+        let tied = model.remove("tied_keys").unwrap();
+        model.insert("aligned".into(), tied);
+        assert_eq!(Meta::read(Path::new("config.json"), meta).unwrap().config, config);
+    }
+}
