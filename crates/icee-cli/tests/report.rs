@@ -108,7 +108,7 @@ fn a_report_is_made_once_and_names_what_is_missing() {
         said(scratch.icee(&arguments).output().unwrap())
     };
     let first = reproduce("3");
-    assert!(first.contains("4 results, 4 computed now"), "{first}");
+    assert!(first.contains("5 results, 5 computed now"), "{first}");
     let missing = "missing models: dark-room__ad, dark-room__ad-sorted, dark-room__icee-biased, dark-room__icee-paper";
     assert!(first.contains(missing), "{first}");
     assert!(first.lines().any(|line| line.contains("source") && line.contains("5.13 ± 1.19")), "{first}");
@@ -136,15 +136,15 @@ fn a_report_is_made_once_and_names_what_is_missing() {
     }
     assert!(std::fs::read_to_string(report.join("commands.txt")).unwrap().contains("icee reproduce --only dark-room"));
 
-    assert!(reproduce("3").contains("4 results, 0 computed now"));
+    assert!(reproduce("3").contains("5 results, 0 computed now"));
     // What is lost, or depends on something that changed, is computed again; nothing else is.
     let kept = std::fs::read_dir(report.join("work")).unwrap().map(|entry| entry.unwrap().path());
     std::fs::remove_file(kept.into_iter().find(|path| path.to_str().unwrap().contains("posterior")).unwrap()).unwrap();
-    assert!(reproduce("3").contains("4 results, 1 computed now"));
+    assert!(reproduce("3").contains("5 results, 1 computed now"));
     said(scratch.icee(&["tune", "dark-room__icee", "--games", "1"]).output().unwrap());
-    assert!(reproduce("3").contains("4 results, 1 computed now"));
-    assert!(reproduce("2").contains("4 results, 4 computed now"));
-    assert!(reproduce("3").contains("4 results, 0 computed now"));
+    assert!(reproduce("3").contains("5 results, 1 computed now"));
+    assert!(reproduce("2").contains("5 results, 5 computed now"));
+    assert!(reproduce("3").contains("5 results, 0 computed now"));
 }
 
 #[test]
@@ -156,9 +156,9 @@ fn models_are_trained_for_the_report_where_that_is_asked_for() {
         command.args(["--set", setting]);
     });
     let first = said(command.output().unwrap());
-    assert!(first.contains("9 results, 9 computed now") && !first.contains("missing"), "{first}");
+    assert!(first.contains("10 results, 10 computed now") && !first.contains("missing"), "{first}");
     assert!(scratch.0.join("report/models/key-to-door__icee-paper/config.json").is_file());
-    assert!(said(command.output().unwrap()).contains("9 results, 0 computed now"));
+    assert!(said(command.output().unwrap()).contains("10 results, 0 computed now"));
 }
 
 #[test]

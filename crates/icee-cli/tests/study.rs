@@ -140,7 +140,7 @@ fn an_old_journal_goes_on() {
     std::fs::create_dir_all(scratch.0.join("studies")).unwrap();
     std::fs::copy(root.join("old/bread.jsonl"), scratch.0.join("studies/bread.jsonl")).unwrap();
     std::fs::copy(root.join("cmd/study/session.in/recipes.csv"), scratch.0.join("recipes.csv")).unwrap();
-    assert_eq!(json(&scratch, &["best", "bread"])["value"], 7.5);
+    assert_eq!(json(&scratch, &["best", "bread"])["value"], 8.0);
     let answer = json(&scratch, &["ask", "bread"]);
     assert!(answer["notes"][0].as_str().unwrap().contains("from now on this study uses the model bo__value-columns"));
     assert_eq!(json(&scratch, &["ask", "bread"])["notes"], Value::Array(vec![]));
