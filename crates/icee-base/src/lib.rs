@@ -15,6 +15,8 @@
 //! assert_eq!(nearest("dark-rom", &["dark-room", "key-to-door"]), ["dark-room"]);
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod files;
 pub mod hash;
 pub mod math;

@@ -248,7 +248,7 @@ mod tests {
         let moment = |power: i32| drawn.iter().map(|z| z.powi(power)).sum::<f64>() / drawn.len() as f64;
         // Four standard errors of each: variances 1, 2, 15 and 96.
         for (power, expected, variance) in [(1, 0.0, 1.0), (2, 1.0, 2.0), (3, 0.0, 15.0), (4, 3.0, 96.0)] {
-            let error = 4.0 * (variance / drawn.len() as f64 as f64).sqrt();
+            let error = 4.0 * (variance / drawn.len() as f64).sqrt();
             assert!((moment(power) - expected).abs() < error, "{power}: {}", moment(power));
         }
     }

@@ -13,6 +13,8 @@
 //! }
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod commands;
 
 use clap::{Parser, Subcommand};

@@ -6,7 +6,7 @@ use icee_games::agent::Rules;
 use icee_games::config::OutcomeReading;
 use icee_games::{Acting, Blueprint, Config, ReturnBins, Source, TrainedModel, evaluate, presets};
 use icee_nn::batch::{FieldValues, Tokens};
-use icee_nn::cuda::{self, Cuda, Outcome, ReturnDraw, Tilt};
+use icee_nn::cuda::{self, ClassRange, Cuda, ReturnDraw, Tilt};
 use icee_nn::optim::{AdamConfig, AdamW};
 use icee_nn::{ConditionSpec, FieldKind, FieldSpec, HeadSpec, History, Model, ModelSpec};
 use icee_train::{Device, DeviceChoice};
@@ -151,7 +151,7 @@ fn the_card_chooses_by_the_rules_of_the_host() {
             let drawn = network.draw_returns(0, Tilt { bins: &tilt, guard }, &draws).unwrap();
             let wanted = drawn.iter().map(|&(slice, bin)| {
                 let (from, end) = (slice * bins.count as u32 + bin, (slice + 1) * bins.count as u32);
-                Outcome { from, to: if outcome == OutcomeReading::Exactly { from + 1 } else { end } }
+                ClassRange { from, to: if outcome == OutcomeReading::Exactly { from + 1 } else { end } }
             });
             let posterior = network.outcome_posterior(1, &wanted.collect::<Vec<_>>(), acting.temperature).unwrap();
             let (mut other, mut error) = (0, 0.0f64);

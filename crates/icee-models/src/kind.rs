@@ -22,6 +22,7 @@ pub enum Kind {
 }
 
 /// A trained model.
+#[allow(clippy::large_enum_variant, reason = "there is one at a time, and its weights dwarf the difference")]
 pub enum Model {
     /// Plays games.
     Games(TrainedModel),

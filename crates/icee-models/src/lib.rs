@@ -13,6 +13,8 @@
 //! # Ok::<(), icee_models::Error>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod add;
 pub mod catalogue;
 mod error;

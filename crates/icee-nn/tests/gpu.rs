@@ -8,7 +8,7 @@ mod cases;
 use cases::{Case, Noise, cases, fill, learning_case, play_spec, random_tokens, value_learning_case};
 use icee_nn::batch::FieldValues;
 use icee_nn::cpu::{self, Cache, Cpu, Gradients, Losses};
-use icee_nn::cuda::{self, Cuda, Outcome, ReturnDraw, Tilt};
+use icee_nn::cuda::{self, ClassRange, Cuda, ReturnDraw, Tilt};
 use icee_nn::optim::{AdamConfig, AdamW, clip_scale};
 use icee_nn::{Model, Precision};
 use std::io::Write;
@@ -393,10 +393,10 @@ fn posteriors_are_those_by_hand() {
             if given.is_empty() {
                 continue;
             }
-            let outcomes: Vec<Outcome> = (0..ROWS)
+            let outcomes: Vec<ClassRange> = (0..ROWS)
                 .map(|_| {
                     let from = noise.below(classes);
-                    Outcome { from, to: from + 1 + noise.below(classes - from as usize) }
+                    ClassRange { from, to: from + 1 + noise.below(classes - from as usize) }
                 })
                 .collect();
             let each = network.logits_for_each(head).unwrap();

@@ -9,7 +9,7 @@ use icee_nn::optim::{AdamW, clip_scale};
 use icee_nn::{Model, ModelSpec, Precision};
 
 use icee_nn::cpu::Cache;
-use icee_nn::cuda::{Outcome, ReturnDraw, Tilt};
+use icee_nn::cuda::{ClassRange, ReturnDraw, Tilt};
 
 const SMALLER_BATCH: &str = "lower train.batch, or data.episodes, model.layers or model.width";
 const SMALLER_MODEL: &str = "lower model.layers or model.width";
@@ -348,7 +348,7 @@ impl GpuInference {
     ///
     /// # Errors
     /// The engine's.
-    pub fn outcome_posterior(&mut self, head: usize, wanted: &[Outcome], temperature: f64) -> Result<Vec<f32>> {
+    pub fn outcome_posterior(&mut self, head: usize, wanted: &[ClassRange], temperature: f64) -> Result<Vec<f32>> {
         self.inner.outcome_posterior(head, wanted, temperature).map_err(Error::with_advice(FEWER_GAMES))
     }
 

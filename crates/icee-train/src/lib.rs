@@ -56,6 +56,8 @@
 //! # Ok::<(), icee_train::Error>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod config;
 mod device;
 mod error;

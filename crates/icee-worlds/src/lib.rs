@@ -21,6 +21,8 @@
 //! # Ok::<(), icee_worlds::WorldError>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod agent;
 mod batch;
 mod collect;

@@ -1,6 +1,6 @@
 //! What `icee bench gpu` measures: models and batches of them, the same on every run.
 
-use super::bench::{reference_batch, reference_spec, tokens};
+use super::bench_engine::{reference_batch, reference_spec, tokens};
 use anyhow::Result;
 use icee_nn::batch::{Batch, ClassTargets, FieldValues, Tokens};
 use icee_nn::cuda::{self, Cuda};

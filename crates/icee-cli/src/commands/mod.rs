@@ -3,6 +3,7 @@
 pub mod acting;
 pub mod bench;
 mod bench_agent;
+mod bench_engine;
 pub mod bench_gpu;
 mod bench_gpu_cases;
 mod bench_study;

@@ -1,7 +1,7 @@
 //! `icee play`: look on while a trained model plays one game: the room, what it has seen, what it has in mind.
 
 use super::acting::ActingArgs;
-use super::play_svg;
+use super::play_svg::{self, Picture};
 use anyhow::bail;
 use icee_games::{GameSpec, LiveAgent, TrainedModel};
 use icee_models::ModelStore;
@@ -57,7 +57,10 @@ pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
     let mut agent = LiveAgent::new(&Device::cpu(1)?, &model, args.seed)?;
     world.new_game(args.seed, Split::Evaluation);
     if let Some(path) = &args.svg {
-        return play_svg::write(args, path, &mut *world, &mut agent);
+        let as_stored = args.world.is_none() && !args.acting.given();
+        let (dark, model, seed, episodes) = (args.dark, &args.model, args.seed, args.episodes);
+        let picture = Picture { path, dark, model, as_stored, seed, episodes };
+        return play_svg::write(&picture, &mut *world, &mut agent);
     }
     let mut screen = Screen { delay: Duration::from_millis(args.delay), returns: Vec::new(), seen: HashSet::new() };
     for episode in 0..args.episodes.unwrap_or(world.spec().episodes) {

@@ -1,6 +1,5 @@
 //! `icee play --svg`: one game as a moving picture.
 
-use super::play::Args;
 use anyhow::{Context, bail};
 use icee_games::LiveAgent;
 use icee_models::ModelStore;
@@ -13,21 +12,36 @@ use std::path::Path;
 /// The episodes that are shown step by step; those between them pass at once.
 const SHOWN: [usize; 6] = [1, 2, 3, 4, 6, 10];
 
+/// The picture that is wanted.
+pub struct Picture<'a> {
+    /// Where it goes.
+    pub path: &'a Path,
+    /// Whether it is for a dark page.
+    pub dark: bool,
+    /// The model's name.
+    pub model: &'a str,
+    /// Whether the model acts as it is, on its own world: then its stored results are its own.
+    pub as_stored: bool,
+    /// Fixes the game.
+    pub seed: u64,
+    /// Episodes to play, where not the world's.
+    pub episodes: Option<usize>,
+}
+
 /// Plays the game and writes its picture; prints where, and the returns.
-pub fn write(args: &Args, path: &Path, world: &mut dyn World, agent: &mut LiveAgent) -> anyhow::Result<()> {
+pub fn write(wanted: &Picture<'_>, world: &mut dyn World, agent: &mut LiveAgent) -> anyhow::Result<()> {
+    let Picture { path, dark, model, as_stored, seed, episodes } = *wanted;
     let spec = world.spec().clone();
     let Some(room) = grid::presets().into_iter().find(|rules| rules.id == spec.id) else {
         bail!("{} is not a room, and --svg draws rooms only", spec.id);
     };
-    let last = args.episodes.unwrap_or(spec.episodes).min(SHOWN[SHOWN.len() - 1]);
+    let last = episodes.unwrap_or(spec.episodes).min(SHOWN[SHOWN.len() - 1]);
     let mut episodes = Vec::with_capacity(last);
     for episode in 0..last {
-        episodes.push(play(world, agent, args.seed.wrapping_add(episode as u64))?);
+        episodes.push(play(world, agent, seed.wrapping_add(episode as u64))?);
     }
-    // The stored results are those of the model as it is, on its own world.
-    let as_stored = args.world.is_none() && !args.acting.given();
-    let stored = if as_stored { ModelStore::default().stored_results(&args.model)? } else { None };
-    let (model, id, seed) = (&args.model, &spec.id, args.seed);
+    let stored = if as_stored { ModelStore::default().stored_results(model)? } else { None };
+    let id = &spec.id;
     let game = Game {
         title: format!("{model} plays {id}, seed {seed}: it searches, finds the goal, and goes back to it"),
         columns: room.width,
@@ -37,7 +51,7 @@ pub fn write(args: &Args, path: &Path, world: &mut dyn World, agent: &mut LiveAg
         episodes,
     };
     let shown: Vec<usize> = SHOWN.into_iter().filter(|number| *number < last).chain([last]).collect();
-    let picture = svg(&game, &shown, if args.dark { Paint::Dark } else { Paint::Light })?;
+    let picture = svg(&game, &shown, if dark { Paint::Dark } else { Paint::Light })?;
     std::fs::write(path, picture).with_context(|| format!("cannot write {}", path.display()))?;
     let earned = |episode: &Episode| episode.steps.iter().map(|step| step.reward).sum::<f32>().to_string();
     let mut out = std::io::stdout().lock();

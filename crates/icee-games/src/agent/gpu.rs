@@ -7,7 +7,7 @@ use crate::config::{EpisodeRule, OutcomeReading};
 use crate::heads::Head;
 use icee_nn::Model;
 use icee_nn::batch::Tokens;
-use icee_nn::cuda::{Outcome, ReturnDraw, Tilt};
+use icee_nn::cuda::{ClassRange, ReturnDraw, Tilt};
 use icee_train::{Device, GpuInference};
 use rand::RngExt;
 
@@ -83,9 +83,9 @@ impl Brain for GpuBrain {
                         OutcomeReading::Exactly => from + 1,
                         OutcomeReading::AtLeast => slice + bins,
                     };
-                    Outcome { from, to }
+                    ClassRange { from, to }
                 });
-                let wanted: Vec<Outcome> = wanted.collect();
+                let wanted: Vec<ClassRange> = wanted.collect();
                 self.networks[last].outcome_posterior(index, &wanted, temperature)?
             }
             Head::Action { .. } | Head::Return { .. } | Head::Reward => {

@@ -35,7 +35,7 @@ pub struct ReturnDraw {
 
 /// The outcome that is wanted of a row: classes from the first up to the last, which is not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ClassRange {
     /// The first class.
     pub from: u32,
     /// The class behind the last.
@@ -95,7 +95,7 @@ impl Network {
 
     /// p(value) ∝ p(wanted outcome | value)^(1 / temperature) over the values of a head's only condition, for each of
     /// the tokens appended last: [tokens, values].
-    pub fn outcome_posterior(&mut self, head: usize, wanted: &[Outcome], temperature: f64) -> Result<Vec<f32>> {
+    pub fn outcome_posterior(&mut self, head: usize, wanted: &[ClassRange], temperature: f64) -> Result<Vec<f32>> {
         let classes = self.spec.heads.get(head).map_or(0, |h| h.classes) as u32;
         if wanted.len() != self.real_rows || wanted.iter().any(|w| w.from >= w.to || w.to > classes) {
             let (rows, got) = (self.real_rows, wanted.len());

@@ -4,15 +4,15 @@ use super::address::{Address, Section};
 use super::fields::{add_embeddings, embed_gelu, features_gradient};
 use super::kernels::{ClassLoss, FinishLoss, GatherRows, ScatterRows};
 use super::layers::by_row;
-use super::learner::Step;
 use super::packing::TargetShape;
 use super::plan::TargetBuffers;
 use super::records::int;
+use super::step::Step;
 use super::trunk::column_sums;
 use crate::Result;
 use half::bf16;
 
-/// The losses of all targets; on the way back also dL/d(trunk's output) and the heads' gradients.
+/// The losses of all targets; in the backward pass also dL/d(trunk's output) and the heads' gradients.
 pub(super) fn run_class_heads(s: &mut Step<'_>) -> Result<()> {
     let (plan, shape) = (s.plan, s.shape);
     if shape.backward {

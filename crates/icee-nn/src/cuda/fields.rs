@@ -7,12 +7,12 @@ use super::address::{Address, Section};
 use super::gemm::Sizes;
 use super::kernels::{EmbedGelu, EmbedRows, WriteFeatures};
 use super::layers::elements;
-use super::learner::Step;
 use super::packing::TokenShape;
 use super::pass::Pass;
 use super::places::Group;
 use super::plan::{MlpBuffers, feature_stride};
 use super::records::{Field, int};
+use super::step::Step;
 use crate::Result;
 use half::bf16;
 

@@ -4,18 +4,16 @@ use super::address::{Address, Section};
 use super::device::Cuda;
 use super::gemm::{Epilogue, Sizes};
 use super::kernels::{AttentionForward, Kernels, NormForward, RoundNumbers, Stats};
-use super::learner::Step;
 use super::pass::Pass;
 use super::places::{LinearPlace, NormPlace};
-use super::records::{RowTile, int};
+use super::records::{RowTile, WARPS, int};
+use super::step::Step;
 use crate::Result;
 use half::bf16;
 use std::f32::consts::LOG2_E;
 
 /// Threads of a block, in kernels that have one for each element.
 const THREADS: usize = 256;
-/// Warps of a block, in kernels that have one for each row.
-pub(super) const WARPS: usize = 8;
 
 /// Blocks with a thread for each of `count` elements.
 pub(super) fn elements(count: usize) -> (u32, u32) {

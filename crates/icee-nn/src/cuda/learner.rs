@@ -8,21 +8,21 @@ use super::device::{Cuda, Memory, Staging, describe, problem};
 use super::gemm::Products;
 use super::kernels::{FinishSums, Kernels};
 use super::layers::round;
+use super::optimiser::Optimiser;
 use super::packing::{Shape, pack};
 use super::pass::Pass;
 use super::places::Places;
 use super::plan::Plan;
 use super::pool_head::run_pool_heads;
 use super::records::{SumJob, words};
+use super::step::Step;
 use super::trunk;
-use super::update::{Optimiser, step_together};
 use crate::batch::Batch;
 use crate::cpu::Losses;
 use crate::optim::{AdamConfig, AdamW};
 use crate::{Error, Layout, Model, ModelSpec, Result};
 use cudarc::driver::{CudaGraph, sys};
 use std::collections::HashMap;
-use std::ops::{Deref, DerefMut};
 
 /// Shapes whose plans and graphs are kept.
 const MAX_SHAPES: usize = 64;
@@ -73,50 +73,22 @@ struct Prepared {
     graph: Option<CudaGraph>,
 }
 
-/// What every part of a step reads.
-pub(super) struct Step<'a> {
-    pub pass: Pass<'a>,
-    pub plan: &'a Plan,
-    pub shape: &'a Shape,
-    gradient: Address<f32>,
-}
-
-impl<'a> Deref for Step<'a> {
-    type Target = Pass<'a>;
-
-    fn deref(&self) -> &Pass<'a> {
-        &self.pass
+/// Queues a step: forward, the heads' losses and, where it learns, the backward pass.
+fn run(step: &mut Step<'_>) -> Result<()> {
+    trunk::forward(step)?;
+    run_class_heads(step)?;
+    run_pool_heads(step)?;
+    if !step.shape.backward {
+        return Ok(());
     }
-}
-
-impl<'a> DerefMut for Step<'a> {
-    fn deref_mut(&mut self) -> &mut Pass<'a> {
-        &mut self.pass
-    }
-}
-
-impl Step<'_> {
-    /// The gradient at a place.
-    pub fn gradient(&self, place: usize) -> Address<f32> {
-        self.gradient.plus(place)
-    }
-
-    fn run(&mut self) -> Result<()> {
-        trunk::forward(self)?;
-        run_class_heads(self)?;
-        run_pool_heads(self)?;
-        if !self.shape.backward {
-            return Ok(());
-        }
-        trunk::backward(self)?;
-        // They follow the batch.
-        let jobs: Section<SumJob> = Section::new(self.shape.words, self.plan.jobs.len());
-        let arguments = FinishSums { jobs: self.section(jobs), partial: self.plan.sums, gradient: self.gradient };
-        let grid = (jobs.count as u32, self.plan.widest_job().div_ceil(32) as u32);
-        // SAFETY: the plan's jobs point into its sums, which are all queued before, and into the gradient; a block a job
-        // and 32 columns of the widest.
-        unsafe { self.cuda.launch(&self.kernels.finish_sums, grid, arguments) }
-    }
+    trunk::backward(step)?;
+    // They follow the batch.
+    let jobs: Section<SumJob> = Section::new(step.shape.words, step.plan.jobs.len());
+    let arguments = FinishSums { jobs: step.section(jobs), partial: step.plan.sums, gradient: step.gradient };
+    let grid = (jobs.count as u32, step.plan.widest_job().div_ceil(32) as u32);
+    // SAFETY: the plan's jobs point into its sums, which are all queued before, and into the gradient; a block a job
+    // and 32 columns of the widest.
+    unsafe { step.cuda.launch(&step.kernels.finish_sums, grid, arguments) }
 }
 
 impl Learner {
@@ -191,18 +163,12 @@ impl Learner {
         Ok(&self.losses)
     }
 
-    /// Queues one AdamW step with learning rate `rate` and gradients clipped to the global norm `clip`, and clears
-    /// the gradients. Where the norm is not finite, weights and moments stay as they are.
-    pub fn step(&mut self, rate: f32, clip: f32) -> Result<()> {
-        step_together(std::slice::from_mut(self), rate, clip)
-    }
-
     /// Optimiser steps taken so far.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// The global gradient norm that the last step found, before clipping. After [`step_together`] the first learner
+    /// The global gradient norm that the last step found, before clipping. After [`step_together`](super::step_together) the first learner
     /// has it.
     pub fn gradient_norm(&self) -> Result<f64> {
         self.optimiser.norm()
@@ -300,14 +266,14 @@ impl Learner {
         if let (true, None) = (prepared.ran, &prepared.graph) {
             let stream = &self.cuda.stream;
             stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).map_err(failed)?;
-            let ran = step.run();
+            let ran = run(&mut step);
             let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0));
             ran?;
             prepared.graph = graph.map_err(failed)?;
         }
         match &prepared.graph {
             Some(graph) => graph.launch().map_err(|e| problem("running a step", describe(e)))?,
-            None => step.run()?,
+            None => run(&mut step)?,
         }
         prepared.ran = true;
         self.pending = Pending { at: prepared.plan.losses, classes: shape.targets.len(), pools: shape.pools.len() };

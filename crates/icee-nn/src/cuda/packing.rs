@@ -14,7 +14,7 @@ use std::ops::Range;
 /// Rows that one block of the attention kernels treats.
 pub(super) const ROW_TILE: usize = 128;
 
-/// Keys that one block of their way back treats.
+/// Keys that one block of their backward pass treats.
 fn key_tile(head_width: usize) -> usize {
     if head_width <= 32 { 128 } else { 64 }
 }

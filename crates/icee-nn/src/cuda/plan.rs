@@ -2,17 +2,16 @@
 
 use super::address::Address;
 use super::kernels::Stats;
-use super::layers::WARPS;
 use super::packing::{PoolShape, Shape};
 use super::places::{MlpPlace, Places, PoolPlace};
-use super::records::{SumJob, int};
+use super::records::{SumJob, WARPS, int};
 use crate::spec::ModelSpec;
 use half::bf16;
 
 /// Buffers start at multiples of this many bytes.
 const ALIGNMENT: u64 = 256;
 
-/// What one block saves for the way back.
+/// What one block saves for the backward pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Saved {
     /// The residual stream before the block.
@@ -310,7 +309,7 @@ impl Plan {
             let list: Vec<_> = starts.zip(to).map(|(first, &(count, to))| (first, count, to)).collect();
             sum_of(sum_blocks, columns, &list)
         };
-        // A norm's way back also sums the columns of the stream's gradient: the bias of the layer before it.
+        // A norm's backward pass also sums the columns of the stream's gradient: the bias of the layer before it.
         for (l, block) in places.blocks.iter().enumerate() {
             let mut norm1 = vec![(width, block.norm1.gain), (width, block.norm1.bias)];
             if l > 0 {

@@ -1,17 +1,17 @@
 //! Pool heads on the GPU. Target rows and candidates are projected once each; what is left for each (row, candidate) pair
-//! is computed chunk by chunk, twice: for the scores, and again on the way back. Chunks follow each other on one
+//! is computed chunk by chunk, twice: for the scores, and again in the backward pass. Chunks follow each other on one
 //! stream, and every sum has a fixed order, so the bits are the same on every run.
 
 use super::address::Address;
 use super::class_head::{finish_loss, gather, scatter};
 use super::fields::{embed, features_gradient, mlp_gradients};
 use super::kernels::{PoolCandidateSums, PoolLastBackward, PoolLoss, PoolPairs, PoolRowSums, PoolScores};
-use super::layers::{WARPS, by_columns, round};
-use super::learner::Step;
+use super::layers::{by_columns, round};
 use super::packing::{ChunkShape, PoolShape};
 use super::places::PoolPlace;
 use super::plan::PoolBuffers;
-use super::records::int;
+use super::records::{WARPS, int};
+use super::step::Step;
 use super::trunk::{column_sums, gelu_backward};
 use crate::Result;
 use half::bf16;
@@ -26,7 +26,7 @@ struct Pool<'a> {
     buffers: &'a PoolBuffers,
 }
 
-/// The losses of all pool targets; on the way back also dL/d(trunk's output) and the heads' gradients.
+/// The losses of all pool targets; in the backward pass also dL/d(trunk's output) and the heads' gradients.
 pub(super) fn run_pool_heads(s: &mut Step<'_>) -> Result<()> {
     let (plan, shape, places) = (s.plan, s.shape, s.places);
     for (pool, buffers) in shape.pools.iter().zip(&plan.pools) {

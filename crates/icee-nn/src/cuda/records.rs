@@ -2,6 +2,9 @@
 
 use half::bf16;
 
+/// Warps of a block, in kernels that have one for each row.
+pub(super) const WARPS: usize = 8;
+
 /// What may be copied to the card and back as it lies in memory.
 ///
 /// cudarc's `DeviceRepr` will not do: it lets a `bool` through, which the card could give back as 2.

@@ -8,10 +8,10 @@ use super::kernels::{
     Stats,
 };
 use super::layers::by_columns;
-use super::learner::Step;
 use super::places::NormPlace;
 use super::plan::Saved;
 use super::records::int;
+use super::step::Step;
 use crate::Result;
 use half::bf16;
 use std::f32::consts::LOG2_E;

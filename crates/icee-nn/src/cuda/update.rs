@@ -1,58 +1,12 @@
 //! AdamW on the GPU, for any number of networks with one gradient norm, without waiting for the device.
 
 use super::address::Address;
-use super::device::{Cuda, Memory, Staging};
 use super::kernels::{AdamwStep, ClipNorm, SquareSums};
 use super::layers::elements;
 use super::learner::Learner;
 use super::records::{Clip, Update, int, words};
 use crate::optim::{AdamConfig, unbias};
 use crate::{Error, Result};
-
-/// What a step needs besides weights and moments.
-pub(super) struct Optimiser {
-    cuda: Cuda,
-    /// An [`Update`].
-    update: Memory,
-    staging: [Staging; 2],
-    /// A [`Clip`], then each block's sum of squares, network after network.
-    norm: Memory,
-    /// Blocks that sum the squares of one network.
-    blocks: usize,
-}
-
-impl Optimiser {
-    pub fn new(cuda: &Cuda) -> Result<Optimiser> {
-        let blocks = 4 * cuda.multiprocessors() as usize;
-        let words = size_of::<Update>() / 4;
-        Ok(Optimiser {
-            cuda: cuda.clone(),
-            update: cuda.allocate("the optimiser", size_of::<Update>())?,
-            staging: [Staging::new(cuda, words)?, Staging::new(cuda, words)?],
-            norm: cuda.allocate("the optimiser", norm_bytes(blocks, 1))?,
-            blocks,
-        })
-    }
-
-    /// The last norm, once it is there.
-    pub fn norm(&self) -> Result<f64> {
-        let mut clip = [Clip::default()];
-        self.cuda.read(&self.norm, self.norm.start(), &mut clip)?;
-        Ok(clip[0].norm)
-    }
-
-    fn make_room(&mut self, networks: usize) -> Result<()> {
-        let bytes = norm_bytes(self.blocks, networks);
-        if self.norm.bytes < bytes {
-            self.norm = self.cuda.allocate("the optimiser", bytes)?;
-        }
-        Ok(())
-    }
-}
-
-fn norm_bytes(blocks: usize, networks: usize) -> usize {
-    size_of::<Clip>() + size_of::<f64>() * blocks * networks
-}
 
 /// Queues one AdamW step of networks that are trained together: the gradient's norm is taken and clipped over all of
 /// them. Clears the gradients. Where the norm is not finite, weights and moments stay as they are.
@@ -103,4 +57,12 @@ pub fn step_together(learners: &mut [Learner], rate: f32, clip: f32) -> Result<(
         unsafe { learner.cuda.launch(&learner.kernels.adamw, elements(count), arguments) }?;
     }
     Ok(())
+}
+
+impl Learner {
+    /// Queues one AdamW step with learning rate `rate` and gradients clipped to the global norm `clip`, and clears
+    /// the gradients. Where the norm is not finite, weights and moments stay as they are.
+    pub fn step(&mut self, rate: f32, clip: f32) -> Result<()> {
+        step_together(std::slice::from_mut(self), rate, clip)
+    }
 }

@@ -2,7 +2,7 @@
 //! space.
 
 use super::Workers;
-use super::trunk::{Back, RowMap, Saved};
+use super::state::{Back, RowMap, Saved};
 use crate::cpu::kernels::attention::{
     HeadRows, KEYS, KeyTile, Visible, attend_single, gather_rows, query_scale, tiled_len, transpose_keys,
 };

@@ -7,6 +7,7 @@ mod class_head;
 mod fields;
 mod gradients;
 mod pool_head;
+mod state;
 mod trunk;
 
 use super::kernels::attention::KeyTile;
@@ -19,7 +20,8 @@ use crate::{Model, Result};
 use class_head::ClassHead;
 use fields::FieldBuffers;
 use pool_head::PoolHead;
-use trunk::{RowMap, Trunk};
+use state::RowMap;
+use trunk::Trunk;
 
 /// Gradients of all weights of one model, in the order of its layout.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Pool heads in training: every target row scores every candidate of its pool.
 //!
 //! The first layer is split, so trunk rows and candidates are projected once each; what is left for each (row,
-//! candidate) pair is computed chunk by chunk and again on the way back, and never stored for all pairs. A pool is
+//! candidate) pair is computed chunk by chunk and again in the backward pass, and never stored for all pairs. A pool is
 //! one task, because its rows share the gradients of its candidates.
 
 use super::fields::FieldBuffers;

@@ -1,41 +1,19 @@
-//! The trunk in training: forward with everything saved that the way back needs, and the way back.
+//! The trunk in training: forward with everything saved that the backward pass needs, and the backward pass.
 //!
 //! Rows are the history tokens, then the query tokens; chunks of rows never mix the two, because query rows have no
 //! keys and values.
 
 use super::attention::{attention_backward, attention_forward};
 use super::gradients::{LayerGradient, add_layer_gradients};
+use super::state::{Back, Entrance, RowMap, Saved};
 use super::{Gradients, Workers};
-use crate::batch::{Batch, Tokens};
 use crate::cpu::kernels::elementwise::{add, gelu_backward, layer_norm_backward};
 use crate::cpu::memory::{Buffer, reserve};
 use crate::cpu::packed::{Packed, product};
 use crate::cpu::threads::{Cpu, Shared, scaled};
-use crate::cpu::view::{AfterAttention, CHUNK, Scratch, View};
+use crate::cpu::view::{AfterAttention, Scratch, View};
 use crate::layout::{Layout, LinearId, Norm};
 use std::ops::Range;
-
-/// What one block saves for the way back.
-#[derive(Default)]
-pub(super) struct Saved {
-    pub(super) entrance: Entrance,
-    pub(super) attended: Buffer<f32>,
-    /// (highest score, 1 / sum), [attention heads, rows].
-    pub(super) attention_stats: Buffer<[f32; 2]>,
-    middle: Buffer<f32>,
-    stats2: Buffer<[f32; 2]>,
-    /// The MLP's hidden layer before GELU, [rows, mlp width].
-    hidden: Buffer<f32>,
-}
-
-/// What a block makes of its stream before attention.
-#[derive(Default)]
-pub(super) struct Entrance {
-    stats: Buffer<[f32; 2]>,
-    pub(super) query: Buffer<f32>,
-    /// [history rows, 2 · width].
-    pub(super) key_value: Buffer<f32>,
-}
 
 /// An entrance that chunks write side by side.
 struct SharedEntrance<'a> {
@@ -81,9 +59,9 @@ impl SharedEntrance<'_> {
 /// The trunk's buffers, kept from step to step.
 #[derive(Default)]
 pub(crate) struct Trunk {
-    /// One a block; without a way back, one for all.
+    /// One a block; without a backward pass, one for all.
     blocks: Vec<Saved>,
-    /// The residual stream before each block and behind the last, [rows, width] each; without a way back, two in turn.
+    /// The residual stream before each block and behind the last, [rows, width] each; without a backward pass, two in turn.
     streams: Vec<Buffer<f32>>,
     last_stats: Buffer<[f32; 2]>,
     /// The trunk's output, [rows, width].
@@ -91,64 +69,6 @@ pub(crate) struct Trunk {
     /// dL/d(out), [rows, width].
     pub dout: Buffer<f32>,
     back: Back,
-}
-
-/// Buffers of the way back, shared by all blocks.
-#[derive(Default)]
-pub(super) struct Back {
-    dnext: Buffer<f32>,
-    dmiddle: Buffer<f32>,
-    dprevious: Buffer<f32>,
-    dhidden: Buffer<f32>,
-    activated: Buffer<f32>,
-    normed1: Buffer<f32>,
-    normed2: Buffer<f32>,
-    pub(super) dattended: Buffer<f32>,
-    pub(super) dquery: Buffer<f32>,
-    pub(super) dkey_value: Buffer<f32>,
-    /// Norm gradients of each chunk, [chunks, 2 · width].
-    norm_parts: Buffer<f32>,
-}
-
-/// The rows of a batch: where history ends and where each sequence lies.
-#[derive(Clone, Copy)]
-pub(crate) struct RowMap<'a> {
-    pub history: &'a Tokens,
-    pub queries: Option<&'a Tokens>,
-}
-
-impl<'a> RowMap<'a> {
-    pub fn new(batch: &'a Batch) -> RowMap<'a> {
-        RowMap { history: &batch.history, queries: batch.queries.as_ref() }
-    }
-
-    pub fn rows(&self) -> usize {
-        self.history.len() + self.queries.map_or(0, Tokens::len)
-    }
-
-    /// Number of chunks: history's, then the queries'.
-    pub fn chunks(&self) -> usize {
-        self.history.len().div_ceil(CHUNK) + self.queries.map_or(0, |q| q.len().div_ceil(CHUNK))
-    }
-
-    /// The rows of a chunk, and whether they are history.
-    pub fn chunk(&self, index: usize) -> (Range<usize>, bool) {
-        let own = self.history.len().div_ceil(CHUNK);
-        if index < own {
-            let start = index * CHUNK;
-            return (start..self.history.len().min(start + CHUNK), true);
-        }
-        let start = self.history.len() + (index - own) * CHUNK;
-        (start..self.rows().min(start + CHUNK), false)
-    }
-
-    /// The history rows and the query rows of a sequence.
-    pub(super) fn sequence(&self, s: usize) -> (Range<usize>, Range<usize>) {
-        let history = self.history.offsets[s]..self.history.offsets[s + 1];
-        let base = self.history.len();
-        let queries = self.queries.map_or(base..base, |q| base + q.offsets[s]..base + q.offsets[s + 1]);
-        (history, queries)
-    }
 }
 
 impl Trunk {
@@ -197,7 +117,7 @@ impl Trunk {
         b.norm_parts.reserve(map.chunks() * 2 * width);
     }
 
-    /// From tokens to the trunk's output, saving what the way back needs.
+    /// From tokens to the trunk's output, saving what the backward pass needs.
     ///
     /// A chunk goes from behind one attention to the next one's queries, keys and values in one piece: its rows stay in
     /// the cache, and threads meet only around attention.
@@ -249,7 +169,7 @@ impl Trunk {
         let last = layer + 1 == view.spec.layers;
         let at = if backward { layer } else { 0 };
         let next_at = if backward && !last { layer + 1 } else { at };
-        // Taken out for the time being: without a way back it is this block's own, which attention is done with.
+        // Taken out for the time being: without a backward pass it is this block's own, which attention is done with.
         let mut entrance = std::mem::take(&mut self.blocks[next_at].entrance);
         {
             let saved = &mut self.blocks[at];

@@ -1,5 +1,5 @@
 // Tensor-core pieces of attention. A block has four warps, each with one or two pieces of 16 rows (or keys, on their
-// way back) that stay in registers; tiles of 64 keys (or rows) pass through shared memory. Two pieces a warp read
+// backward pass) that stay in registers; tiles of 64 keys (or rows) pass through shared memory. Two pieces a warp read
 // each tile half as often; more would not fit into the registers.
 // Fragments of mma.m16n8k16, with g = lane / 4 and t = lane % 4:
 //   A [16, 16]: rows g and g + 8, columns 2t, 2t + 1 and 2t + 8, 2t + 9     B [16, 8]: the same of its transpose, row g

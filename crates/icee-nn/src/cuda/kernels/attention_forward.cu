@@ -1,5 +1,5 @@
 // Attention, forward: out = softmax(q k^T / sqrt(d)) v over the keys each row sees, tile by tile with a running
-// maximum, so that no score ever reaches memory. Also writes, for the way back, each row's log2 of the sum of
+// maximum, so that no score ever reaches memory. Also writes, for the backward pass, each row's log2 of the sum of
 // 2^(score * log2 e).
 //   qkv [rows, 3 * WIDTH] bf16: queries, keys, values; out [rows, WIDTH] bf16; log_sum [HEADS, rows] f32, or none
 //   keys, with the values WIDTH behind them: of the same rows, or lines of a cache, `line` numbers apart

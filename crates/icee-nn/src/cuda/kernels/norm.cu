@@ -1,4 +1,4 @@
-// LayerNorm with the residual sum before it, and its way back. One warp a row; all arithmetic in f32.
+// LayerNorm with the residual sum before it, and its backward pass. One warp a row; all arithmetic in f32.
 //   forward:  s = x + delta;  y = gain * (s - mean) / sqrt(var + 1e-5) + bias
 //   backward: with z = (s - mean) * inverse and g = gain * dy:
 //             ds += inverse * (g - mean(g) - z * mean(g * z));  dgain = sum dy * z;  dbias = sum dy

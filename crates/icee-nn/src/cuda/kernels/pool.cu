@@ -109,7 +109,7 @@ extern "C" __global__ void pool_loss(
     if (threadIdx.x == 0) losses[blockIdx.x] = (double)weight * (double)(top + logf(sum) - hit);
 }
 
-// The way back through the last layer and its GELU: gradient [pairs, columns] = dscore * weight * GELU'(before).
+// The backward pass through the last layer and its GELU: gradient [pairs, columns] = dscore * weight * GELU'(before).
 // partial [gridDim.x, 2 * columns + 8]: each block's sums of the gradient's columns, of dscore * after (the weight's
 // gradient) and of dscore (the bias's); with `add` they are added to what is there. 256 threads.
 extern "C" __global__ void pool_last_backward(

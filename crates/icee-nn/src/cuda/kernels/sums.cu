@@ -33,7 +33,7 @@ extern "C" __global__ void column_sums(const bf16* __restrict__ x, float* __rest
     finish_block(shared, sum, partial + (size_t)blockIdx.x * columns + first, across, down, 0);
 }
 
-// The way back through GELU with the column sums of the result: x [rows, columns] *= GELU'(before); sums as above,
+// The backward pass through GELU with the column sums of the result: x [rows, columns] *= GELU'(before); sums as above,
 // added to those that are there with `add`.
 extern "C" __global__ void gelu_backward_sums(
     bf16* __restrict__ x, const bf16* __restrict__ before, float* __restrict__ partial, int rows, int columns, int add
