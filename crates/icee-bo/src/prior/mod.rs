@@ -21,7 +21,7 @@ use table::Table;
 /// Added to the covariance's diagonal: white noise of 1e-5 standard deviations keeps nearly equal locations apart.
 const JITTER: f64 = 1e-10;
 /// How often the jitter may grow tenfold, for kernels so smooth that rounding makes them indefinite.
-const JITTER_STEPS: i32 = 6;
+const JITTER_STEPS: usize = 6;
 /// Functions drawn by one task: a multiple of the kernel's width.
 const FUNCTIONS_PER_TASK: usize = 32;
 
@@ -189,14 +189,14 @@ fn require_share(setting: &'static str, share: f64) -> BoResult<()> {
 fn factorise(covariance: &Covariance, locations: &[f64]) -> BoResult<Cholesky> {
     let mut matrix = covariance.matrix(locations);
     let n = matrix.len().isqrt();
-    let mut added = 0.0;
-    for step in 0..JITTER_STEPS {
-        let jitter = JITTER * 10f64.powi(step);
+    let (mut added, mut jitter) = (0.0, JITTER);
+    for _ in 0..JITTER_STEPS {
         (0..n).for_each(|i| matrix[i * n + i] += jitter - added);
         added = jitter;
         if let Ok(factor) = Cholesky::new(matrix.clone(), n) {
             return Ok(factor);
         }
+        jitter *= 10.0;
     }
     Err(BoError::NotPositiveDefinite { size: n })
 }
