@@ -25,6 +25,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn parts_are_told_apart() {
+        let chained = |parts: &[&str]| parts.iter().fold(1, |state, part| checksum(state, part.as_bytes()));
+        assert_ne!(chained(&["ab", "c"]), chained(&["a", "bc"]));
+        assert_ne!(chained(&["a"]), chained(&["a", ""]));
+        assert_ne!(chained(&["", "a"]), chained(&["a"]));
+        assert_eq!(chained(&["a", "b"]), chained(&["a", "b"]));
+    }
+
     proptest! {
         #[test]
         fn any_changed_byte_is_found(bytes in prop::collection::vec(any::<u8>(), 1..60), at: prop::sample::Index, by in 1u8..) {

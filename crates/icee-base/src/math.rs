@@ -56,11 +56,15 @@ fn exp_each<const N: usize>(x: [f64; N]) -> [f64; N] {
     })
 }
 
-/// ln x for normal x > 0 to about 1e-15 relative; −∞ for anything that is not above the smallest normal number.
+/// ln x for x > 0 to about 1e-15 relative; −∞ for 0 and for anything that is not above it.
 #[must_use]
 pub fn ln(x: f64) -> f64 {
-    if x.is_nan() || x < f64::MIN_POSITIVE {
+    if x.is_nan() || x <= 0.0 {
         return f64::NEG_INFINITY;
+    }
+    if x < f64::MIN_POSITIVE {
+        // Subnormal: 2⁵⁴ times as large it is not.
+        return ln(x * 18_014_398_509_481_984.0) - 54.0 * std::f64::consts::LN_2;
     }
     if x == f64::INFINITY {
         return x;
@@ -238,6 +242,8 @@ mod tests {
         exp_in_place(&mut side_by_side);
         assert_eq!(side_by_side, many.map(exp), "side by side as one by one");
         assert_eq!((ln(0.0), ln(1.0), ln(f64::INFINITY)), (f64::NEG_INFINITY, 0.0, f64::INFINITY));
+        assert!((ln(5e-324) - 5e-324f64.ln()).abs() < 1e-12);
+        assert_eq!((ln(-1.0), ln(f64::NAN)), (f64::NEG_INFINITY, f64::NEG_INFINITY));
         assert_eq!(softmax64(&[f64::NEG_INFINITY; 2]), [0.5, 0.5]);
     }
 

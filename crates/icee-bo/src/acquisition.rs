@@ -25,14 +25,20 @@ pub fn log_improvements(beliefs: &[Belief], best: f64) -> Vec<f64> {
 
 /// The place of the candidate to take, of at least one; `gains` are their [`log_improvements`].
 pub fn pick(rule: Rule, gains: &[f64], beliefs: &[Belief], rng: &mut dyn Rng) -> usize {
+    // The first of the greatest; what is not a number never wins.
     let first_of = |score: &dyn Fn(usize) -> f64| {
-        (1..gains.len()).fold(0, |best, place| if score(place) > score(best) { place } else { best })
+        let start = (f64::NEG_INFINITY, 0);
+        let later = |best: (f64, usize), place: usize| if score(place) > best.0 { (score(place), place) } else { best };
+        (0..gains.len()).fold(start, later).1
     };
     if rule == Rule::Random {
         return sample(&vec![1.0; gains.len()], rng);
     }
     let greatest = first_of(&|place| gains[place]);
-    if gains[greatest] == f64::NEG_INFINITY {
+    if gains[greatest] == f64::INFINITY {
+        return greatest;
+    }
+    if !gains[greatest].is_finite() {
         // Nothing can improve on the best: the lowest expected value then.
         return first_of(&|place| -beliefs[place].mean());
     }
@@ -78,6 +84,20 @@ mod tests {
             // Binomial: standard deviation √(10,000 · 0.9 · 0.1) = 30.
             assert!(counts[0].abs_diff(9000) < 120 && counts[2] == 0, "{counts:?}");
             assert_eq!(pick(Rule::Greatest, &gains, &beliefs, &mut rng), 0);
+        }
+    }
+
+    #[test]
+    fn chance_is_even_and_odd_gains_are_survived() {
+        let beliefs: Vec<Belief> = (0..3).map(|bin| spike(0.0, 1.0, bin)).collect();
+        let mut rng = random::path(2, &[]);
+        let mut counts = [0u32; 3];
+        (0..9000).for_each(|_| counts[pick(Rule::Random, &[0.0; 3], &beliefs, &mut rng)] += 1);
+        assert!(counts.iter().all(|count| count.abs_diff(3000) < 180), "{counts:?}");
+        for rule in [Rule::Greatest, Rule::Sampled(2.0)] {
+            assert_eq!(pick(rule, &[f64::NAN, 0.0, f64::NEG_INFINITY], &beliefs, &mut rng), 1);
+            assert_eq!(pick(rule, &[0.0, f64::INFINITY, 1.0], &beliefs, &mut rng), 1);
+            assert_eq!(pick(rule, &[f64::NAN; 3], &beliefs, &mut rng), 0, "the lowest mean");
         }
     }
 

@@ -61,6 +61,11 @@ impl Standard {
         self.relative_unit() * self.magnitude
     }
 
+    /// Whether the values do not differ, so that nothing tells a scale.
+    pub fn is_flat(&self) -> bool {
+        self.deviation == 0.0
+    }
+
     fn relative_unit(&self) -> f64 {
         if self.deviation > 0.0 { self.deviation } else { 1.0 }
     }

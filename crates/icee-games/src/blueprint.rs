@@ -171,8 +171,7 @@ impl Blueprint {
 
     /// The head of the last network from which actions follow, and its number.
     pub(crate) fn deciding_head(&self) -> Result<(usize, Head)> {
-        let decides = |head| matches!(head, Head::Outcome { .. } | Head::Action { .. });
-        let found = self.networks.last().and_then(|network| network.head(decides));
+        let found = self.networks.last().and_then(|network| network.head(Head::decides));
         found.ok_or_else(|| Error::Config("the model has no head that decides on actions".into()))
     }
 

@@ -129,8 +129,19 @@ impl Head {
         }
     }
 
+    /// Whether actions follow from it.
+    pub(crate) fn decides(self) -> bool {
+        match self {
+            Head::Outcome { .. } | Head::Action { .. } => true,
+            Head::Return { .. } | Head::Reward => false,
+        }
+    }
+
     /// The weight of its loss; `reward` is that of the auxiliary head.
     pub(crate) fn loss_weight(self, reward: f32) -> f32 {
-        if self == Head::Reward { reward } else { 1.0 }
+        match self {
+            Head::Reward => reward,
+            Head::Return { .. } | Head::Outcome { .. } | Head::Action { .. } => 1.0,
+        }
     }
 }

@@ -62,7 +62,7 @@ pub use config::{Acting, Config};
 pub use error::{Error, Result};
 pub use eval::{EpisodeResult, Evaluation, evaluate, evaluate_agent};
 pub use games::Games;
-pub use heads::Head;
+pub use heads::{GivenReturns, Head};
 pub use label::{Labels, ReturnBins};
 pub use model::{Meta, TrainedModel};
 pub use sequences::Sequences;

@@ -56,9 +56,9 @@ pub enum Role {
     },
     /// A trained optimiser.
     Optimiser {
-        /// Its preset, and what is changed in it.
+        /// Its preset.
         preset: &'static str,
-        /// See `preset`.
+        /// What is changed in it.
         settings: &'static [&'static str],
         /// Where it is shown.
         shown: Shown,
@@ -72,20 +72,44 @@ pub enum Role {
 pub struct AgentRecipe {
     /// The method's preset.
     pub method: &'static str,
-    /// The worlds it is trained on, by key, with what is changed in the presets there; all worlds where it is empty.
-    pub worlds: &'static [(&'static str, &'static [&'static str])],
-    /// What is changed in the presets on all other worlds.
-    pub settings: &'static [&'static str],
-    /// Whether it is trained on worlds that are not in `worlds`.
-    pub everywhere: bool,
-    /// The worlds in whose chapters it stands, by key; all where none is named.
-    pub chapters: &'static [&'static str],
+    /// The worlds it is trained on.
+    pub trained: Trained,
+    /// The chapters in which it stands.
+    pub chapters: Chapters,
     /// The row of the paper's tables that it stands beside.
     pub paper: Option<PaperRow>,
     /// What it learned from, in a few words.
     pub data: &'static str,
     /// What a game costs it, the default agent being 1.
     pub cost: f64,
+}
+
+/// What is changed in the presets.
+type Settings = &'static [&'static str];
+
+/// The worlds that an agent is trained on.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Trained {
+    /// All of them.
+    Everywhere {
+        /// What is changed in the presets.
+        settings: Settings,
+        /// Worlds, by key, on which something else is changed.
+        except: &'static [(&'static str, Settings)],
+    },
+    /// These, by key, each with what is changed in the presets.
+    On(&'static [(&'static str, Settings)]),
+}
+
+/// The worlds in whose chapters an agent stands.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Chapters {
+    /// All of them.
+    All,
+    /// These, by key.
+    Of(&'static [&'static str]),
+    /// None: it stands in the ablations.
+    None,
 }
 
 /// A row of the paper's tables.
@@ -113,6 +137,10 @@ const NOVICES: &str = "the behaviour policy's episodes, some noisier at first";
 /// The default's data.
 const SEARCHERS: &str = "the behaviour policy's episodes, and searchers' relabelled by an expert";
 
+const fn everywhere(settings: Settings) -> Trained {
+    Trained::Everywhere { settings, except: &[] }
+}
+
 const fn row(method: &'static str) -> Option<PaperRow> {
     Some(PaperRow { method, one_number: false })
 }
@@ -124,17 +152,15 @@ const fn flat_row(method: &'static str) -> Option<PaperRow> {
 /// An agent that is trained on all worlds and stands in all chapters.
 const DEFAULT: AgentRecipe = AgentRecipe {
     method: "icee",
-    worlds: &[],
-    settings: &[],
-    everywhere: true,
-    chapters: &[],
+    trained: everywhere(&[]),
+    chapters: Chapters::All,
     paper: None,
     data: SEARCHERS,
     cost: 1.0,
 };
 
-/// An agent that is trained on few worlds and stands in the ablations alone.
-const ABLATION: AgentRecipe = AgentRecipe { everywhere: false, chapters: &["-"], ..DEFAULT };
+/// An agent that stands in the ablations alone.
+const ABLATION: AgentRecipe = AgentRecipe { chapters: Chapters::None, ..DEFAULT };
 
 /// All entries, in the order of legends and tables.
 pub static ENTRIES: [Entry; 21] = [
@@ -150,10 +176,15 @@ pub static ENTRIES: [Entry; 21] = [
         colours: ["#009E73", "#35C79B"],
         role: Role::Agent(AgentRecipe {
             method: "icee-paper",
-            settings: &["train.lr=1e-3", "train.steps=6000"],
-            // With a return in 160 bins as its input, the paper's action network does not find the key and the door again, and
-            // novices teach it what to do before it has.
-            worlds: &[("key-to-door", &["train.lr=1e-3", "model.bins=64", "data.novices=0.6", "train.steps=10000"])],
+            trained: Trained::Everywhere {
+                settings: &["train.lr=1e-3", "train.steps=6000"],
+                // With a return in 160 bins as its input, the paper's action network does not find the key and the door
+                // again, and novices teach it what to do before it has.
+                except: &[(
+                    "key-to-door",
+                    &["train.lr=1e-3", "model.bins=64", "data.novices=0.6", "train.steps=10000"],
+                )],
+            },
             paper: row("icee"),
             data: NOVICES,
             cost: 1.8,
@@ -166,7 +197,7 @@ pub static ENTRIES: [Entry; 21] = [
         colours: ["#CC79A7", "#E79FC6"],
         role: Role::Agent(AgentRecipe {
             method: "icee-biased",
-            settings: &["train.steps=5000"],
+            trained: everywhere(&["train.steps=5000"]),
             data: NOVICES,
             ..DEFAULT
         }),
@@ -178,9 +209,8 @@ pub static ENTRIES: [Entry; 21] = [
         role: Role::Agent(AgentRecipe {
             method: "icee-weighted",
             // In the biased room only the weights differ from ICEE-biased.
-            worlds: &[("dark-room", &["train.steps=7000"]), (BIASED, &["data.searchers=0"])],
-            everywhere: false,
-            chapters: &[BIASED],
+            trained: Trained::On(&[("dark-room", &["train.steps=7000"]), (BIASED, &["data.searchers=0"])]),
+            chapters: Chapters::Of(&[BIASED]),
             data: "as ICEE; in the biased room the behaviour policy's episodes alone",
             ..DEFAULT
         }),
@@ -192,7 +222,7 @@ pub static ENTRIES: [Entry; 21] = [
         colours: ["#E69F00", "#F4B942"],
         role: Role::Agent(AgentRecipe {
             method: "ad",
-            settings: &["model.layers=3", "train.steps=4000"],
+            trained: everywhere(&["model.layers=3", "train.steps=4000"]),
             paper: row("ad"),
             data: BEHAVIOUR,
             ..DEFAULT
@@ -204,7 +234,7 @@ pub static ENTRIES: [Entry; 21] = [
         colours: ["#D55E00", "#FF8C4B"],
         role: Role::Agent(AgentRecipe {
             method: "ad-sorted",
-            settings: &["model.layers=3", "train.steps=4000"],
+            trained: everywhere(&["model.layers=3", "train.steps=4000"]),
             paper: row("ad-sorted"),
             data: "the same, sorted by their noise",
             ..DEFAULT
@@ -216,7 +246,7 @@ pub static ENTRIES: [Entry; 21] = [
         colours: ["#8A6D3B", "#C9AA72"],
         role: Role::Agent(AgentRecipe {
             method: "mgdt",
-            settings: &["model.layers=2", "model.width=64", "train.steps=3000"],
+            trained: everywhere(&["model.layers=2", "model.width=64", "train.steps=3000"]),
             paper: flat_row("mgdt"),
             data: BEHAVIOUR,
             cost: 0.5,
@@ -228,7 +258,7 @@ pub static ENTRIES: [Entry; 21] = [
         label: "ICEE, no searchers",
         colours: ["#8A6D3B", "#C9AA72"],
         role: Role::Agent(AgentRecipe {
-            worlds: &[("dark-room", &["data.searchers=0", "train.steps=7000"])],
+            trained: Trained::On(&[("dark-room", &["data.searchers=0", "train.steps=7000"])]),
             data: NOVICES,
             ..ABLATION
         }),
@@ -238,7 +268,7 @@ pub static ENTRIES: [Entry; 21] = [
         label: "ICEE, no novices",
         colours: ["#D55E00", "#FF8C4B"],
         role: Role::Agent(AgentRecipe {
-            worlds: &[("dark-room", &["data.searchers=0", "data.novices=0", "train.steps=7000"])],
+            trained: Trained::On(&[("dark-room", &["data.searchers=0", "data.novices=0", "train.steps=7000"])]),
             data: BEHAVIOUR,
             ..ABLATION
         }),
@@ -349,18 +379,37 @@ impl Entry {
     }
 }
 
+/// The name of an optimiser's model.
+#[must_use]
+pub fn optimiser_model(key: &str) -> String {
+    format!("bo__{key}")
+}
+
+/// Whether it is the key of an optimiser of plain code.
+#[must_use]
+pub fn is_rival(key: &str) -> bool {
+    entry(key).is_some_and(|entry| entry.role == Role::Rival)
+}
+
 impl AgentRecipe {
     /// What is changed in the presets on a world; none where it is not trained there.
     #[must_use]
     pub fn settings_on(&self, world: &CatalogueWorld) -> Option<&'static [&'static str]> {
-        let own = self.worlds.iter().find(|(key, _)| *key == world.key).map(|(_, settings)| *settings);
-        own.or(self.everywhere.then_some(self.settings))
+        let of = |list: &[(&str, Settings)]| list.iter().find(|(key, _)| *key == world.key).map(|(_, own)| *own);
+        match self.trained {
+            Trained::Everywhere { settings, except } => Some(of(except).unwrap_or(settings)),
+            Trained::On(worlds) => of(worlds),
+        }
     }
 
     /// Whether it stands in a world's chapter.
     #[must_use]
     pub fn in_chapter_of(&self, world: &CatalogueWorld) -> bool {
-        self.chapters.is_empty() || self.chapters.contains(&world.key)
+        match self.chapters {
+            Chapters::All => true,
+            Chapters::Of(worlds) => worlds.contains(&world.key),
+            Chapters::None => false,
+        }
     }
 }
 
@@ -379,10 +428,9 @@ impl CatalogueWorld {
 
 /// The agents of plain code, in order.
 pub fn references() -> impl Iterator<Item = (&'static Entry, Reference)> {
-    ENTRIES.iter().filter_map(|entry| match entry.role {
-        Role::Reference { agent, .. } => Some((entry, agent)),
-        _ => None,
-    })
+    ENTRIES
+        .iter()
+        .filter_map(|entry| if let Role::Reference { agent, .. } = entry.role { Some((entry, agent)) } else { None })
 }
 
 /// The optimisers of the comparison with the paper's, rivals included.
@@ -390,7 +438,7 @@ pub fn compared_optimisers() -> impl Iterator<Item = &'static Entry> {
     ENTRIES.iter().filter(|entry| match entry.role {
         Role::Optimiser { shown, .. } => shown.comparison,
         Role::Rival => true,
-        _ => false,
+        Role::Agent(_) | Role::OtherActing | Role::Reference { .. } => false,
     })
 }
 
@@ -407,7 +455,10 @@ mod tests {
     fn keys_are_there_once_and_worlds_are_known() {
         for (index, entry) in ENTRIES.iter().enumerate() {
             assert!(ENTRIES[..index].iter().all(|other| other.key != entry.key), "{}", entry.key);
-            for (key, _) in entry.agent().map_or(&[][..], |recipe| recipe.worlds) {
+            let Some(recipe) = entry.agent() else { continue };
+            let (Trained::Everywhere { except: named, .. } | Trained::On(named)) = recipe.trained;
+            let chapters = if let Chapters::Of(worlds) = recipe.chapters { worlds } else { &[] };
+            for key in named.iter().map(|(key, _)| key).chain(chapters) {
                 assert!(world(key).is_some(), "{}: {key}", entry.key);
             }
         }

@@ -125,10 +125,11 @@ pub fn resumed_problem(folder: &RunFolder, registry: &Registry) -> Result<Box<dy
         Kind::Functions => Ok(Box::new(Functions::new(icee_optim::Meta::read(&path, meta)?.config)?)),
         Kind::Games => {
             let meta = icee_games::Meta::read(&path, meta)?;
-            let source = source_of(&meta.config, folder.info()?.logs.as_deref(), registry)?;
+            let logs = folder.info()?.logs;
+            let source = source_of(&meta.config, logs.as_deref(), registry)?;
             if source.task() != meta.task {
-                let changed = "the log is not the one that the run began with; start a new run";
-                return Err(Error::Kind(changed.into()));
+                let what = if logs.is_some() { "log" } else { "world" };
+                return Err(Error::Kind(format!("the {what} is not what the run began with; start a new run")));
             }
             Ok(Box::new(Games::new(meta.config, source)?))
         }

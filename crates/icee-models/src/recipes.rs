@@ -1,6 +1,6 @@
 //! Every model that the paper's report needs, and the command that trains it: the catalogue, written out.
 
-use crate::catalogue::{ENTRIES, Role, STUDY_OPTIMISERS, WORLDS};
+use crate::catalogue::{ENTRIES, Role, STUDY_OPTIMISERS, WORLDS, optimiser_model};
 use crate::kind::Kind;
 
 /// How a model is trained.
@@ -31,7 +31,7 @@ pub fn recipes() -> Vec<Recipe> {
         }
     }
     let optimiser = |key: &str, preset, settings| Recipe {
-        name: format!("bo__{key}"),
+        name: optimiser_model(key),
         kind: Kind::Functions,
         preset,
         method: None,

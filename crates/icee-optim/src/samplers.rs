@@ -24,6 +24,7 @@ impl OptimiserModel {
 
     /// The same for a `value` model: p ∝ EI^β on what it believes.
     pub(crate) fn value_sampler(&self, device: &Device) -> Result<SurrogateSampler<ValueModel>> {
+        self.config.check()?;
         Ok(SurrogateSampler::new(ValueModel::new(device, self)?, Rule::Sampled(self.config.acting.sharpness)))
     }
 }

@@ -16,7 +16,6 @@ impl Scale {
     pub fn of(values: impl Iterator<Item = f64> + Clone) -> Scale {
         let best = values.clone().fold(f64::INFINITY, f64::min);
         let standard = Standard::of(values.clone(), Variance::Population);
-        // Where all values are equal nothing tells a scale, and their magnitude is the unit.
         Scale { standard, best }
     }
 
@@ -25,15 +24,15 @@ impl Scale {
         self.standard.mean()
     }
 
-    /// One standard deviation.
+    /// One standard deviation; 1 where all values are equal and nothing tells a scale.
     pub fn deviation(&self) -> f64 {
-        self.standard.unit()
+        if self.standard.is_flat() { 1.0 } else { self.standard.unit() }
     }
 
     /// A value in standard deviations from the mean.
     #[must_use]
     pub fn standard(&self, value: f64) -> f64 {
-        self.standard.locate(value)
+        if self.standard.is_flat() { value - self.mean() } else { self.standard.locate(value) }
     }
 
     /// What a network is told of an evaluated value: itself and its distance from the best.
@@ -83,7 +82,8 @@ mod tests {
         assert!((scale.deviation() - 5.0f64.sqrt()).abs() < 1e-12);
         assert_eq!(scale.inputs(4.0), [0.0, (3.0 / 5.0f64.sqrt()) as f32]);
         for equal in [[0.0; 3], [7.1; 3], [-1e300; 3]] {
-            assert!(Scale::of(equal.into_iter()).deviation() > 0.0);
+            assert_eq!(Scale::of(equal.into_iter()).deviation(), 1.0);
+            assert_eq!(Scale::of(equal.into_iter()).standard(equal[0]), 0.0);
             assert_eq!(Scale::of(equal.into_iter()).inputs(equal[0])[1], 0.0);
         }
         let huge = Scale::of([1e300, -1e300].into_iter());

@@ -4,7 +4,7 @@ use crate::work::{ActingChange, Unit, Work};
 use crate::{Error, Result};
 use icee_base::names::nearest;
 use icee_bo::functions;
-use icee_models::catalogue::{self, CatalogueWorld, Entry, Role, WORLDS};
+use icee_models::catalogue::{self, CatalogueWorld, Entry, WORLDS, is_rival, optimiser_model};
 use icee_models::recipes;
 use icee_worlds::Reference;
 use std::str::FromStr;
@@ -161,10 +161,8 @@ fn reference(world: &'static CatalogueWorld, entry: &Entry, agent: Reference, op
 
 fn search_units(entry: &Entry, options: &Options) -> Vec<Unit> {
     let (trials, seed) = (options.trials, options.seed);
-    let (sampler, seconds) = match entry.role {
-        Role::Rival => (entry.key.to_owned(), if entry.key == "random" { 0.001 } else { SECONDS_OF_A_GP_SEARCH }),
-        _ => (format!("bo__{}", entry.key), SECONDS_OF_A_SEARCH),
-    };
+    let sampler = if is_rival(entry.key) { entry.key.to_owned() } else { optimiser_model(entry.key) };
+    let seconds = if entry.key == "random" { 0.001 } else { SECONDS_OF_A_SEARCH };
     let unit = |function: &'static str| {
         let work = Work::Search { sampler: sampler.clone(), function, trials, seed };
         Unit { id: search_id(entry.key, function), work, cost: seconds * trials as f64 }
@@ -174,9 +172,8 @@ fn search_units(entry: &Entry, options: &Options) -> Vec<Unit> {
 
 /// About what one game of 1,000 steps costs a model of the default size on two cores.
 const SECONDS_OF_A_GAME: f64 = 0.1;
-/// About what one search costs a learned optimiser, and the Gaussian process.
+/// About what one search costs an optimiser.
 const SECONDS_OF_A_SEARCH: f64 = 1.0;
-const SECONDS_OF_A_GP_SEARCH: f64 = 1.0;
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use crate::plan::{self, Options, Part};
 use crate::work::{self, Lost, Machine, Results, Unit, UnitResult, Watcher};
 use crate::{Error, Result, output};
 use icee_base::files::write_atomically;
-use icee_models::catalogue::CatalogueWorld;
+use icee_models::catalogue::{CatalogueWorld, WORLDS};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -42,8 +42,9 @@ struct ResultsFile<'a> {
 pub fn reproduce(options: &Options, machine: &Machine<'_>, folder: &Path, watcher: &mut dyn Watcher) -> Result<Report> {
     let units = plan::units(options);
     let results = work::run(&units, machine, watcher)?;
-    let world = |part: &Part| if let Part::World(world) = part { Some(*world) } else { None };
-    let worlds: Vec<&'static CatalogueWorld> = options.parts.iter().filter_map(world).collect();
+    // Each once and in the paper's order, however they were asked for.
+    let wanted = |world: &&'static CatalogueWorld| options.parts.contains(&Part::World(world));
+    let worlds: Vec<&'static CatalogueWorld> = WORLDS.iter().filter(wanted).collect();
     let comparisons: Vec<PaperComparison> =
         worlds.iter().flat_map(|world| chapters::compare(world, &results)).collect();
     let page = page(options, &units, &worlds, &results);

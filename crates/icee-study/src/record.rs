@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The format's version.
-pub const FORMAT: u32 = 1;
+/// The format's version. Since 2 a study says which learned model it uses.
+pub const FORMAT: u32 = 2;
 
 /// Which values are good ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -121,7 +121,7 @@ impl Study {
         };
         let header: Header = serde_json::from_str(first)
             .map_err(|error| wrong(format!("line 1: not the header of a study: {error}")))?;
-        if header.icee_study != FORMAT {
+        if !(1..=FORMAT).contains(&header.icee_study) {
             return Err(wrong(format!("line 1: format {} is not known to this version", header.icee_study)));
         }
         let pool = pool.map_or_else(|| folder_of(path).join(&header.pool.path), Path::to_owned);
@@ -155,7 +155,7 @@ impl Study {
         let (sampler, note) = self.resolve(sampler, dimension)?;
         let mut notes = self.notes.split_off(0);
         notes.extend(note);
-        notes.extend(self.remember_model(sampler, dimension)?);
+        let used = self.check_model(sampler, dimension)?;
         let Some(rows) = &self.rows else { return Err(not_loaded()) };
         let mut predictor = self.models.predictor(sampler, dimension)?;
         let units = Units::of(&self.trials, self.header.direction);
@@ -190,6 +190,7 @@ impl Study {
         let suggestions = choice.rows.iter().map(suggest).collect();
         let entry = Entry::Ask { rows: choice.rows.iter().map(|(row, _)| rows.name(*row)).collect(), sampler };
         let told_best = self.trials.best(self.header.direction).and_then(|trial| trial.value);
+        notes.extend(self.remember_model(used)?);
         self.record(entry)?;
         Ok(Answer { suggestions, sampler, best: told_best, remaining: choice.remaining, left: choice.left, notes })
     }
@@ -215,25 +216,26 @@ impl Study {
         }
     }
 
-    /// Writes down which learned model is used, where the journal does not say so yet.
-    fn remember_model(&mut self, sampler: SamplerKind, dimension: usize) -> Result<Option<String>> {
-        let Some(here) = self.check_model(sampler, dimension)?.filter(|_| self.trials.model.is_none()) else {
-            return Ok(None);
-        };
+    /// Writes down which learned model was used, where the journal does not say so yet.
+    fn remember_model(&mut self, used: Option<ModelPin>) -> Result<Option<String>> {
+        let Some(here) = used.filter(|_| self.trials.model.is_none()) else { return Ok(None) };
         let note = format!("from now on this study uses the model {here}; it did not say which one before");
         self.record(Entry::Model(here))?;
         Ok(Some(note))
     }
 
-    /// Goes on with the learned model at hand, whatever was used before; the journal says from where on.
+    /// Goes on with the learned model at hand, whatever was used before; the journal says from where on. Without effect where
+    /// the sampler, the study's own unless another is named, is no learned model.
     ///
     /// # Errors
     /// Where the pool or the journal cannot be used.
-    pub fn accept_model(&mut self) -> Result<()> {
+    pub fn accept_model(&mut self, sampler: Option<SamplerKind>) -> Result<()> {
         self.load()?;
         self.alone(|study| {
             let dimension = study.dimension()?;
-            match study.models.pin(dimension).filter(|here| study.trials.model.as_ref() != Some(here)) {
+            let learned = study.resolve(sampler, dimension)?.0 == SamplerKind::Icee;
+            let here = study.models.pin(dimension).filter(|_| learned);
+            match here.filter(|here| study.trials.model.as_ref() != Some(here)) {
                 Some(here) => study.record(Entry::Model(here)),
                 None => Ok(()),
             }
@@ -287,7 +289,7 @@ impl Study {
         self.load()?;
         let dimension = self.dimension()?;
         let (sampler, _) = self.resolve(sampler, dimension)?;
-        self.check_model(sampler, dimension)?;
+        self.alone(|study| study.check_model(sampler, dimension))?;
         let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
         let mut predictor = self.models.predictor(sampler, dimension)?;
         let units = Units::of(&self.trials, self.header.direction);

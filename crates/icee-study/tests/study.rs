@@ -243,7 +243,10 @@ fn another_model_is_used_knowingly_only() {
         assert!(said.contains("stand-in (0000000000000001)") && said.contains("--accept-model"), "{said}");
     }
     other.ask(1, Some(SamplerKind::GpEi)).unwrap();
-    other.accept_model().unwrap();
+    // Where no learned model is asked for, there is none to accept.
+    other.accept_model(Some(SamplerKind::GpEi)).unwrap();
+    assert!(other.ask(1, None).is_err());
+    other.accept_model(None).unwrap();
     other.ask(1, None).unwrap();
     // From there on the other one is the study's, and the first is refused.
     assert!(study.ask(1, None).is_err());

@@ -126,10 +126,12 @@ impl Schema {
 
     fn without_kind(&self, mut layer: Table) -> Result<Table> {
         match layer.remove(KIND) {
-            Some(Value::String(kind)) if kind != self.kind => {
+            None => Ok(layer),
+            Some(Value::String(kind)) if kind == self.kind => Ok(layer),
+            Some(Value::String(kind)) => {
                 Err(Error::Config(format!("this is a config of {kind}, not of {}", self.kind)))
             }
-            _ => Ok(layer),
+            Some(other) => Err(Error::Config(format!("\"{KIND}\" must be a word, not of type {}", other.type_str()))),
         }
     }
 
@@ -224,6 +226,7 @@ mod tests {
         assert_eq!(last_word("name", &["name = \"x\""], &["name=y".into()]).unwrap().as_deref(), Some("y"));
         for (setting, said) in [
             ("kind=games", "a config of games, not of tests"),
+            ("kind=3", "must be a word, not of type integer"),
             ("train.lrr=1", "did you mean \"train.lr\"?"),
             ("trian.lr=1", "did you mean \"train\"?"),
             ("train=1", "is a group"),

@@ -45,3 +45,61 @@ pub(crate) fn with_batches<R>(
         })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Initialisation, NetworkSpec, TrainConfig};
+    use icee_nn::batch::{Batch, Tokens};
+
+    /// Batch number i has i tokens.
+    struct Counting(TrainConfig);
+
+    impl Problem for Counting {
+        fn kind(&self) -> &'static str {
+            "tests"
+        }
+        fn name(&self) -> &str {
+            "counting"
+        }
+        fn method(&self) -> &str {
+            "none"
+        }
+        fn seed(&self) -> u64 {
+            0
+        }
+        fn settings(&self) -> &TrainConfig {
+            &self.0
+        }
+        fn initialisation(&self) -> Initialisation {
+            Initialisation { std: 0.02, tied_keys: false }
+        }
+        fn networks(&self) -> Vec<NetworkSpec> {
+            vec![]
+        }
+        fn to_toml(&self) -> Result<String> {
+            Ok(String::new())
+        }
+        fn meta(&self, _: u64) -> Result<serde_json::Value> {
+            Ok(serde_json::Value::Null)
+        }
+        fn batch(&self, index: u64) -> Result<Prepared> {
+            let history = Tokens { offsets: vec![0], fields: vec![] };
+            let batch = Batch { history, queries: None, class_targets: vec![], pool_targets: vec![] };
+            Ok(Prepared { batches: vec![batch], tokens: index as usize, metrics: vec![] })
+        }
+    }
+
+    #[test]
+    fn the_number_of_threads_does_not_matter() {
+        let problem = Counting(TrainConfig::default());
+        let tokens = |threads| {
+            let all = |next: &mut dyn FnMut() -> Result<Prepared>| (4..11).map(|_| Ok(next()?.tokens)).collect();
+            with_batches(&problem, 4..11, threads, all).unwrap()
+        };
+        let one: Vec<usize> = tokens(1);
+        assert_eq!(one, (4..11).collect::<Vec<_>>());
+        assert_eq!(one, tokens(3));
+        assert_eq!(one, tokens(12), "more threads than batches");
+    }
+}

@@ -123,7 +123,7 @@ fn collect_part(
     Ok(batch)
 }
 
-/// A searcher's sequence, with the expert taking over at every step.
+/// A searcher's sequence, every step relabelled by the expert.
 ///
 /// Most games are searched for a few episodes only, and are easy from then on. So a share of the sequences begins with
 /// m ~ U{0..K/2} episodes in which nothing was found (or, where more than one thing can be, no more than one): other games are

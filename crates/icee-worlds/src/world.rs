@@ -33,7 +33,7 @@ pub trait World: CloneWorld + Any + Send + Sync {
     /// The policy that makes the training data of the current game. It may know the hidden part.
     fn behaviour(&self) -> Box<dyn Policy>;
 
-    /// The policy that takes over from a searcher in a copy of the world, see [`Relabel`](crate::Relabel): the behaviour
+    /// The policy that relabels the steps of searchers, see [`Relabel`](crate::Relabel): the behaviour
     /// policy, unless somebody who knows the hidden part as well is of more use there.
     fn expert(&self) -> Box<dyn Policy> {
         self.behaviour()

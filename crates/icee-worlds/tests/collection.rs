@@ -155,7 +155,7 @@ fn what_cannot_be_collected_is_an_error() {
     }
 }
 
-/// The behaviour policy takes over at every step of a searcher's history from which something is learned, and plays on to the
+/// An expert relabels every step of a searcher's history from which something is learned, and plays on to the
 /// end of the episode. Nothing is learned from a beginning that was chosen, in which no episode earned more than was asked for.
 #[test]
 fn relabellings_play_each_episode_to_its_end() {
@@ -182,6 +182,8 @@ fn relabellings_play_each_episode_to_its_end() {
                 let StepLabel::Relabelled(relabel) = batch.label(step) else { panic!("no relabel at {step}") };
                 let before: f32 = batch.rewards[steps.start..step].iter().sum();
                 let idle = (relabel.earned - relabel.return_to_go) * limit as f32;
+                let exact = relabel.earned - idle.round() / limit as f32;
+                assert!((relabel.return_to_go - exact).abs() < 1e-6, "{id}: {relabel:?}");
                 let played = relabel.earned as u32 + idle.round() as u32;
                 assert!(t as u32 + played <= limit && played > 0, "{id}: {relabel:?} at {t}");
                 // Dark Room's episodes have a fixed length; the others end once all is earned.

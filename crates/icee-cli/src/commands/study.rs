@@ -199,7 +199,7 @@ fn ask(out: &mut impl Write, args: &AskArgs) -> anyhow::Result<()> {
     let sampler = sampler(args.sampler.as_deref())?;
     let mut study = args.study.open()?;
     if args.accept_model {
-        study.accept_model()?;
+        study.accept_model(sampler)?;
     }
     let answer = study.ask(args.count, sampler)?;
     print::answer(out, &answer, args.study.json)
@@ -234,7 +234,7 @@ fn predict(out: &mut impl Write, args: &PredictArgs) -> anyhow::Result<()> {
     let sampler = sampler(args.sampler.as_deref())?;
     let mut study = args.study.open()?;
     if args.accept_model {
-        study.accept_model()?;
+        study.accept_model(sampler)?;
     }
     let forecasts = study.predict(sampler)?;
     print::notes(&study.take_notes());

@@ -10,6 +10,7 @@ use icee_bo::functions;
 use icee_bo::protocol::Protocol;
 use icee_games::config::EpisodeRule;
 use icee_games::{Acting, TrainedModel, evaluate};
+use icee_models::catalogue::is_rival;
 use icee_models::results::EpisodeRow;
 use icee_models::{Found, ModelStore};
 use icee_train::Device;
@@ -117,14 +118,10 @@ impl Work {
     }
 }
 
-fn is_rival(sampler: &str) -> bool {
-    ["random", "gp-ei"].contains(&sampler)
-}
-
 /// A checksum of everything that a result depends on: the program, the work, the model.
 fn fingerprint(work: &Work, models: &ModelStore) -> Result<u64> {
     // Another version of the program may compute otherwise.
-    let settings = checksum(checksum(0, env!("CARGO_PKG_VERSION").as_bytes()), format!("{work:?}").as_bytes());
+    let settings = checksum(checksum(1, env!("CARGO_PKG_VERSION").as_bytes()), format!("{work:?}").as_bytes());
     match work.needs() {
         Some(model) => Ok(checksum(settings, &models.find(model)?.hash()?.to_le_bytes())),
         None => Ok(settings),
