@@ -6,27 +6,14 @@ use crate::standard::{Standard, Variance};
 /// Steps in one standard deviation.
 const STEPS: f64 = (1u64 << 32) as f64;
 
-/// A history as models see it: lower is better, mean 0, standard deviation 1.
-///
-/// Rounded, so that another scale or offset of the values, which changes their last bits, changes nothing at all.
-#[derive(Debug, Clone)]
-pub struct StandardHistory {
-    /// The scale.
-    pub scale: Standard,
-    /// The same candidates with their values on it.
-    pub told: Vec<Told>,
+/// A history as models see it: lower is better, mean 0, standard deviation 1. Its values must be finite.
+pub(crate) fn standardised(told: &[Told]) -> Vec<Told> {
+    let scale = Standard::of(told.iter().map(|told| told.value), Variance::Sample);
+    told.iter().map(|told| Told { value: rounded(&scale, told.value), ..*told }).collect()
 }
 
-impl StandardHistory {
-    /// Of finite values.
-    pub fn of(told: &[Told]) -> Self {
-        let scale = Standard::of(told.iter().map(|told| told.value), Variance::Sample);
-        let told = told.iter().map(|told| Told { value: rounded(&scale, told.value), ..*told }).collect();
-        Self { scale, told }
-    }
-}
-
-/// A value on a scale, rounded to a fixed number of steps.
+/// A value on a scale, rounded to a fixed number of steps, so that another scale or offset of the values, which changes their
+/// last bits, changes nothing at all.
 pub fn rounded(scale: &Standard, value: f64) -> f64 {
     (scale.apply(value) * STEPS).round() / STEPS
 }

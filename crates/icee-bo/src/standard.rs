@@ -72,7 +72,7 @@ impl Standard {
 }
 
 /// Scales values in place to mean 0 and variance 1 as a population; zeros where they do not differ.
-pub fn standardise(values: &mut [f64]) {
+pub(crate) fn standardise(values: &mut [f64]) {
     let scale = Standard::of(values.iter().copied(), Variance::Population);
     values.iter_mut().for_each(|value| *value = scale.apply(*value));
 }

@@ -3,7 +3,7 @@
 
 use crate::acquisition::{Rule, log_improvements, pick};
 use crate::error::BoResult;
-use crate::history::StandardHistory;
+use crate::history::standardised;
 use crate::search::{Context, RandomSampler, Sampler};
 use crate::surrogate::Surrogate;
 use rand::Rng;
@@ -37,7 +37,7 @@ impl<S: Surrogate> Sampler for SurrogateSampler<S> {
             return RandomSampler.ask(context, rng);
         }
         // On the scale on which studies show values to models, so that any unit gives the same suggestions.
-        let history = StandardHistory::of(told).told;
+        let history = standardised(told);
         let beliefs = self.surrogate.predict(pool, &history, available)?;
         let best = history.iter().map(|told| told.value).fold(f64::INFINITY, f64::min);
         Ok(available[pick(self.rule, &log_improvements(&beliefs, best), &beliefs, rng)])

@@ -69,7 +69,7 @@ pub use sequences::Sequences;
 pub use source::Source;
 pub use task::{GameSpec, ObservationKind};
 pub use tokens::{ReturnInputs, Token, TokenFormat, TokenWriter};
-pub use tune::{ActingResult, tune, tuning_grid};
+pub use tune::{ActingResult, tune};
 
 /// The tag of games in configs and checkpoints.
 pub const KIND: &str = "games";

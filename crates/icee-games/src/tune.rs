@@ -22,7 +22,7 @@ pub struct ActingResult {
 
 /// The settings that are tried first: κ and the guard with its reading. The temperature follows for the best.
 #[must_use]
-pub fn tuning_grid(model: &TrainedModel) -> Vec<Acting> {
+fn tuning_grid(model: &TrainedModel) -> Vec<Acting> {
     let base = &model.config.acting;
     let conditioned = model.config.method().is_ok_and(|m| m.condition != Condition::Nothing);
     if !conditioned {

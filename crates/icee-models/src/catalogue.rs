@@ -346,7 +346,7 @@ pub static ENTRIES: [Entry; 21] = [
 ];
 
 /// Optimisers that are made for studies and stand in no figure: key, preset. The paper's functions have two columns.
-pub const STUDY_OPTIMISERS: [(&str, &str); 2] =
+pub(crate) const STUDY_OPTIMISERS: [(&str, &str); 2] =
     [("value-columns", "bo-value-columns"), ("value-columns-small", "bo-value-columns-small")];
 
 /// The entry of a key.
@@ -394,7 +394,7 @@ pub fn is_rival(key: &str) -> bool {
 impl AgentRecipe {
     /// What is changed in the presets on a world; none where it is not trained there.
     #[must_use]
-    pub fn settings_on(&self, world: &CatalogueWorld) -> Option<&'static [&'static str]> {
+    pub(crate) fn settings_on(&self, world: &CatalogueWorld) -> Option<&'static [&'static str]> {
         let of = |list: &[(&str, Settings)]| list.iter().find(|(key, _)| *key == world.key).map(|(_, own)| *own);
         match self.trained {
             Trained::Everywhere { settings, except } => Some(of(except).unwrap_or(settings)),
@@ -404,7 +404,7 @@ impl AgentRecipe {
 
     /// Whether it stands in a world's chapter.
     #[must_use]
-    pub fn in_chapter_of(&self, world: &CatalogueWorld) -> bool {
+    pub(crate) fn in_chapter_of(&self, world: &CatalogueWorld) -> bool {
         match self.chapters {
             Chapters::All => true,
             Chapters::Of(worlds) => worlds.contains(&world.key),

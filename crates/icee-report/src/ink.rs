@@ -22,7 +22,7 @@ const fn ink(key: &'static str, label: &'static str, light: &'static str, dark: 
 }
 
 /// Five steps of one quantity, faint to strong.
-pub const RAMP: [Ink; 5] = [
+pub(crate) const RAMP: [Ink; 5] = [
     ink("ramp-1", "", "#A6CEE3", "#2F5F8A"),
     ink("ramp-2", "", "#6BAED6", "#3F86BD"),
     ink("ramp-3", "", "#3E8EC4", "#6BAED6"),
@@ -92,7 +92,7 @@ impl Paint {
 
 /// The variables behind [`Paint::Variables`] as CSS; dark where the reader's screen is, light in print.
 #[must_use]
-pub fn css_variables() -> String {
+pub(crate) fn css_variables() -> String {
     let block = |dark: bool| {
         let mut text = String::new();
         for (name, light, night) in CHROME {

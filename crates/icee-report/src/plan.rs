@@ -34,9 +34,9 @@ pub struct Options {
 }
 
 /// κ and δ that are tried on one model.
-pub const KAPPAS: [f64; 5] = [0.0, 2.0, 8.0, 20.0, 80.0];
+pub(crate) const KAPPAS: [f64; 5] = [0.0, 2.0, 8.0, 20.0, 80.0];
 /// See [`KAPPAS`].
-pub const GUARDS: [f64; 4] = [0.0, 0.02, 0.05, 0.1];
+pub(crate) const GUARDS: [f64; 4] = [0.0, 0.02, 0.05, 0.1];
 /// The agents whose histories, networks and rules are compared in the ablations.
 const ABLATED: [&str; 5] = ["icee", "icee-paper", "icee-weighted", "icee-no-searchers", "icee-no-novices"];
 
@@ -74,19 +74,19 @@ impl FromStr for Part {
 
 /// The name of an optimiser's work on a function.
 #[must_use]
-pub fn search_id(optimiser: &str, function: &str) -> String {
+pub(crate) fn search_id(optimiser: &str, function: &str) -> String {
     format!("bo__{optimiser}__{function}")
 }
 
 /// The name of work with another κ.
 #[must_use]
-pub fn kappa_id(world: &CatalogueWorld, kappa: f64) -> String {
+pub(crate) fn kappa_id(world: &CatalogueWorld, kappa: f64) -> String {
     world.model(&format!("icee-kappa-{kappa}"))
 }
 
 /// The name of work with another δ.
 #[must_use]
-pub fn guard_id(world: &CatalogueWorld, guard: f64) -> String {
+pub(crate) fn guard_id(world: &CatalogueWorld, guard: f64) -> String {
     world.model(&format!("icee-guard-{guard}"))
 }
 

@@ -50,6 +50,7 @@ pub use reference::{Reference, ReferenceAgent};
 pub use registry::Registry;
 pub use relabel::{Relabel, StepLabel};
 pub use returns::Returns;
-pub use returns_to_go::{LEAST_RETURN_TO_GO, returns_to_go, shaped_reward};
+pub use returns_to_go::returns_to_go;
+use returns_to_go::{LEAST_RETURN_TO_GO, shaped_reward};
 pub use rollout::{Games, MAX_EPISODES, MAX_GAMES, PlayedStep};
 pub use world::{CloneWorld, EpisodeClock, Split, Step, World, WorldSpec};
