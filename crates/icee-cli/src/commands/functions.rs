@@ -3,6 +3,7 @@
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
+use icee_base::table::{Row, Table};
 use icee_bo::functions::{self, BenchmarkFunction};
 use icee_bo::protocol::Protocol;
 use serde::Serialize;
@@ -132,77 +133,38 @@ fn evaluate(out: &mut impl Write, arguments: EvalArguments) -> anyhow::Result<()
 
 /// The values for all lines of a file; if any line is broken, an error that names each of them and no values.
 fn evaluate_file(path: &Path) -> anyhow::Result<Vec<Evaluation>> {
-    let shown = path.display();
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let mut reader = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(bytes);
-    let header = reader.headers().with_context(|| format!("{shown}: cannot read the header"))?.clone();
+    let mut table = Table::read(path)?;
     let mut places = [0; COLUMNS.len()];
     for (place, column) in places.iter_mut().zip(COLUMNS) {
-        let found = header.iter().position(|name| name.eq_ignore_ascii_case(column));
-        *place = found.with_context(|| {
-            format!("{shown}, line 1: no column {column:?}: the first line must name function,x1,x2")
-        })?;
+        let known = table.header().iter().find(|name| name.eq_ignore_ascii_case(column)).cloned();
+        *place = table.column(known.as_deref().unwrap_or(column))?;
     }
     let mut evaluations = Vec::new();
-    let mut broken = Vec::new();
-    for record in reader.records() {
-        let result = match record {
-            Ok(record) => {
-                let line = line_of(record.position(), bytes);
-                evaluate_record(&record, places).map_err(|problem| format!("line {line}, {problem}"))
-            }
-            Err(error) => Err(describe(&error, bytes)),
-        };
-        match result {
-            Ok(evaluation) => evaluations.push(evaluation),
-            Err(problem) => broken.push(problem),
-        }
-    }
-    if !broken.is_empty() {
-        let lines = if broken.len() == 1 { "line" } else { "lines" };
-        bail!("{shown} has {} broken {lines}, nothing was evaluated:\n  {}", broken.len(), broken.join("\n  "));
-    }
+    table.scan(|table, row| {
+        evaluations.push(evaluate_row(table, row, places)?);
+        Ok(())
+    })?;
     Ok(evaluations)
 }
 
-/// The value for one line, or what is wrong with it and in which column.
-fn evaluate_record(record: &csv::StringRecord, places: [usize; 3]) -> Result<Evaluation, String> {
-    let field = |k: usize| -> Result<&str, String> {
-        match record.get(places[k]) {
-            Some(text) if !text.is_empty() => Ok(text),
-            _ => Err(format!("column {} ({}): missing", places[k] + 1, COLUMNS[k])),
-        }
-    };
+/// The value for one row, or what is wrong with it and in which column.
+fn evaluate_row(table: &Table, row: &Row<'_>, places: [usize; 3]) -> Result<Evaluation, String> {
     let at = |k: usize| format!("column {} ({})", places[k] + 1, COLUMNS[k]);
+    let field = |k: usize| match row.cell(places[k]) {
+        "" => Err(format!("{}: missing", at(k))),
+        cell => Ok(cell),
+    };
     let function = functions::find(field(0)?).map_err(|error| format!("{}: {error}", at(0)))?;
     let mut x = [0.0; 2];
     for (axis, coordinate) in x.iter_mut().enumerate() {
         let text = field(axis + 1)?;
-        *coordinate = text.parse().map_err(|_| format!("{}: {text:?} is not a number", at(axis + 1)))?;
+        *coordinate = table.number(text).ok_or_else(|| format!("{}: {text:?} is not a number", at(axis + 1)))?;
     }
     let value = function.checked_value(x).map_err(|error| match error {
         icee_bo::BoError::OutsideDomain { axis, .. } => format!("{}: {error}", at(axis)),
         error => error.to_string(),
     })?;
     Ok(Evaluation { function: function.name, x1: x[0], x2: x[1], value })
-}
-
-/// The line on which a record stands; the reader counts empty lines before it as its beginning.
-fn line_of(position: Option<&csv::Position>, bytes: &[u8]) -> u64 {
-    let Some(position) = position else { return 0 };
-    let rest = bytes.get(position.byte() as usize..).unwrap_or_default();
-    let skipped = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).filter(|&&byte| byte == b'\n').count();
-    position.line() + skipped as u64
-}
-
-/// A reader's error with its line; the only one a line can cause is text that is not UTF-8.
-fn describe(error: &csv::Error, bytes: &[u8]) -> String {
-    let line = line_of(error.position(), bytes);
-    match error.kind() {
-        csv::ErrorKind::Utf8 { err, .. } => format!("line {line}, column {}: not UTF-8 text", err.field() + 1),
-        _ => format!("line {line}: {error}"),
-    }
 }
 
 fn write_json(out: &mut impl Write, value: &impl Serialize) -> anyhow::Result<()> {
