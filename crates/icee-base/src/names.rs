@@ -25,6 +25,17 @@ impl Unknown {
     }
 }
 
+/// What stands under a name in a list.
+///
+/// # Errors
+/// [`Unknown`] with the nearest names.
+pub fn find<T: Copy>(kind: &'static str, name: &str, list: &[(&str, T)]) -> Result<T, Unknown> {
+    list.iter().find(|(known, _)| *known == name).map(|(_, found)| *found).ok_or_else(|| {
+        let known: Vec<&str> = list.iter().map(|(known, _)| *known).collect();
+        Unknown::new(kind, name, &known)
+    })
+}
+
 /// "did you mean …?", or all that is known where nothing is near.
 #[must_use]
 pub fn suggestion(nearest: &[String], known: &[String]) -> String {
@@ -91,5 +102,8 @@ mod tests {
         assert!(said("CartPole").contains("known are DarkRoom-v0, "), "{}", said("CartPole"));
         said("");
         said(&"x".repeat(10_000));
+        let list = [("one", 1), ("two", 2)];
+        assert_eq!(find("number", "two", &list), Ok(2));
+        assert_eq!(find("number", "twp", &list), Err(Unknown::new("number", "twp", &["one", "two"])));
     }
 }

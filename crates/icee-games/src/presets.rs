@@ -2,7 +2,7 @@
 //! A new one is a new file and a line here.
 
 use crate::Result;
-use icee_base::names::Unknown;
+use icee_base::names::find;
 
 /// A named text of TOML.
 pub type Preset = (&'static str, &'static str);
@@ -36,7 +36,7 @@ pub const METHODS: &[Preset] =
 /// # Errors
 /// [`Error::Unknown`](crate::Error::Unknown) with the nearest name.
 pub fn world(name: &str) -> Result<&'static str> {
-    find("preset", WORLDS, name)
+    Ok(find("preset", name, WORLDS)?)
 }
 
 /// The text of a method's preset.
@@ -44,14 +44,7 @@ pub fn world(name: &str) -> Result<&'static str> {
 /// # Errors
 /// [`Error::Unknown`](crate::Error::Unknown) with the nearest name.
 pub fn method(name: &str) -> Result<&'static str> {
-    find("method preset", METHODS, name)
-}
-
-fn find(kind: &'static str, presets: &[Preset], name: &str) -> Result<&'static str> {
-    presets.iter().find(|(known, _)| *known == name).map(|(_, text)| *text).ok_or_else(|| {
-        let known: Vec<&str> = presets.iter().map(|(known, _)| *known).collect();
-        Unknown::new(kind, name, &known).into()
-    })
+    Ok(find("method preset", name, METHODS)?)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! before there was a tag are understood at this door, too.
 
 use crate::{Error, Result};
+use icee_base::names;
 use icee_games::logs::Logs;
 use icee_games::{Config, Games, Source, TrainedModel};
 use icee_nn::checkpoint;
@@ -43,7 +44,7 @@ impl Kind {
     fn of_tag(tag: &str) -> Result<Kind> {
         let all = [Kind::Games, Kind::Functions];
         let found = all.into_iter().find(|kind| kind.tag() == tag);
-        found.ok_or_else(|| icee_base::names::Unknown::new("kind of model", tag, &all.map(Kind::tag)).into())
+        found.ok_or_else(|| names::Unknown::new("kind of model", tag, &all.map(Kind::tag)).into())
     }
 
     /// By what lies beside a checkpoint's tensors. Before there was a tag, only games had a `task`.
@@ -108,10 +109,7 @@ pub fn new_problem(
 /// The text of a preset, be it of a world or of functions.
 fn preset_text(name: &str) -> Result<&'static str> {
     let all = [icee_games::presets::WORLDS, icee_optim::presets::FUNCTIONS].concat();
-    all.iter().find(|(known, _)| *known == name).map(|(_, text)| *text).ok_or_else(|| {
-        let known: Vec<&str> = all.iter().map(|(known, _)| *known).collect();
-        icee_base::names::Unknown::new("preset", name, &known).into()
-    })
+    Ok(names::find("preset", name, &all)?)
 }
 
 /// The problem of a run that is to go on.

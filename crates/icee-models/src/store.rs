@@ -200,7 +200,8 @@ impl Found {
     /// # Errors
     /// Where a file cannot be read.
     pub fn hash(&self) -> Result<u64> {
-        Ok(self.bytes()?.iter().fold(0, |hash, bytes| checksum(hash, bytes)))
+        let [config, tensors] = self.bytes()?;
+        Ok(model_hash(&config, &tensors))
     }
 
     /// The bytes of its description and of its weights.
@@ -239,6 +240,11 @@ impl Found {
     fn embedded(&self) -> Result<&'static Embedded> {
         embedded(&self.name).ok_or_else(|| Error::NoName(self.name.clone()))
     }
+}
+
+/// A checksum of a model's description and weights.
+pub(crate) fn model_hash(config: &[u8], tensors: &[u8]) -> u64 {
+    checksum(checksum(0, config), tensors)
 }
 
 /// A model inside the program.

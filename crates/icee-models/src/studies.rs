@@ -1,8 +1,7 @@
 //! The learned models that studies use: those inside the program, so that a study's answers are the same everywhere.
 
 use crate::Result;
-use crate::store::embedded;
-use icee_base::hash::checksum;
+use crate::store::{embedded, model_hash};
 use icee_bo::BoError;
 use icee_bo::surrogate::Surrogate;
 use icee_optim::{OptimiserModel, ValueModel, ValuePlan};
@@ -27,7 +26,7 @@ pub fn study_models() -> Result<Models> {
         };
         models = models.with(LearnedModel {
             name: model.name.into(),
-            hash: checksum(checksum(0, model.config), model.tensors),
+            hash: model_hash(model.config, model.tensors),
             columns: plan.columns(),
             history: plan.spec.context,
             sharpness: config.acting.sharpness,

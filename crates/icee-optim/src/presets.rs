@@ -2,7 +2,7 @@
 //! new file and a line here.
 
 use crate::Result;
-use icee_base::names::Unknown;
+use icee_base::names;
 
 /// A named text of TOML.
 pub type Preset = (&'static str, &'static str);
@@ -22,10 +22,7 @@ pub const FUNCTIONS: &[Preset] =
 /// # Errors
 /// [`Error::Unknown`](crate::Error::Unknown) with the nearest name.
 pub fn find(name: &str) -> Result<&'static str> {
-    FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text).ok_or_else(|| {
-        let known: Vec<&str> = FUNCTIONS.iter().map(|(known, _)| *known).collect();
-        Unknown::new("preset of functions", name, &known).into()
-    })
+    Ok(names::find("preset of functions", name, FUNCTIONS)?)
 }
 
 #[cfg(test)]
