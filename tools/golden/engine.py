@@ -36,10 +36,9 @@ class Model:
             self.embedding(f"field.{f['name']}", f["kind"], w, True)
         for i in range(spec["layers"]):
             b = f"block.{i}."
-            self.norm(b + "norm1", w)
-            self.linear(b + "query", w, w)
-            self.linear(b + "key_value", w, 2 * w)
-            self.linear(b + "project", w, w)
+            if spec.get("row_attention"):
+                self.attention(b + "rows.norm", b + "rows.", w)
+            self.attention(b + "norm1", b, w)
             self.norm(b + "norm2", w)
             self.linear(b + "mlp_in", w, spec["mlp_width"])
             self.linear(b + "mlp_out", spec["mlp_width"], w)
@@ -70,6 +69,12 @@ class Model:
     def norm(self, name, w):
         self.tensor(name + ".gain", [w], 1.0)
         self.tensor(name + ".bias", [w])
+
+    def attention(self, norm, part, w):
+        self.norm(norm, w)
+        self.linear(part + "query", w, w)
+        self.linear(part + "key_value", w, 2 * w)
+        self.linear(part + "project", w, w)
 
     def stack(self, name, sizes):
         for i, (a, b) in enumerate(zip(sizes, sizes[1:])):
@@ -119,23 +124,37 @@ class Model:
             see = torch.ones(b - a, b - a, dtype=torch.bool)
             allowed[a:b, a:b] = see.tril() if spec["history"] == "causal" else see
             allowed[n + qo[s]:n + qo[s + 1], a:b] = True
-        heads, w = spec["attention_heads"], spec["width"]
-        d = w // heads
+        # together[r, k]: rows r and k of the batch are cells of the same row of a table
+        together = torch.zeros(len(x), len(x), dtype=torch.bool)
+        for base, tokens in [(0, batch["history"]), (n, batch.get("queries"))]:
+            tables = tokens.get("tables", []) if tokens else []
+            for first, last in zip(tables, tables[1:]):
+                for r in range(tokens["offsets"][first + 1] - tokens["offsets"][first]):
+                    cells = [base + tokens["offsets"][s] + r for s in range(first, last)]
+                    together[np.ix_(cells, cells)] = True
         for i in range(spec["layers"]):
             b = f"block.{i}."
-            h = self.apply_norm(b + "norm1", x)
-            q = self.apply_linear(b + "query", h).reshape(-1, heads, d)
-            kv = self.apply_linear(b + "key_value", h[:n])
-            k, v = kv[:, :w].reshape(-1, heads, d), kv[:, w:].reshape(-1, heads, d)
-            scores = torch.einsum("rhd,khd->hrk", q, k) / math.sqrt(d)
-            scores = scores.masked_fill(~allowed, -math.inf)
-            p = torch.nan_to_num(torch.softmax(scores, -1))  # a row that sees nothing attends to nothing
-            a = torch.einsum("hrk,khd->rhd", p, v).reshape(-1, w)
-            x = x + self.apply_linear(b + "project", a)
+            if spec.get("row_attention"):
+                x = self.attend(b + "rows.norm", b + "rows.", x, len(x), together)
+            x = self.attend(b + "norm1", b, x, n, allowed)
             h = self.apply_norm(b + "norm2", x)
             h = F.gelu(self.apply_linear(b + "mlp_in", h), approximate="tanh")
             x = x + self.apply_linear(b + "mlp_out", h)
         return self.apply_norm("norm", x)
+
+    def attend(self, norm, part, x, seen, allowed):
+        """Attention with its residual; the first `seen` rows have keys and values."""
+        heads, w = self.spec["attention_heads"], self.spec["width"]
+        d = w // heads
+        h = self.apply_norm(norm, x)
+        q = self.apply_linear(part + "query", h).reshape(-1, heads, d)
+        kv = self.apply_linear(part + "key_value", h[:seen])
+        k, v = kv[:, :w].reshape(-1, heads, d), kv[:, w:].reshape(-1, heads, d)
+        scores = torch.einsum("rhd,khd->hrk", q, k) / math.sqrt(d)
+        scores = scores.masked_fill(~allowed, -math.inf)
+        p = torch.nan_to_num(torch.softmax(scores, -1))  # a row that sees nothing attends to nothing
+        a = torch.einsum("hrk,khd->rhd", p, v).reshape(-1, w)
+        return x + self.apply_linear(part + "project", a)
 
     def stack_from(self, name, z, depth):
         for i in range(depth):
@@ -286,7 +305,23 @@ def wide_case():
                   "class_targets": [d.class_targets(spec, 0, list(range(0, rows, 2)), 0.05)]}
 
 
-CASES = {"causal": causal_case, "set": set_case, "pool": pool_case, "wide": wide_case}
+def table_case():
+    """Tables of 3, 1 and 18 columns, whose cells are tokens."""
+    d = Draw(5)
+    fields = [{"name": "cell", "kind": vector(3), "on": "both"}]
+    spec = base(2, 32, 2, 32, "set", fields)
+    spec["row_attention"] = True
+    spec["heads"] = [{"name": "value", "conditions": [], "hidden": [], "classes": 4}]
+    columns, told, asked = [3, 1, 18], [7, 70, 2], [40, 3, 5]
+    tables = np.concatenate([[0], np.cumsum(columns)]).tolist()
+    history = d.tokens(fields, np.repeat(told, columns)) | {"tables": tables}
+    queries = d.tokens(fields, np.repeat(asked, columns)) | {"tables": tables}
+    n, m = history["offsets"][-1], queries["offsets"][-1]
+    return spec, {"history": history, "queries": queries, "pool_targets": [], "class_targets": [
+        d.class_targets(spec, 0, list(range(3, n + m, 2)), 2.0 / (n + m))]}
+
+
+CASES = {"causal": causal_case, "set": set_case, "pool": pool_case, "wide": wide_case, "table": table_case}
 ADAM = {"rate": 1e-3, "beta1": 0.9, "beta2": 0.99, "epsilon": 1e-8, "weight_decay": 0.01, "clip": 1.0, "steps": 5}
 
 

@@ -50,5 +50,6 @@ pub mod searcher;
 pub mod standard;
 pub mod surrogate;
 pub mod surrogate_sampler;
+pub mod tables;
 
 pub use error::{BoError, BoResult};

@@ -96,9 +96,22 @@ impl<'a> Knowledge<'a> {
 /// `count` different candidates (all, where there are fewer) in the order of a search for the lowest of `values`, at
 /// `locations` ([pool, dimension], row-major). How far it looks and how bold it is are drawn anew for each call.
 pub fn search<R: Rng>(locations: &[f32], dimension: usize, values: &[f32], count: usize, rng: &mut R) -> Vec<usize> {
+    let initial = rng.random_range(2..=MOST_INITIAL);
+    search_from(locations, dimension, values, initial, count, rng)
+}
+
+/// As [`search`], after `initial` candidates by chance.
+pub fn search_from<R: Rng>(
+    locations: &[f32],
+    dimension: usize,
+    values: &[f32],
+    initial: usize,
+    count: usize,
+    rng: &mut R,
+) -> Vec<usize> {
     let pool = values.len();
     let count = count.min(pool);
-    let initial = rng.random_range(2..=MOST_INITIAL).min(count);
+    let initial = initial.min(count);
     let coordinates = (dimension as f32 / 2.0).sqrt();
     let (low, high) = LENGTH_SCALES;
     // Each doubling of the length scale is as likely as any other, but for the ends.

@@ -76,6 +76,7 @@ impl Blueprint {
                 mlp_width: model.width.saturating_mul(model.mlp_ratio),
                 context: task.tokens(episodes),
                 history: History::Causal,
+                row_attention: false,
                 fields: format.fields(),
                 heads: heads.iter().map(|head| head.spec(task, model.bins, model.width)).collect(),
                 pool_heads: vec![],

@@ -189,6 +189,6 @@ impl TokenWriter<'_> {
         if self.format.returns.step() {
             fields.push(FieldValues::Categorical(self.step_rtg));
         }
-        Tokens { offsets: self.offsets, fields }
+        Tokens::new(self.offsets, fields)
     }
 }

@@ -107,6 +107,7 @@ fn acting_spec() -> ModelSpec {
         mlp_width: 512,
         context: 8,
         history: History::Causal,
+        row_attention: false,
         fields: vec![FieldSpec::history("cell", FieldKind::categorical(1000))],
         heads: vec![head("return", vec![]), head("outcome", vec![action])],
         pool_heads: vec![],
@@ -129,7 +130,7 @@ fn the_card_chooses_by_the_rules_of_the_host() {
         let mut network = cuda::Network::new(cuda, &model, ROWS).unwrap();
         let cells = FieldValues::Categorical((0..ROWS as u32).collect());
         let games: Vec<u32> = (0..ROWS as u32).collect();
-        network.append(&games, &Tokens { offsets: (0..=ROWS).collect(), fields: vec![cells] }).unwrap();
+        network.append(&games, &Tokens::new((0..=ROWS).collect(), vec![cells])).unwrap();
         let (joint, each) = (network.logits(0, &[]).unwrap(), network.logits_for_each(1).unwrap());
         let (classes, actions) = (84, 6);
         let bins = ReturnBins { low: -1.0, high: 20.0, count: classes / 2 };

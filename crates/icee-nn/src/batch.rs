@@ -7,6 +7,9 @@ use crate::spec::{FieldKind, FieldSpec, ModelSpec};
 use crate::{Error, Result};
 use std::fmt::{self, Display};
 
+/// The most columns of a table.
+pub const MAX_COLUMNS: usize = 128;
+
 /// One field's values for consecutive tokens or rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FieldValues {
@@ -23,6 +26,17 @@ pub struct Tokens {
     pub offsets: Vec<usize>,
     /// Values of each field that these tokens carry, in the model's order.
     pub fields: Vec<FieldValues>,
+    /// Where tokens are cells: table t has the sequences `tables[t]..tables[t + 1]` as columns, all of the same length, so
+    /// that the cells of a row have the same place in each. Empty otherwise.
+    pub tables: Vec<usize>,
+}
+
+/// The cells of one table: that of row r in column c is token `first + c · rows + r`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grid {
+    pub first: usize,
+    pub rows: usize,
+    pub columns: usize,
 }
 
 /// Weighted cross-entropy targets of one class head: loss = scale · Σ weight · −log p(class).
@@ -118,9 +132,23 @@ impl FieldValues {
 }
 
 impl Tokens {
+    /// Tokens of several sequences that are no tables.
+    pub fn new(offsets: Vec<usize>, fields: Vec<FieldValues>) -> Tokens {
+        Tokens { offsets, fields, tables: Vec::new() }
+    }
+
     /// Tokens of one sequence.
     pub fn single(count: usize, fields: Vec<FieldValues>) -> Tokens {
-        Tokens { offsets: vec![0, count], fields }
+        Tokens::new(vec![0, count], fields)
+    }
+
+    /// The tables' cells, as grids.
+    pub(crate) fn grids(&self) -> impl Iterator<Item = Grid> {
+        self.tables.windows(2).filter(|table| table[0] < table[1]).map(|table| Grid {
+            first: self.offsets[table[0]],
+            rows: self.offsets[table[0] + 1] - self.offsets[table[0]],
+            columns: table[1] - table[0],
+        })
     }
 
     /// Number of sequences.
@@ -138,9 +166,15 @@ impl Tokens {
         self.len() == 0
     }
 
-    /// Checks offsets and fields against the model's fields that these tokens carry.
-    pub(crate) fn check<'a>(&self, what: &str, fields: impl Iterator<Item = &'a FieldSpec> + Clone) -> Result<()> {
+    /// Checks offsets, tables and fields against the model's fields that these tokens carry.
+    pub(crate) fn check<'a>(
+        &self,
+        what: &str,
+        spec: &ModelSpec,
+        fields: impl Iterator<Item = &'a FieldSpec> + Clone,
+    ) -> Result<()> {
         check_offsets(what, &self.offsets)?;
+        self.check_tables(what, spec)?;
         let count = fields.clone().count();
         if self.fields.len() != count {
             let message = format!("{what}: {} fields given, the model has {count}", self.fields.len());
@@ -148,6 +182,32 @@ impl Tokens {
         }
         for (values, field) in self.fields.iter().zip(fields) {
             values.check(format_args!("{what}, field `{}`", field.name), field.kind, self.len())?;
+        }
+        Ok(())
+    }
+}
+
+impl Tokens {
+    fn check_tables(&self, what: &str, spec: &ModelSpec) -> Result<()> {
+        let fail = |message: String| Err(Error::Batch(format!("{what}: {message}")));
+        if !spec.row_attention {
+            return match self.tables.is_empty() {
+                true => Ok(()),
+                false => fail("tables were given to a model without row attention".into()),
+            };
+        }
+        check_offsets(format_args!("{what}: tables"), &self.tables)?;
+        if self.tables.last() != Some(&self.sequences()) {
+            return fail(format!("the tables must have all {} sequences as columns", self.sequences()));
+        }
+        for (t, table) in self.tables.windows(2).enumerate() {
+            if table[1] - table[0] > MAX_COLUMNS {
+                return fail(format!("table {t} has more than {MAX_COLUMNS} columns"));
+            }
+            let lengths = self.offsets[table[0]..=table[1]].windows(2).map(|w| w[1] - w[0]);
+            if lengths.clone().any(|length| Some(length) != lengths.clone().next()) {
+                return fail(format!("the columns of table {t} differ in length"));
+            }
         }
         Ok(())
     }
@@ -161,17 +221,20 @@ impl Batch {
 
     /// Checks everything against the model, so that the engine can rely on it.
     pub fn check(&self, spec: &ModelSpec) -> Result<()> {
-        self.history.check("history", spec.fields.iter().filter(|f| f.on_history()))?;
+        self.history.check("history", spec, spec.fields.iter().filter(|f| f.on_history()))?;
         check_context("history", &self.history.offsets, spec.context)?;
         if let Some(queries) = &self.queries {
             let mut fields = spec.fields.iter().filter(|f| f.on_query());
-            queries.check("queries", fields.clone())?;
+            queries.check("queries", spec, fields.clone())?;
             if fields.next().is_none() {
                 return Err(Error::Batch("the model has no field on query tokens".into()));
             }
             if queries.sequences() != self.history.sequences() {
                 let (q, h) = (queries.sequences(), self.history.sequences());
                 return Err(Error::Batch(format!("queries of {q} sequences, histories of {h}")));
+            }
+            if queries.tables != self.history.tables {
+                return Err(Error::Batch("the tables of queries and histories differ".into()));
             }
         }
         let rows = self.rows();

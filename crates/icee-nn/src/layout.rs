@@ -56,23 +56,39 @@ pub struct Norm {
     pub bias: Range<usize>,
 }
 
-/// One transformer block.
+/// One attention with what comes before and behind it.
 #[derive(Clone, Debug)]
-pub struct Block {
-    /// Before attention.
-    pub norm1: Norm,
+pub struct Attention {
+    /// Before it.
+    pub norm: Norm,
     /// Queries: width → width.
     pub query: LinearId,
     /// Keys, then values: width → 2 · width.
     pub key_value: LinearId,
-    /// Attention's output projection.
+    /// Its output projection.
     pub project: LinearId,
+}
+
+/// One transformer block.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Attention among the cells of a row, where tokens are cells.
+    pub rows: Option<Attention>,
+    /// Attention to the sequence's history.
+    pub attention: Attention,
     /// Before the MLP.
     pub norm2: Norm,
     /// width → mlp_width.
     pub mlp_in: LinearId,
     /// mlp_width → width.
     pub mlp_out: LinearId,
+}
+
+impl Block {
+    /// The attention that the block begins with.
+    pub fn first_attention(&self) -> &Attention {
+        self.rows.as_ref().unwrap_or(&self.attention)
+    }
 }
 
 /// How a field or condition is embedded.
@@ -144,11 +160,15 @@ impl Layout {
         let residual_std = INIT_STD / (2.0 * spec.layers as f32).sqrt();
         let blocks = (0..spec.layers).map(|i| {
             let name = |part: &str| format!("block.{i}.{part}");
+            let mut attention = |norm: &str, part: &str| Attention {
+                norm: b.norm(&name(norm), width),
+                query: b.linear(&name(&format!("{part}query")), width, width, true, INIT_STD),
+                key_value: b.linear(&name(&format!("{part}key_value")), width, 2 * width, true, INIT_STD),
+                project: b.linear(&name(&format!("{part}project")), width, width, true, residual_std),
+            };
             Block {
-                norm1: b.norm(&name("norm1"), width),
-                query: b.linear(&name("query"), width, width, true, INIT_STD),
-                key_value: b.linear(&name("key_value"), width, 2 * width, true, INIT_STD),
-                project: b.linear(&name("project"), width, width, true, residual_std),
+                rows: spec.row_attention.then(|| attention("rows.norm", "rows.")),
+                attention: attention("norm1", ""),
                 norm2: b.norm(&name("norm2"), width),
                 mlp_in: b.linear(&name("mlp_in"), width, spec.mlp_width, true, INIT_STD),
                 mlp_out: b.linear(&name("mlp_out"), spec.mlp_width, width, true, residual_std),

@@ -16,6 +16,7 @@
 //!     mlp_width: 64,
 //!     context: 8,
 //!     history: History::Causal,
+//!     row_attention: false,
 //!     fields: vec![
 //!         FieldSpec::history("seen", FieldKind::categorical(3)),
 //!         FieldSpec::history("place", FieldKind::categorical(8)),
@@ -31,7 +32,7 @@
 //! for step in 0..300u32 {
 //!     let seen: Vec<u32> = (0..8).map(|k| (step * 5 + k * (step % 7 + 1)) % 3).collect();
 //!     let batch = Batch {
-//!         history: Tokens { offsets: vec![0, 8], fields: vec![FieldValues::Categorical(seen.clone()), places()] },
+//!         history: Tokens::new(vec![0, 8], vec![FieldValues::Categorical(seen.clone()), places()]),
 //!         queries: None,
 //!         class_targets: vec![ClassTargets {
 //!             head: 0,
@@ -53,7 +54,7 @@
 //! let mut said = Vec::new();
 //! for (place, seen) in [2, 0, 1, 1].into_iter().enumerate() {
 //!     let fields = vec![FieldValues::Categorical(vec![seen]), FieldValues::Categorical(vec![place as u32])];
-//!     let trunk = network.append(&mut [&mut cache], &Tokens { offsets: vec![0, 1], fields })?.to_vec();
+//!     let trunk = network.append(&mut [&mut cache], &Tokens::new(vec![0, 1], fields))?.to_vec();
 //!     let logits = network.logits(0, &trunk, &[])?;
 //!     said.push((0..3).max_by(|&a, &b| logits[a].total_cmp(&logits[b])).unwrap());
 //! }
@@ -72,6 +73,6 @@ pub mod optim;
 mod spec;
 
 pub use error::{Error, Result};
-pub use layout::{Block, Embedding, HeadLayout, Layout, Linear, LinearId, Norm, PoolHeadLayout, TensorInfo};
+pub use layout::{Attention, Block, Embedding, HeadLayout, Layout, Linear, LinearId, Norm, PoolHeadLayout, TensorInfo};
 pub use model::{Model, Precision};
 pub use spec::{ConditionSpec, FieldKind, FieldSpec, HeadSpec, History, ModelSpec, PoolHeadSpec, TokenRole};

@@ -32,6 +32,10 @@ pub struct ModelSpec {
     pub context: usize,
     /// How history tokens see each other.
     pub history: History,
+    /// Whether tokens are the cells of tables: sequences are columns, and in every block the cells of a row attend to
+    /// each other before each attends to its column.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub row_attention: bool,
     /// What tokens are made of.
     pub fields: Vec<FieldSpec>,
     /// Class heads.
@@ -213,6 +217,9 @@ impl ModelSpec {
             ));
         }
         check_grain("mlp_width", self.mlp_width)?;
+        if self.row_attention && self.history != History::Set {
+            return fail("row attention needs histories that are sets".into());
+        }
         if self.history_fields().is_empty() {
             return fail("history tokens have no field".into());
         }
@@ -308,6 +315,7 @@ mod tests {
             mlp_width: 64,
             context: 8,
             history: History::Causal,
+            row_attention: false,
             fields: vec![FieldSpec::history("key", FieldKind::categorical(4))],
             heads: vec![HeadSpec { name: "out".into(), conditions: vec![], hidden: vec![], classes: 3 }],
             pool_heads: vec![],

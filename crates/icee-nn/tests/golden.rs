@@ -7,7 +7,7 @@ use icee_nn::cpu::{Cpu, Gradients, Isa, Learner};
 use icee_nn::optim::{AdamConfig, AdamW, clip_scale};
 use safetensors::SafeTensors;
 
-const CASES: [&str; 4] = ["causal", "set", "pool", "wide"];
+const CASES: [&str; 5] = ["causal", "set", "pool", "wide", "table"];
 
 fn tensor(tensors: &SafeTensors<'_>, name: &str) -> Vec<f32> {
     let view = tensors.tensor(name).unwrap();
@@ -64,7 +64,7 @@ fn gradients_accumulate() {
 fn one_learner_serves_models_and_batches_of_any_size_in_turn() {
     let cpu = Cpu::new(2).unwrap();
     let mut shared = Learner::new(&cpu);
-    for case in ["causal", "pool", "set", "wide", "causal", "set"] {
+    for case in ["causal", "pool", "set", "table", "wide", "causal", "table", "set"] {
         let Golden { model, batch, .. } = load_golden(case);
         let (mut got, mut alone) = (Gradients::default(), Gradients::default());
         let losses = shared.accumulate(&model, &batch, &mut got).unwrap().clone();

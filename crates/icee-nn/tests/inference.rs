@@ -21,6 +21,7 @@ fn spec(history: History) -> ModelSpec {
         mlp_width: 48,
         context: 200,
         history,
+        row_attention: false,
         fields: vec![
             FieldSpec::history("cell", FieldKind::categorical(7)),
             vector("x", TokenRole::Both),
@@ -231,7 +232,7 @@ fn threads_and_instruction_sets_give_the_same_bits() {
 
 #[test]
 fn inference_agrees_with_the_learner_and_so_with_pytorch() {
-    for case in ["causal", "set"] {
+    for case in ["causal", "set", "table"] {
         let golden = load_golden(case);
         let width = golden.model.spec().width;
         let mut network = Network::new(&Cpu::new(2).unwrap(), &golden.model, Precision::Single);
@@ -344,7 +345,7 @@ fn calls_that_cannot_be_served_are_refused_and_change_nothing() {
     wider.layers = 3;
     let mut stranger = Network::new(&Cpu::new(1).unwrap(), &Model::new(wider, 0).unwrap(), Precision::Single);
     assert!(refused(stranger.append(&mut [&mut cache], &sequence(1, 1))).contains("another model"));
-    assert!(sets.append(&mut [], &Tokens { offsets: vec![0], fields: sequence(0, 0).fields }).unwrap().is_empty());
+    assert!(sets.append(&mut [], &Tokens::new(vec![0], sequence(0, 0).fields)).unwrap().is_empty());
 }
 
 /// Fewer row tiles than threads: no thread may be handed an empty chunk.

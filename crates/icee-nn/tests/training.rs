@@ -128,10 +128,10 @@ fn recall_batch(sequences: usize, seed: u64) -> Batch {
     }
     let len = PAIRS + 4;
     let rows = (0..sequences * len).filter(|i| i % len >= PAIRS).map(|i| i as u32).collect();
-    let history = Tokens {
-        offsets: (0..=sequences).map(|s| s * len).collect(),
-        fields: vec![FieldValues::Categorical(keys), FieldValues::Categorical(values)],
-    };
+    let history = Tokens::new(
+        (0..=sequences).map(|s| s * len).collect(),
+        vec![FieldValues::Categorical(keys), FieldValues::Categorical(values)],
+    );
     let count = classes.len();
     let targets = ClassTargets {
         head: 0,
@@ -154,6 +154,7 @@ fn two_layers_learn_to_recall_in_context() {
         mlp_width: 128,
         context: 12,
         history: History::Causal,
+        row_attention: false,
         fields: vec![
             FieldSpec::history("key", FieldKind::categorical(8)),
             FieldSpec::history("value", FieldKind::categorical(9)),

@@ -51,6 +51,7 @@ impl PoolPlan {
             mlp_width: model.width.saturating_mul(model.mlp_ratio),
             context: config.data.longest,
             history: History::Causal,
+            row_attention: false,
             fields,
             heads: vec![],
             pool_heads: vec![PoolHeadSpec {
@@ -173,7 +174,7 @@ impl PoolTokens {
         if self.asks {
             fields.push(FieldValues::Categorical(self.episode_rtg));
         }
-        Tokens { offsets: self.offsets, fields }
+        Tokens::new(self.offsets, fields)
     }
 }
 

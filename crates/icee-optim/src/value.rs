@@ -67,6 +67,7 @@ impl ValuePlan {
             mlp_width: model.width.saturating_mul(model.mlp_ratio),
             context: config.data.longest,
             history: History::Set,
+            row_attention: false,
             fields: vec![
                 both("location", features.size()),
                 FieldSpec::history("value", values),
@@ -253,11 +254,11 @@ impl TokenColumns {
 
     fn into_history(self) -> Tokens {
         let fields = [self.locations, self.values, self.sizes].map(FieldValues::Vector).to_vec();
-        Tokens { offsets: std::iter::once(0).chain(self.offsets).collect(), fields }
+        Tokens::new(std::iter::once(0).chain(self.offsets).collect(), fields)
     }
 
     fn into_queries(self) -> Tokens {
         let fields = [self.locations, self.sizes].map(FieldValues::Vector).to_vec();
-        Tokens { offsets: std::iter::once(0).chain(self.offsets).collect(), fields }
+        Tokens::new(std::iter::once(0).chain(self.offsets).collect(), fields)
     }
 }

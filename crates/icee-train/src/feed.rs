@@ -84,7 +84,7 @@ mod tests {
             Ok(serde_json::Value::Null)
         }
         fn batch(&self, index: u64) -> Result<Prepared> {
-            let history = Tokens { offsets: vec![0], fields: vec![] };
+            let history = Tokens::new(vec![0], vec![]);
             let batch = Batch { history, queries: None, class_targets: vec![], pool_targets: vec![] };
             Ok(Prepared { batches: vec![batch], tokens: index as usize, metrics: vec![] })
         }

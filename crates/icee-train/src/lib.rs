@@ -36,7 +36,7 @@
 //!         let targets = ClassTargets {
 //!             head: 0, rows: (0..8).collect(), conditions: vec![], classes: seen.clone(), weights: vec![1.0; 8], scale: 0.125,
 //!         };
-//!         let history = Tokens { offsets: vec![0, 8], fields: vec![FieldValues::Categorical(seen)] };
+//!         let history = Tokens::new(vec![0, 8], vec![FieldValues::Categorical(seen)]);
 //!         let batch = Batch { history, queries: None, class_targets: vec![targets], pool_targets: vec![] };
 //!         Ok(Prepared { batches: vec![batch], tokens: 8, metrics: vec![] })
 //!     }

@@ -49,7 +49,8 @@ pub fn fresh(networks: &[NetworkSpec], seed: u64, initialisation: Initialisation
 fn tie_keys(model: &mut Model) {
     let layout = model.layout();
     let weight = |id| layout.linear(id).weight.clone();
-    let pairs: Vec<_> = layout.blocks.iter().map(|block| (weight(block.query), weight(block.key_value))).collect();
+    let pairs: Vec<_> =
+        layout.blocks.iter().map(|block| (weight(block.attention.query), weight(block.attention.key_value))).collect();
     let width = model.spec().width;
     for (query, key_value) in pairs {
         for input in 0..width {
@@ -90,6 +91,7 @@ mod tests {
             mlp_width: 32,
             context: 4,
             history: History::Set,
+            row_attention: false,
             fields: vec![FieldSpec::history("x", FieldKind::vector(3))],
             heads: vec![],
             pool_heads: vec![],
@@ -99,7 +101,8 @@ mod tests {
         let (plain, tied) = (with(false), with(true));
         let mut changed = 0;
         for block in &plain.layout().blocks {
-            let [query, key_value] = [block.query, block.key_value].map(|id| plain.layout().linear(id).weight.clone());
+            let [query, key_value] =
+                [block.attention.query, block.attention.key_value].map(|id| plain.layout().linear(id).weight.clone());
             for (row, queries) in tied.weights()[key_value.clone()].chunks(64).zip(plain.weights()[query].chunks(32)) {
                 assert_eq!(&row[..32], queries);
             }

@@ -121,7 +121,7 @@ fn columns(points: &[f64], width: usize, part: usize, parts: usize) -> Vec<f64> 
 }
 
 /// A number whose logarithm is uniform over `range`.
-pub(super) fn log_uniform<R: Rng + ?Sized>(range: RangeInclusive<f64>, rng: &mut R) -> f64 {
+pub(crate) fn log_uniform<R: Rng + ?Sized>(range: RangeInclusive<f64>, rng: &mut R) -> f64 {
     exp(rng.random_range(ln(*range.start())..=ln(*range.end())))
 }
 

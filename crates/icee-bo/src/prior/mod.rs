@@ -12,6 +12,7 @@ mod table;
 use crate::error::{BoError, BoResult};
 use crate::linalg::Cholesky;
 use covariance::Covariance;
+pub(crate) use covariance::log_uniform;
 use icee_base::math::normals;
 use icee_base::random;
 use rayon::prelude::*;

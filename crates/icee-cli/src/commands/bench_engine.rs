@@ -57,6 +57,7 @@ pub(super) fn reference_spec() -> ModelSpec {
         mlp_width: 512,
         context: TOKENS,
         history: History::Causal,
+        row_attention: false,
         fields: FIELDS.map(field).to_vec(),
         heads: vec![HeadSpec { name: "action".into(), conditions: vec![], hidden: vec![], classes: CLASSES }],
         pool_heads: vec![],

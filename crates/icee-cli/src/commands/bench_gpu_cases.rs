@@ -56,7 +56,7 @@ impl Noise {
             FieldKind::Vector { size, .. } => FieldValues::Vector((0..total * size).map(|_| self.real()).collect()),
         });
         let fields = values.collect();
-        Tokens { offsets, fields }
+        Tokens::new(offsets, fields)
     }
 }
 
@@ -71,6 +71,7 @@ fn value_spec() -> ModelSpec {
         mlp_width: 512,
         context: 64,
         history: History::Set,
+        row_attention: false,
         fields: vec![
             field("x", FieldKind::vector(22), TokenRole::Both),
             field("count", FieldKind::vector(1), TokenRole::Both),

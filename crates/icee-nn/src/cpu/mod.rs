@@ -12,6 +12,7 @@ mod network;
 mod packed;
 #[allow(clippy::undocumented_unsafe_blocks, reason = "every method is unsafe under the contract of Simd")]
 mod simd;
+mod spans;
 mod threads;
 mod update;
 mod view;

@@ -7,7 +7,7 @@ use super::memory::reserve;
 use super::packed::Weights;
 use super::simd::Isa;
 use crate::batch::FieldValues;
-use crate::layout::{Block, Embedding, Layout, LinearId, Norm};
+use crate::layout::{Attention, Block, Embedding, Layout, LinearId, Norm};
 use crate::spec::ModelSpec;
 
 /// Rows a chunk of work has at most: activations of a chunk stay in the second-level cache.
@@ -131,10 +131,10 @@ impl View<'_> {
         }
     }
 
-    /// Norm, queries and, for history rows, keys and values.
+    /// Norm, queries and, for rows that are seen, keys and values.
     pub fn before_attention(
         &self,
-        block: &Block,
+        attention: &Attention,
         x: &[f32],
         stats: &mut [[f32; 2]],
         query: &mut [f32],
@@ -144,17 +144,17 @@ impl View<'_> {
         let rows = stats.len();
         reserve(&mut scratch.normed, x.len());
         let normed = &mut scratch.normed[..x.len()];
-        self.norm(&block.norm1, x, normed, stats);
-        self.linear(block.query, rows, normed, None, query);
+        self.norm(&attention.norm, x, normed, stats);
+        self.linear(attention.query, rows, normed, None, query);
         if let Some(key_value) = key_value {
-            self.linear(block.key_value, rows, normed, None, key_value);
+            self.linear(attention.key_value, rows, normed, None, key_value);
         }
     }
 
     /// Projection, residual, norm, MLP, residual.
     pub fn after_attention(&self, block: &Block, io: AfterAttention<'_>, scratch: &mut Scratch) {
         let rows = io.stats.len();
-        self.linear(block.project, rows, io.attended, Some(io.x), io.middle);
+        self.linear(block.attention.project, rows, io.attended, Some(io.x), io.middle);
         reserve(&mut scratch.normed, io.x.len());
         let normed = &mut scratch.normed[..io.x.len()];
         self.norm(&block.norm2, io.middle, normed, io.stats);

@@ -77,12 +77,13 @@ mod tests {
             mlp_width: 32,
             context: 300,
             history: History::Causal,
+            row_attention: false,
             fields: vec![FieldSpec::history("x", FieldKind::categorical(3))],
             heads: vec![],
             pool_heads: vec![],
         };
         let places = Places::new(&spec, &Layout::new(&spec)).unwrap();
-        let tokens = Tokens { offsets: vec![0, 1, 1, 201], fields: vec![FieldValues::Categorical(vec![2; 201])] };
+        let tokens = Tokens::new(vec![0, 1, 1, 201], vec![FieldValues::Categorical(vec![2; 201])]);
         let (slots, starts) = ([0, 300, 900], [7, 0, 50]);
         let mut words = Vec::new();
         let shape = pack_append(&spec, &places, &tokens, &slots, &starts, &mut words);

@@ -111,7 +111,7 @@ impl Network {
     /// A model of sets sees all tokens of a sequence at once: its cache must be empty.
     pub fn append(&mut self, sequences: &[u32], tokens: &Tokens) -> Result<()> {
         let fields = self.spec.fields.iter().filter(|f: &&FieldSpec| f.on_history());
-        tokens.check("history", fields)?;
+        tokens.check("history", &self.spec, fields)?;
         self.check_sequences(sequences, tokens)?;
         self.cuda.bind()?;
         let starts: Vec<usize> = sequences.iter().map(|&s| self.lengths[s as usize]).collect();

@@ -376,6 +376,7 @@ mod tests {
             mlp_width: 32,
             context: 300,
             history: History::Set,
+            row_attention: false,
             fields: vec![
                 field("x", FieldKind::vector(2), TokenRole::Both),
                 field("y", FieldKind::Vector { size: 1, hidden: Some(16) }, TokenRole::History),
@@ -397,8 +398,8 @@ mod tests {
         let (h, q): (usize, usize) = (history.iter().sum(), queries.iter().sum());
         let vector = |count| FieldValues::Vector((1..=count).map(|i| i as f32).collect());
         Batch {
-            history: Tokens { offsets: offsets(history), fields: vec![vector(2 * h), vector(h)] },
-            queries: Some(Tokens { offsets: offsets(queries), fields: vec![vector(2 * q)] }),
+            history: Tokens::new(offsets(history), vec![vector(2 * h), vector(h)]),
+            queries: Some(Tokens::new(offsets(queries), vec![vector(2 * q)])),
             class_targets: vec![ClassTargets {
                 head: 0,
                 rows: (h as u32..(h + q) as u32).collect(),

@@ -167,11 +167,11 @@ impl Places {
         });
         let mlps: Vec<MlpPlace> = mlps.collect();
         let blocks = layout.blocks.iter().map(|block| {
-            let norm1 = b.norm(&block.norm1, width);
+            let norm1 = b.norm(&block.attention.norm, width);
             let qkv = b.reserve_linear(width, 3 * width);
-            b.place_linear(block.query, qkv, 0);
-            b.place_linear(block.key_value, qkv, width);
-            let project = b.linear(block.project);
+            b.place_linear(block.attention.query, qkv, 0);
+            b.place_linear(block.attention.key_value, qkv, width);
+            let project = b.linear(block.attention.project);
             let norm2 = b.norm(&block.norm2, width);
             let (mlp_in, mlp_out) = (b.linear(block.mlp_in), b.linear(block.mlp_out));
             BlockPlace { norm1, qkv, project, norm2, mlp_in, mlp_out }
@@ -352,6 +352,7 @@ mod tests {
             mlp_width: 128,
             context: 8,
             history: History::Causal,
+            row_attention: false,
             fields: vec![
                 FieldSpec::history("cell", FieldKind::categorical(5)),
                 FieldSpec::history("x", FieldKind::vector(3)),

@@ -44,7 +44,7 @@ impl Noise {
         let mut offsets = vec![0];
         lengths.iter().for_each(|n| offsets.push(offsets.last().copied().unwrap_or(0) + n));
         let total = lengths.iter().sum();
-        Tokens { offsets, fields: fields.map(|f| self.values(f.kind, total)).collect() }
+        Tokens::new(offsets, fields.map(|f| self.values(f.kind, total)).collect())
     }
 }
 
@@ -67,6 +67,7 @@ fn spec(width: usize, head_width: usize, layers: usize, history: History, contex
         mlp_width: 4 * width,
         context,
         history,
+        row_attention: false,
         fields: vec![
             field("cell", FieldKind::categorical(82), TokenRole::History),
             field("x", FieldKind::vector(5), TokenRole::Both),
@@ -139,6 +140,7 @@ fn value_spec(layers: usize) -> ModelSpec {
         mlp_width: 512,
         context: 64,
         history: History::Set,
+        row_attention: false,
         fields: vec![
             field("x", FieldKind::vector(22), TokenRole::Both),
             field("count", FieldKind::vector(1), TokenRole::Both),

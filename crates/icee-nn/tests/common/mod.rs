@@ -68,7 +68,8 @@ fn values(kind: FieldKind, value: &Value) -> FieldValues {
 
 fn read_tokens(value: &Value, kinds: Vec<FieldKind>) -> Tokens {
     let fields = kinds.into_iter().zip(value["fields"].as_array().unwrap()).map(|(k, v)| values(k, v)).collect();
-    Tokens { offsets: indices(&value["offsets"]), fields }
+    let tables = value.get("tables").map(indices).unwrap_or_default();
+    Tokens { tables, ..Tokens::new(indices(&value["offsets"]), fields) }
 }
 
 fn read_batch(spec: &ModelSpec, value: &Value) -> Batch {

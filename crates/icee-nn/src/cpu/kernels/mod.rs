@@ -7,6 +7,7 @@
 pub(crate) mod adam;
 pub(crate) mod attention;
 pub(crate) mod attention_backward;
+pub(crate) mod cells;
 pub(crate) mod elementwise;
 pub(crate) mod loss;
 pub(crate) mod matmul;

@@ -7,6 +7,7 @@ mod class_head;
 mod fields;
 mod gradients;
 mod pool_head;
+mod rows;
 mod state;
 mod trunk;
 

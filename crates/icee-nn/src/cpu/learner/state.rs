@@ -8,6 +8,8 @@ use std::ops::Range;
 /// What one block saves for the backward pass.
 #[derive(Default)]
 pub(super) struct Saved {
+    /// Of the attention among the cells of a row, where there is one.
+    pub rows: SavedRows,
     pub entrance: Entrance,
     pub attended: Buffer<f32>,
     /// (highest score, 1 / sum), [attention heads, rows].
@@ -18,12 +20,21 @@ pub(super) struct Saved {
     pub hidden: Buffer<f32>,
 }
 
+/// What the attention among the cells of a row saves.
+#[derive(Default)]
+pub(super) struct SavedRows {
+    pub entrance: Entrance,
+    pub attended: Buffer<f32>,
+    /// The stream behind it, which the block's other attention reads.
+    pub after: Buffer<f32>,
+}
+
 /// What a block makes of its stream before attention.
 #[derive(Default)]
 pub(super) struct Entrance {
     pub stats: Buffer<[f32; 2]>,
     pub query: Buffer<f32>,
-    /// [history rows, 2 · width].
+    /// [rows that are seen, 2 · width].
     pub key_value: Buffer<f32>,
 }
 

@@ -5,14 +5,16 @@
 
 use super::attention::{attention_backward, attention_forward};
 use super::gradients::{LayerGradient, add_layer_gradients};
+use super::rows;
 use super::state::{Back, Entrance, RowMap, Saved};
 use super::{Gradients, Workers};
 use crate::cpu::kernels::elementwise::{add, gelu_backward, layer_norm_backward};
 use crate::cpu::memory::{Buffer, reserve};
 use crate::cpu::packed::{Packed, product};
+use crate::cpu::spans::Span;
 use crate::cpu::threads::{Cpu, Shared, scaled};
 use crate::cpu::view::{AfterAttention, Scratch, View};
-use crate::layout::{Layout, LinearId, Norm};
+use crate::layout::{Attention, Block, Layout, LinearId, Norm};
 use std::ops::Range;
 
 /// An entrance that chunks write side by side.
@@ -33,26 +35,33 @@ impl Entrance {
 }
 
 impl SharedEntrance<'_> {
-    /// Norm, queries and, for history rows, keys and values of some rows of block `layer`.
+    /// Norm, queries and, for rows that are `seen`, keys and values before an attention.
     ///
     /// # Safety
     /// Rows must not overlap between tasks that run at the same time.
     unsafe fn enter(
         &self,
         view: &View<'_>,
-        layer: usize,
+        attention: &Attention,
         rows: Range<usize>,
-        is_history: bool,
+        seen: bool,
         x: &[f32],
         scratch: &mut Scratch,
     ) {
         let width = view.spec.width;
         // SAFETY: the caller's contract.
         let (key_value, query, stats) = unsafe {
-            let key_value = is_history.then(|| self.key_value.get(scaled(&rows, 2 * width)));
+            let key_value = seen.then(|| self.key_value.get(scaled(&rows, 2 * width)));
             (key_value, self.query.get(scaled(&rows, width)), self.stats.get(rows))
         };
-        view.before_attention(&view.layout.blocks[layer], x, stats, query, key_value, scratch);
+        view.before_attention(attention, x, stats, query, key_value, scratch);
+    }
+}
+
+impl Saved {
+    /// What the block's first attention is entered by.
+    fn door(&mut self, block: &Block) -> &mut Entrance {
+        if block.rows.is_some() { &mut self.rows.entrance } else { &mut self.entrance }
     }
 }
 
@@ -64,6 +73,8 @@ pub(crate) struct Trunk {
     /// The residual stream before each block and behind the last, [rows, width] each; without a backward pass, two in turn.
     streams: Vec<Buffer<f32>>,
     last_stats: Buffer<[f32; 2]>,
+    /// The batch's tables, cut for the attention among the cells of a row.
+    spans: Vec<Span>,
     /// The trunk's output, [rows, width].
     pub out: Buffer<f32>,
     /// dL/d(out), [rows, width].
@@ -87,6 +98,13 @@ impl Trunk {
                 buffer.reserve(rows * width);
             }
             b.entrance.key_value.reserve(map.history.len() * 2 * width);
+            if view.spec.row_attention {
+                for buffer in [&mut b.rows.entrance.query, &mut b.rows.attended, &mut b.rows.after] {
+                    buffer.reserve(rows * width);
+                }
+                b.rows.entrance.key_value.reserve(rows * 2 * width);
+                b.rows.entrance.stats.reserve(rows);
+            }
             b.hidden.reserve(rows * view.spec.mlp_width);
             b.entrance.stats.reserve(rows);
             b.stats2.reserve(rows);
@@ -111,7 +129,8 @@ impl Trunk {
         ] {
             buffer.reserve(rows * width);
         }
-        b.dkey_value.reserve(map.history.len() * 2 * width);
+        let seen = if view.spec.row_attention { rows } else { map.history.len() };
+        b.dkey_value.reserve(seen * 2 * width);
         b.dhidden.reserve(rows * view.spec.mlp_width);
         b.activated.reserve(rows * view.spec.mlp_width);
         b.norm_parts.reserve(map.chunks() * 2 * width);
@@ -123,11 +142,17 @@ impl Trunk {
     /// the cache, and threads meet only around attention.
     pub fn forward(&mut self, cpu: &Cpu, view: &View<'_>, map: RowMap<'_>, workers: &mut Workers, backward: bool) {
         self.reserve(view, map, backward);
+        self.spans.clear();
+        Span::cut(map.history, 0, &mut self.spans);
+        if let Some(queries) = map.queries {
+            Span::cut(queries, map.history.len(), &mut self.spans);
+        }
         let width = view.spec.width;
         let Layout { history_fields, query_fields, .. } = view.layout;
         {
             let x = Shared::new(&mut self.streams[0]);
-            let into = self.blocks[0].entrance.shared();
+            let first = &view.layout.blocks[0];
+            let into = self.blocks[0].door(first).shared();
             let scratch = Shared::new(&mut workers.scratch);
             cpu.each(map.chunks(), |c, worker| {
                 let (rows, is_history) = map.chunk(c);
@@ -141,15 +166,48 @@ impl Trunk {
                     _ => view.embed(history_fields, &map.history.fields, rows.start, rows.len(), x, scratch),
                 }
                 // SAFETY: as above.
-                unsafe { into.enter(view, 0, rows, is_history, x, scratch) }
+                unsafe {
+                    into.enter(view, first.first_attention(), rows, is_history || first.rows.is_some(), x, scratch)
+                }
             });
         }
         for layer in 0..view.spec.layers {
             let (from, to) = if backward { (layer, layer + 1) } else { (layer % 2, (layer + 1) % 2) };
             let at = if backward { layer } else { 0 };
+            if let Some(rows) = &view.layout.blocks[layer].rows {
+                self.attend_rows(cpu, view, map, workers, (rows, layer), (from, at));
+            }
             attention_forward(cpu, view, map, workers, &mut self.blocks[at]);
             self.behind_attention(cpu, view, map, workers, layer, (from, to), backward);
         }
+    }
+
+    /// A block's attention among the cells of a row, from stream `from` into its other attention.
+    fn attend_rows(
+        &mut self,
+        cpu: &Cpu,
+        view: &View<'_>,
+        map: RowMap<'_>,
+        workers: &mut Workers,
+        (attention, layer): (&Attention, usize),
+        (from, at): (usize, usize),
+    ) {
+        let width = view.spec.width;
+        let Saved { rows: saved, entrance, .. } = &mut self.blocks[at];
+        let doors = (&saved.entrance.query[..], &saved.entrance.key_value[..]);
+        rows::attend(cpu, view, &self.spans, doors, &mut saved.attended);
+        let (x, attended, after) = (&self.streams[from], &saved.attended, Shared::new(&mut saved.after));
+        let (into, scratch) = (entrance.shared(), Shared::new(&mut workers.scratch));
+        cpu.each(map.chunks(), |c, worker| {
+            let (rows, is_history) = map.chunk(c);
+            let wide = scaled(&rows, width);
+            // SAFETY: chunks are disjoint, and a worker runs one task at a time.
+            unsafe {
+                let (after, scratch) = (after.get(wide.clone()), &mut scratch.get(worker..worker + 1)[0]);
+                view.linear(attention.project, rows.len(), &attended[wide.clone()], Some(&x[wide]), after);
+                into.enter(view, &view.layout.blocks[layer].attention, rows, is_history, after, scratch);
+            }
+        });
     }
 
     /// One block from its attention on, from stream `from` to stream `to`, and into the next block or out of the trunk.
@@ -170,11 +228,12 @@ impl Trunk {
         let at = if backward { layer } else { 0 };
         let next_at = if backward && !last { layer + 1 } else { at };
         // Taken out for the time being: without a backward pass it is this block's own, which attention is done with.
-        let mut entrance = std::mem::take(&mut self.blocks[next_at].entrance);
+        let next_block = view.layout.blocks.get(layer + 1).unwrap_or(block);
+        let mut entrance = std::mem::take(self.blocks[next_at].door(next_block));
         {
             let saved = &mut self.blocks[at];
             let [x, next] = self.streams.get_disjoint_mut([from, to]).expect("two streams");
-            let x = &*x;
+            let x = if block.rows.is_some() { &saved.rows.after } else { &*x };
             let (attended, stats) = (&saved.attended, Shared::new(&mut saved.stats2));
             let (middle, hidden, next) =
                 (Shared::new(&mut saved.middle), Shared::new(&mut saved.hidden), Shared::new(next));
@@ -200,12 +259,13 @@ impl Trunk {
                     if last {
                         view.norm(&view.layout.norm, next, out.get(wide), last_stats.get(rows));
                     } else {
-                        into.enter(view, layer + 1, rows, is_history, next, scratch);
+                        let seen = is_history || next_block.rows.is_some();
+                        into.enter(view, next_block.first_attention(), rows, seen, next, scratch);
                     }
                 }
             });
         }
-        self.blocks[next_at].entrance = entrance;
+        *self.blocks[next_at].door(next_block) = entrance;
     }
 
     /// From dL/d(out) to dL/d(tokens), which stays in the returned buffer [rows, width]; weight gradients are added.
@@ -251,11 +311,12 @@ impl Trunk {
         map: RowMap<'_>,
         workers: &mut Workers,
         gradients: &mut Gradients,
-        layer: usize,
+        layer_index: usize,
     ) {
         let (width, mlp) = (view.spec.width, view.spec.mlp_width);
-        let (block, saved, back) = (&view.layout.blocks[layer], &self.blocks[layer], &mut self.back);
-        let stream = &self.streams[layer];
+        let block = &view.layout.blocks[layer_index];
+        let (saved, back) = (&self.blocks[layer_index], &mut self.back);
+        let stream = if block.rows.is_some() { &saved.rows.after } else { &self.streams[layer_index] };
         let product = |id: LinearId, rows: usize, x: &[f32], add: Option<&[f32]>, out: &mut [f32]| {
             product(view.isa, &transposed[id.0], rows, x, None, add, out);
         };
@@ -283,7 +344,7 @@ impl Trunk {
                     let (x, stats) = (&saved.middle[wide.clone()], &saved.stats2[rows]);
                     let parts = parts.get(scaled(&(c..c + 1), 2 * width));
                     norm_backward(view, &block.norm2, x, stats, dnormed, (dmiddle, normed.get(wide.clone()), parts));
-                    product(block.project, count, dmiddle, None, dattended.get(wide));
+                    product(block.attention.project, count, dmiddle, None, dattended.get(wide));
                 }
             });
         }
@@ -303,30 +364,98 @@ impl Trunk {
                     reserve(&mut scratch.normed, wide.len());
                     reserve(&mut scratch.hidden, wide.len());
                     let mut dnormed = &mut scratch.normed[..wide.len()];
-                    product(block.query, rows.len(), &dquery[wide.clone()], None, dnormed);
+                    product(block.attention.query, rows.len(), &dquery[wide.clone()], None, dnormed);
                     if is_history {
                         let sum = &mut scratch.hidden[..wide.len()];
                         let dkey_value = &dkey_value[scaled(&rows, 2 * width)];
-                        product(block.key_value, rows.len(), dkey_value, Some(dnormed), sum);
+                        product(block.attention.key_value, rows.len(), dkey_value, Some(dnormed), sum);
                         dnormed = sum;
                     }
                     let dprevious = dprevious.get(wide.clone());
                     dprevious.copy_from_slice(&dmiddle[wide.clone()]);
                     let (x, stats) = (&stream[wide.clone()], &saved.entrance.stats[rows]);
                     let parts = parts.get(scaled(&(c..c + 1), 2 * width));
-                    norm_backward(view, &block.norm1, x, stats, dnormed, (dprevious, normed.get(wide), parts));
+                    norm_backward(view, &block.attention.norm, x, stats, dnormed, (dprevious, normed.get(wide), parts));
                 }
             });
         }
-        add_norm_parts(view, &block.norm1, map, &back.norm_parts, gradients);
+        add_norm_parts(view, &block.attention.norm, map, &back.norm_parts, gradients);
         let rows = map.rows();
         let layer = |id, x, dy, rows| LayerGradient { id, x, dy, rows };
         let layers = [
             layer(block.mlp_out, &back.activated[..], &back.dnext[..], rows),
             layer(block.mlp_in, &back.normed2, &back.dhidden, rows),
-            layer(block.project, &saved.attended, &back.dmiddle, rows),
-            layer(block.query, &back.normed1, &back.dquery, rows),
-            layer(block.key_value, &back.normed1, &back.dkey_value, map.history.len()),
+            layer(block.attention.project, &saved.attended, &back.dmiddle, rows),
+            layer(block.attention.query, &back.normed1, &back.dquery, rows),
+            layer(block.attention.key_value, &back.normed1, &back.dkey_value, map.history.len()),
+        ];
+        add_layer_gradients(cpu, view.layout, &layers, &mut gradients.values, &mut workers.panels);
+        std::mem::swap(&mut back.dnext, &mut back.dprevious);
+        if let Some(rows) = &block.rows {
+            self.backward_rows(cpu, view, transposed, map, workers, gradients, (rows, layer_index));
+        }
+    }
+
+    /// The attention among the cells of a row backwards: from dL/d(stream behind it) in `dnext` to that before it, likewise.
+    #[allow(clippy::too_many_arguments)]
+    fn backward_rows(
+        &mut self,
+        cpu: &Cpu,
+        view: &View<'_>,
+        transposed: &[Packed<f32>],
+        map: RowMap<'_>,
+        workers: &mut Workers,
+        gradients: &mut Gradients,
+        (attention, layer): (&Attention, usize),
+    ) {
+        let width = view.spec.width;
+        let (saved, back, stream) = (&self.blocks[layer].rows, &mut self.back, &self.streams[layer]);
+        let product = |id: LinearId, rows: usize, x: &[f32], add: Option<&[f32]>, out: &mut [f32]| {
+            product(view.isa, &transposed[id.0], rows, x, None, add, out);
+        };
+        {
+            let (dnext, dattended) = (&back.dnext, Shared::new(&mut back.dattended));
+            cpu.each(map.chunks(), |c, _| {
+                let (rows, _) = map.chunk(c);
+                let wide = scaled(&rows, width);
+                // SAFETY: chunks are disjoint.
+                let dattended = unsafe { dattended.get(wide.clone()) };
+                product(attention.project, rows.len(), &dnext[wide], None, dattended);
+            });
+        }
+        let doors = (&saved.entrance.query[..], &saved.entrance.key_value[..]);
+        let into = (&mut back.dquery[..], &mut back.dkey_value[..]);
+        rows::attend_backward(cpu, view, &self.spans, doors, &back.dattended, into);
+        {
+            let (dprevious, normed) = (Shared::new(&mut back.dprevious), Shared::new(&mut back.normed1));
+            let (parts, scratch) = (Shared::new(&mut back.norm_parts), Shared::new(&mut workers.scratch));
+            let (dnext, dquery, dkey_value) = (&back.dnext, &back.dquery, &back.dkey_value);
+            cpu.each(map.chunks(), |c, worker| {
+                let (rows, _) = map.chunk(c);
+                let wide = scaled(&rows, width);
+                // SAFETY: chunks are disjoint, and a worker runs one task at a time.
+                unsafe {
+                    let scratch = &mut scratch.get(worker..worker + 1)[0];
+                    reserve(&mut scratch.normed, wide.len());
+                    reserve(&mut scratch.hidden, wide.len());
+                    let (half, dnormed) = (&mut scratch.normed[..wide.len()], &mut scratch.hidden[..wide.len()]);
+                    product(attention.query, rows.len(), &dquery[wide.clone()], None, half);
+                    let dkey_value = &dkey_value[scaled(&rows, 2 * width)];
+                    product(attention.key_value, rows.len(), dkey_value, Some(half), dnormed);
+                    let dprevious = dprevious.get(wide.clone());
+                    dprevious.copy_from_slice(&dnext[wide.clone()]);
+                    let (x, stats) = (&stream[wide.clone()], &saved.entrance.stats[rows]);
+                    let parts = parts.get(scaled(&(c..c + 1), 2 * width));
+                    norm_backward(view, &attention.norm, x, stats, dnormed, (dprevious, normed.get(wide), parts));
+                }
+            });
+        }
+        add_norm_parts(view, &attention.norm, map, &back.norm_parts, gradients);
+        let layer = |id, x, dy| LayerGradient { id, x, dy, rows: map.rows() };
+        let layers = [
+            layer(attention.project, &saved.attended[..], &back.dnext[..]),
+            layer(attention.query, &back.normed1, &back.dquery),
+            layer(attention.key_value, &back.normed1, &back.dkey_value),
         ];
         add_layer_gradients(cpu, view.layout, &layers, &mut gradients.values, &mut workers.panels);
         std::mem::swap(&mut back.dnext, &mut back.dprevious);

@@ -154,7 +154,7 @@ impl Network {
     /// A model of sets sees all tokens of a sequence at once: its cache must be empty.
     pub fn append(&mut self, caches: &mut [&mut Cache], tokens: &Tokens) -> Result<&[f32]> {
         let spec = self.model.spec();
-        tokens.check("history", spec.fields.iter().filter(|f| f.on_history()))?;
+        tokens.check("history", spec, spec.fields.iter().filter(|f| f.on_history()))?;
         check_caches(spec, caches.iter().map(|c| &**c), tokens)?;
         for (s, (cache, span)) in caches.iter().zip(tokens.offsets.windows(2)).enumerate() {
             let count = span[1] - span[0];
@@ -193,7 +193,7 @@ impl Network {
         if !spec.fields.iter().any(FieldSpec::on_query) {
             return Err(Error::Cache("the model has no field on query tokens".into()));
         }
-        tokens.check("queries", spec.fields.iter().filter(|f| f.on_query()))?;
+        tokens.check("queries", spec, spec.fields.iter().filter(|f| f.on_query()))?;
         check_caches(spec, caches.iter().copied(), tokens)?;
         match caches.first().map(|c| c.precision()) {
             Some(Precision::Half) => self.query_as::<u16>(caches, tokens),
@@ -220,7 +220,13 @@ struct Cut {
 impl Cut {
     /// At most [`CHUNK`] rows a chunk, and none without rows.
     fn new(rows: usize, threads: usize) -> Cut {
-        let chunks = rows.div_ceil(CHUNK).next_multiple_of(threads);
+        Cut::of(rows, 1, threads)
+    }
+
+    /// The same for rows of several tokens each.
+    fn of(rows: usize, columns: usize, threads: usize) -> Cut {
+        let most = (CHUNK / columns).max(2 * TILE_ROWS);
+        let chunks = rows.div_ceil(most).next_multiple_of(threads);
         Cut { rows, chunks: chunks.min(rows.div_ceil(TILE_ROWS)) }
     }
 

@@ -5,9 +5,12 @@ use super::heads::HeadSpace;
 use super::{Cut, Network, PageTable, Served, each};
 use crate::batch::Tokens;
 use crate::cpu::kernels::attention::{HeadRows, KeyTile, Visible};
+use crate::cpu::kernels::cells::attend_cells;
 use crate::cpu::memory::{Buffer, reserve};
+use crate::cpu::spans::Span;
 use crate::cpu::threads::{Shared, scaled};
 use crate::cpu::view::{AfterAttention, Scratch, View};
+use crate::layout::Attention;
 use crate::spec::History;
 use std::ops::Range;
 
@@ -91,7 +94,7 @@ impl<E: Served> Append<'_, E> {
         self.view.embed(fields, &self.tokens.fields, rows.start, rows.len(), x, &mut worker.scratch);
     }
 
-    unsafe fn before_attention(&self, layer: usize, rows: Range<usize>, worker: usize) {
+    unsafe fn before_attention(&self, layer: usize, attention: &Attention, rows: Range<usize>, worker: usize) {
         let wide = scaled(&rows, self.view.spec.width);
         // SAFETY: the caller's contract.
         let (x, query, key_value, scratch) = unsafe {
@@ -101,9 +104,34 @@ impl<E: Served> Append<'_, E> {
         };
         let mut stats = std::mem::take(&mut scratch.stats);
         reserve(&mut stats, rows.len());
-        let block = &self.view.layout.blocks[layer];
-        self.view.before_attention(block, x, &mut stats[..rows.len()], query, Some(key_value), scratch);
+        self.view.before_attention(attention, x, &mut stats[..rows.len()], query, Some(key_value), scratch);
         scratch.stats = stats;
+    }
+
+    /// Lets the cells of some rows attend to each other.
+    unsafe fn attend_rows(&self, span: &Span) {
+        let (one, two) = (span.range(self.view.spec.width), span.range(2 * self.view.spec.width));
+        let (query, key_value) = (self.query.pointer(one.clone()), self.key_value.pointer(two));
+        let cells = span.cells_at(&self.view, query, key_value);
+        // SAFETY: the caller's contract; all ranges were checked.
+        unsafe { attend_cells(self.view.isa, &cells, self.attended.pointer(one)) }
+    }
+
+    /// From behind the attention among the cells of a row to the other one of the block.
+    unsafe fn between(&self, layer: usize, rows: Range<usize>, worker: usize) {
+        let (wide, block) = (scaled(&rows, self.view.spec.width), &self.view.layout.blocks[layer]);
+        if let Some(attention) = &block.rows {
+            // SAFETY: the caller's contract.
+            let (x, attended, middle) = unsafe {
+                let x = self.streams[layer % 2].get(wide.clone());
+                (x, self.attended.get(wide.clone()), &mut self.worker(worker).middle)
+            };
+            reserve(middle, wide.len());
+            self.view.linear(attention.project, rows.len(), attended, Some(x), middle);
+            x.copy_from_slice(&middle[..wide.len()]);
+        }
+        // SAFETY: the caller's contract.
+        unsafe { self.before_attention(layer, &block.attention, rows, worker) }
     }
 
     /// Stores one head's new keys and values of a sequence, then lets its rows attend.
@@ -196,13 +224,21 @@ impl Network {
         let each_chunk = |task: &(dyn Fn(Range<usize>, usize) + Sync)| {
             each(&cpu, parallel, cut.chunks, |c, worker| task(cut.chunk(c), worker));
         };
+        let mut spans = Vec::new();
+        Span::cut(tokens, 0, &mut spans);
         let work = || {
             // SAFETY: in all calls, chunks and (sequence, head) pairs are disjoint; regions follow one another.
             each_chunk(&|rows, worker| unsafe {
                 append.embed(rows.clone(), worker);
-                append.before_attention(0, rows, worker);
+                append.before_attention(0, view.layout.blocks[0].first_attention(), rows, worker);
             });
-            for layer in 0..view.spec.layers {
+            for (layer, block) in view.layout.blocks.iter().enumerate() {
+                if block.rows.is_some() {
+                    // SAFETY: as above; spans share no cell.
+                    each(&cpu, parallel, spans.len(), |span, _| unsafe { append.attend_rows(&spans[span]) });
+                    // SAFETY: as above.
+                    each_chunk(&|rows, worker| unsafe { append.between(layer, rows, worker) });
+                }
                 each(&cpu, parallel, starts.len() * heads, |task, worker| {
                     // SAFETY: as above.
                     unsafe { append.attend(layer, task / heads, task % heads, worker) }
@@ -210,10 +246,9 @@ impl Network {
                 // SAFETY: as above.
                 each_chunk(&|rows, worker| unsafe {
                     append.after_attention(layer, rows.clone(), worker);
-                    if layer + 1 < view.spec.layers {
-                        append.before_attention(layer + 1, rows, worker);
-                    } else {
-                        append.finish(rows, worker);
+                    match view.layout.blocks.get(layer + 1) {
+                        Some(next) => append.before_attention(layer + 1, next.first_attention(), rows, worker),
+                        None => append.finish(rows, worker),
                     }
                 });
             }
@@ -221,61 +256,128 @@ impl Network {
         if parallel { cpu.run(work) } else { work() }
     }
 
-    /// Queries see nothing but their history, so a chunk goes through all blocks as one task.
+    /// Queries see nothing but their history, and of a table the cells of their row; so a piece of rows goes through all
+    /// blocks as one task.
     pub(super) fn query_rows<E: Served>(&mut self, pages: &PageTable<E>, caches: &[&Cache], tokens: &Tokens) {
         let cpu = self.cpu.clone();
         let view = Self::view(&cpu, &self.model, &self.packed);
-        let (spec, width) = (view.spec, view.spec.width);
-        let (heads, head_width, shape) = (spec.attention_heads, spec.head_width(), Shape::of(spec));
+        let width = view.spec.width;
         self.rows.out.reserve(tokens.len() * width);
-        let mut tasks = Vec::new();
-        for s in 0..caches.len() {
-            let first = tokens.offsets[s];
-            // Several sequences are work enough for all threads without cutting each of them finely.
-            let threads = if caches.len() < cpu.threads() { cpu.threads() } else { 1 };
-            let cut = Cut::new(tokens.offsets[s + 1] - first, threads);
-            tasks.extend((0..cut.chunks).map(|c| cut.chunk(c)).map(|part| (s, first + part.start..first + part.end)));
-        }
+        let pieces = Piece::cut(tokens, cpu.threads());
         let (workers, out) = (Shared::new(&mut self.workers), Shared::new(&mut self.rows.out));
-        each(&cpu, tasks.len() > 1, tasks.len(), |t, worker| {
-            let (s, rows) = (tasks[t].0, tasks[t].1.clone());
-            let (count, size) = (rows.len(), rows.len() * width);
-            // SAFETY: tasks have disjoint rows, and a worker runs one task at a time.
-            let (worker, out) = unsafe { (&mut workers.get(worker..worker + 1)[0], out.get(scaled(&rows, width))) };
-            let mut b = std::mem::take(&mut worker.rows);
-            for buffer in [&mut b.x, &mut b.next, &mut b.query, &mut b.attended] {
-                buffer.reserve(size);
-            }
+        each(&cpu, pieces.len() > 1, pieces.len(), |t, worker| {
+            let piece = &pieces[t];
+            // SAFETY: a worker runs one task at a time.
+            let worker = unsafe { &mut workers.get(worker..worker + 1)[0] };
+            worker.query(&view, pages, caches, tokens, piece);
             let mut stats = std::mem::take(&mut worker.scratch.stats);
-            reserve(&mut stats, count);
-            let fields = &view.layout.query_fields;
-            view.embed(fields, &tokens.fields, rows.start, count, &mut b.x[..size], &mut worker.scratch);
-            for (layer, block) in view.layout.blocks.iter().enumerate() {
-                let (x, query) = (&b.x[..size], &mut b.query[..size]);
-                view.before_attention(block, x, &mut stats[..count], query, None, &mut worker.scratch);
-                for head in 0..heads {
-                    let tiles = E::tiles(worker);
+            let count = piece.rows.len();
+            for (column, x) in worker.rows.x.chunks_exact(count * width).take(piece.columns).enumerate() {
+                // SAFETY: pieces share no token.
+                let out = unsafe { out.get(scaled(&piece.tokens(tokens, column), width)) };
+                view.norm(&view.layout.norm, x, out, &mut stats[..count]);
+            }
+            worker.scratch.stats = stats;
+        });
+    }
+}
+
+/// Some query rows: those of one sequence, or of all columns of a table.
+struct Piece {
+    first: usize,
+    columns: usize,
+    /// Within each sequence.
+    rows: Range<usize>,
+}
+
+impl Piece {
+    fn cut(tokens: &Tokens, threads: usize) -> Vec<Piece> {
+        let alone: Vec<usize>;
+        let tables = if tokens.tables.is_empty() {
+            alone = (0..=tokens.sequences()).collect();
+            &alone
+        } else {
+            &tokens.tables
+        };
+        // Several sequences are work enough for all threads without cutting each of them finely.
+        let threads = if tables.len() <= threads { threads } else { 1 };
+        let mut pieces = Vec::new();
+        for table in tables.windows(2).filter(|table| table[0] < table[1]) {
+            let (first, columns) = (table[0], table[1] - table[0]);
+            let cut = Cut::of(tokens.offsets[first + 1] - tokens.offsets[first], columns, threads);
+            pieces.extend((0..cut.chunks).map(|c| Piece { first, columns, rows: cut.chunk(c) }));
+        }
+        pieces
+    }
+
+    /// The tokens of one column.
+    fn tokens(&self, tokens: &Tokens, column: usize) -> Range<usize> {
+        let first = tokens.offsets[self.first + column];
+        first + self.rows.start..first + self.rows.end
+    }
+}
+
+impl Worker {
+    /// Takes query rows through all blocks; the stream behind the last stays in `rows.x`, column after column.
+    fn query<E: Served>(
+        &mut self,
+        view: &View<'_>,
+        pages: &PageTable<E>,
+        caches: &[&Cache],
+        tokens: &Tokens,
+        piece: &Piece,
+    ) {
+        let (spec, width, count) = (view.spec, view.spec.width, piece.rows.len());
+        let (head_width, shape) = (spec.head_width(), Shape::of(spec));
+        let (all, size) = (piece.columns * count, piece.columns * count * width);
+        let mut b = std::mem::take(&mut self.rows);
+        for buffer in [&mut b.x, &mut b.next, &mut b.query, &mut b.attended] {
+            buffer.reserve(size);
+        }
+        let mut stats = std::mem::take(&mut self.scratch.stats);
+        reserve(&mut stats, all);
+        for (column, x) in b.x[..size].chunks_exact_mut(count * width).enumerate() {
+            let start = piece.tokens(tokens, column).start;
+            view.embed(&view.layout.query_fields, &tokens.fields, start, count, x, &mut self.scratch);
+        }
+        for (layer, block) in view.layout.blocks.iter().enumerate() {
+            if let Some(attention) = &block.rows {
+                b.key_value.reserve(2 * size);
+                let (query, key_value) = (&mut b.query[..size], &mut b.key_value[..2 * size]);
+                let doors = (&mut stats[..all], &mut *query, Some(&mut *key_value));
+                view.before_attention(attention, &b.x[..size], doors.0, doors.1, doors.2, &mut self.scratch);
+                let cells = Span::whole(piece.columns, count).cells(view, query, key_value);
+                // SAFETY: the buffers have `count` rows of all columns.
+                unsafe { attend_cells(view.isa, &cells, b.attended[..size].as_mut_ptr()) }
+                view.linear(attention.project, all, &b.attended[..size], Some(&b.x[..size]), &mut b.next[..size]);
+                std::mem::swap(&mut b.x, &mut b.next);
+            }
+            let (x, query) = (&b.x[..size], &mut b.query[..size]);
+            view.before_attention(&block.attention, x, &mut stats[..all], query, None, &mut self.scratch);
+            for column in 0..piece.columns {
+                let s = piece.first + column;
+                for head in 0..spec.attention_heads {
+                    let tiles = E::tiles(self);
                     pages.fill_tiles(s, shape, layer, head, tiles);
-                    let at = head * head_width;
+                    let own = column * count * width + head * head_width..(column + 1) * count * width;
                     let head_rows = HeadRows {
                         rows: count,
                         head_width,
                         visible: Visible::All(caches[s].len()),
-                        query: b.query[at..size].as_ptr(),
+                        query: b.query[own.clone()].as_ptr(),
                         query_stride: width,
-                        out: b.attended[at..size].as_mut_ptr(),
+                        out: b.attended[own].as_mut_ptr(),
                         out_stride: width,
                         stats: std::ptr::null_mut(),
                     };
-                    // SAFETY: the buffers have `count` rows of `width`; the pages hold the cache's tokens.
+                    // SAFETY: the buffers have `count` rows of `width` for each column; the pages hold the cache's tokens.
                     unsafe { E::attend(view.isa, &head_rows, tiles) }
                 }
-                worker.after_attention(&view, layer, &b.x[..size], &b.attended[..size], &mut b.next[..size]);
-                std::mem::swap(&mut b.x, &mut b.next);
             }
-            view.norm(&view.layout.norm, &b.x[..size], out, &mut stats[..count]);
-            worker.scratch.stats = stats;
-            worker.rows = b;
-        });
+            self.after_attention(view, layer, &b.x[..size], &b.attended[..size], &mut b.next[..size]);
+            std::mem::swap(&mut b.x, &mut b.next);
+        }
+        self.scratch.stats = stats;
+        self.rows = b;
     }
 }
