@@ -85,7 +85,7 @@ pub(super) fn tokens(lengths: &[usize]) -> Tokens {
     let fields = FIELDS.iter().enumerate().map(|(f, &(_, size))| {
         FieldValues::Categorical((0..total).map(|i| ((i * (7 + f) + i / 13) % size) as u32).collect())
     });
-    Tokens { offsets, fields: fields.collect() }
+    Tokens::new(offsets, fields.collect())
 }
 
 fn reals(count: usize) -> FieldValues {

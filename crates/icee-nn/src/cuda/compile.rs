@@ -10,7 +10,7 @@ use std::ffi::{CStr, CString};
 use std::path::PathBuf;
 
 /// In the order in which they are compiled as one program.
-pub(super) const SOURCES: [(&str, &str); 12] = [
+pub(super) const SOURCES: [(&str, &str); 13] = [
     ("common.cu", include_str!("kernels/common.cu")),
     ("norm.cu", include_str!("kernels/norm.cu")),
     ("sums.cu", include_str!("kernels/sums.cu")),
@@ -21,6 +21,7 @@ pub(super) const SOURCES: [(&str, &str); 12] = [
     ("attention_common.cu", include_str!("kernels/attention_common.cu")),
     ("attention_forward.cu", include_str!("kernels/attention_forward.cu")),
     ("attention_backward.cu", include_str!("kernels/attention_backward.cu")),
+    ("cells.cu", include_str!("kernels/cells.cu")),
     ("network.cu", include_str!("kernels/network.cu")),
     ("acting.cu", include_str!("kernels/acting.cu")),
 ];

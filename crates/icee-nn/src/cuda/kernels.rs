@@ -4,7 +4,7 @@
 use super::address::Address;
 use super::device::{Cuda, problem};
 use super::records::{
-    Clip, Draw, Drawn, Field, KeyTile, PoolRow, PoolSpan, PoolTarget, RowTile, SumJob, Update, Wanted,
+    CellSpan, Clip, Draw, Drawn, Field, KeyTile, PoolRow, PoolSpan, PoolTarget, RowTile, SumJob, Update, Wanted,
 };
 use crate::Result;
 use cudarc::driver::CudaFunction;
@@ -157,6 +157,18 @@ kernels! {
     }
     attention_backward_keys, AttentionBackwardKeys, 128 x 1 {
         qkv: Address<bf16>, dout: Address<bf16>, tiles: Address<KeyTile>, log_sum: Address<f32>, delta: Address<f32>,
+        dqkv: Address<bf16>, total_rows: i32, factor: f32, scale: f32,
+    }
+    cells_forward, CellsForward, 128 x 1 {
+        qkv: Address<bf16>, spans: Address<CellSpan>, out: Address<bf16>, log_sum: Address<f32>, total_rows: i32,
+        factor: f32,
+    }
+    cells_backward_rows, CellsBackwardRows, 128 x 1 {
+        qkv: Address<bf16>, out: Address<bf16>, dout: Address<bf16>, spans: Address<CellSpan>, log_sum: Address<f32>,
+        delta: Address<f32>, dqkv: Address<bf16>, total_rows: i32, factor: f32, scale: f32,
+    }
+    cells_backward_keys, CellsBackwardKeys, 128 x 1 {
+        qkv: Address<bf16>, dout: Address<bf16>, spans: Address<CellSpan>, log_sum: Address<f32>, delta: Address<f32>,
         dqkv: Address<bf16>, total_rows: i32, factor: f32, scale: f32,
     }
     store_keys, StoreKeys, 256 x 1 { qkv: Address<bf16>, lines: Address<i32>, cache: Address<bf16>, rows: i32 }

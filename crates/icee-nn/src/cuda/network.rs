@@ -66,6 +66,9 @@ impl Network {
     /// Copies a model to the card and makes empty caches for `sequences` sequences of the model's context.
     pub fn new(cuda: &Cuda, model: &Model, sequences: usize) -> Result<Network> {
         let spec = model.spec().clone();
+        if spec.row_attention {
+            return Err(Error::Cuda("the cells of tables are read on the CPU; a card only learns from them".into()));
+        }
         let places = Places::new(&spec, &Layout::new(&spec))?;
         let kernels = Kernels::new(cuda, spec.width, spec.head_width())?;
         let weights = cuda.allocate("the model", 4 * places.len)?;
@@ -236,17 +239,17 @@ fn forward(s: &mut Pass<'_>, shape: &AppendShape, b: &Buffers, caches: Address<b
     let (mut stream, mut other) = (b.stream, b.other);
     for (l, place) in places.blocks.iter().enumerate() {
         let delta = if l > 0 { b.delta } else { Address::NONE };
-        s.norm(rows, (stream, delta, other), place.norm1, (b.normed, b.stats))?;
+        s.norm(rows, (stream, delta, other), place.attention.norm, (b.normed, b.stats))?;
         if l > 0 {
             (stream, other) = (other, stream);
         }
-        s.linear(rows, place.qkv, b.normed, b.qkv)?;
+        s.linear(rows, place.attention.qkv, b.normed, b.qkv)?;
         let cache = caches.plus(l * spec.context * line);
         let arguments = StoreKeys { qkv: b.qkv, lines: s.section(shape.lines), cache, rows: int(rows) };
         // SAFETY: each row has a line of its own in its sequence's cache, or none; a thread for eight numbers of it.
         unsafe { s.cuda.launch(&s.kernels.store_keys, elements(rows * line / 8), arguments) }?;
         s.attention(rows, shape.row_tiles, b.qkv, (cache, line), (b.attended, Address::NONE))?;
-        s.linear(rows, place.project, b.attended, b.delta)?;
+        s.linear(rows, place.attention.project, b.attended, b.delta)?;
         s.norm(rows, (stream, b.delta, other), place.norm2, (b.normed, b.stats))?;
         (stream, other) = (other, stream);
         s.linear_gelu(rows, place.mlp_in, b.normed, b.before, b.after)?;

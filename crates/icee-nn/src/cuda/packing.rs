@@ -6,7 +6,7 @@
 
 use super::address::Section;
 use super::places::{Group, MlpPlace, Places};
-use super::records::{Field, KeyTile, Plain, PoolRow, PoolSpan, PoolTarget, RowTile, int, words};
+use super::records::{CellSpan, Field, KeyTile, Plain, PoolRow, PoolSpan, PoolTarget, RowTile, int, words};
 use crate::batch::{Batch, ClassTargets, FieldValues, Tokens};
 use crate::spec::{History, ModelSpec};
 use std::ops::Range;
@@ -18,6 +18,9 @@ pub(super) const ROW_TILE: usize = 128;
 fn key_tile(head_width: usize) -> usize {
     if head_width <= 32 { 128 } else { 64 }
 }
+
+/// Cells that one block of the attention among the cells of a row treats: as many as it has threads.
+const CELLS: usize = 128;
 
 /// Sections start at multiples of this many words, 16 bytes.
 const ALIGNMENT: usize = 4;
@@ -93,6 +96,8 @@ pub(super) struct Shape {
     pub history: usize,
     pub row_tiles: Section<RowTile>,
     pub key_tiles: Section<KeyTile>,
+    /// The tables' rows, where tokens are cells.
+    pub cells: Section<CellSpan>,
     /// History tokens and query tokens.
     pub tokens: [TokenShape; 2],
     pub targets: Vec<TargetShape>,
@@ -164,6 +169,7 @@ pub(super) fn pack(spec: &ModelSpec, places: &Places, batch: &Batch, backward: b
     let room = RowRoom::of(batch);
     let row_tiles = packer.row_tiles(spec, batch, &room);
     let key_tiles = packer.key_tiles(spec, batch, &room);
+    let cells = packer.cells(spec, batch, &room);
     let history = packer.tokens(places, &spec.history_fields(), &batch.history, 0..room.history_room);
     let queries = match &batch.queries {
         Some(queries) => packer.tokens(places, &spec.query_fields(), queries, room.history_room..room.total()),
@@ -174,7 +180,7 @@ pub(super) fn pack(spec: &ModelSpec, places: &Places, batch: &Batch, backward: b
     packer.align();
     let words = words.len();
     let (rows, tokens, history) = (room.total(), [history, queries], room.history_room);
-    Shape { rows, history, row_tiles, key_tiles, tokens, targets, pools, words, backward }
+    Shape { rows, history, row_tiles, key_tiles, cells, tokens, targets, pools, words, backward }
 }
 
 pub(super) struct Packer<'a> {
@@ -287,6 +293,31 @@ impl Packer<'_> {
         tiles.sort_by_key(|tile| std::cmp::Reverse(tile.rows + tile.queries - if causal { tile.place } else { 0 }));
         tiles.resize(tile_room(tiles.len()), KeyTile::default());
         self.records(&tiles)
+    }
+
+    /// All tables' rows in spans; rows that fill up see themselves, so that nothing is left unwritten.
+    fn cells(&mut self, spec: &ModelSpec, batch: &Batch, room: &RowRoom) -> Section<CellSpan> {
+        let mut spans = Vec::new();
+        if !spec.row_attention {
+            return self.records(&spans);
+        }
+        let mut cut = |first: usize, rows: usize, columns: usize| {
+            let most = (CELLS / columns).max(1);
+            for start in (0..rows).step_by(most) {
+                let rows_here = int(most.min(rows - start));
+                spans.push(CellSpan { first: int(first + start), rows: rows_here, columns: int(columns), stride: int(rows) });
+            }
+        };
+        for (tokens, base) in [(Some(&batch.history), 0), (batch.queries.as_ref(), room.history_room)] {
+            for grid in tokens.into_iter().flat_map(Tokens::grids) {
+                cut(base + grid.first, grid.rows, grid.columns);
+            }
+        }
+        for spare in [room.history..room.history_room, room.history_room + room.queries..room.total()] {
+            cut(spare.start, spare.len(), 1);
+        }
+        spans.resize(tile_room(spans.len()), CellSpan::default());
+        self.records(&spans)
     }
 
     pub(super) fn tokens(

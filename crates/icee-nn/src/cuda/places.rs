@@ -2,7 +2,7 @@
 //! all fields of a sum lie side by side, outputs are padded to what products like, and tensors are aligned.
 
 use super::records::{Field, int};
-use crate::layout::{Embedding, Layout, Linear, LinearId, Norm};
+use crate::layout::{Attention, Embedding, Layout, Linear, LinearId, Norm};
 use crate::spec::ModelSpec;
 use crate::{Error, Result};
 use std::ops::Range;
@@ -81,13 +81,21 @@ pub(super) struct MlpPlace {
     pub out: LinearPlace,
 }
 
-/// One transformer block on the device.
+/// One attention on the device.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BlockPlace {
-    pub norm1: NormPlace,
+pub(super) struct AttentionPlace {
+    pub norm: NormPlace,
     /// width → 3 · width: queries, keys, values.
     pub qkv: LinearPlace,
     pub project: LinearPlace,
+}
+
+/// One transformer block on the device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockPlace {
+    /// Attention among the cells of a row, where tokens are cells.
+    pub rows: Option<AttentionPlace>,
+    pub attention: AttentionPlace,
     pub norm2: NormPlace,
     pub mlp_in: LinearPlace,
     pub mlp_out: LinearPlace,
@@ -167,14 +175,11 @@ impl Places {
         });
         let mlps: Vec<MlpPlace> = mlps.collect();
         let blocks = layout.blocks.iter().map(|block| {
-            let norm1 = b.norm(&block.attention.norm, width);
-            let qkv = b.reserve_linear(width, 3 * width);
-            b.place_linear(block.attention.query, qkv, 0);
-            b.place_linear(block.attention.key_value, qkv, width);
-            let project = b.linear(block.attention.project);
+            let rows = block.rows.as_ref().map(|rows| b.attention(rows, width));
+            let attention = b.attention(&block.attention, width);
             let norm2 = b.norm(&block.norm2, width);
             let (mlp_in, mlp_out) = (b.linear(block.mlp_in), b.linear(block.mlp_out));
-            BlockPlace { norm1, qkv, project, norm2, mlp_in, mlp_out }
+            BlockPlace { rows, attention, norm2, mlp_in, mlp_out }
         });
         let blocks = blocks.collect();
         let norm = b.norm(&layout.norm, width);
@@ -248,6 +253,14 @@ impl Builder<'_> {
     fn copy(&mut self, host: &Range<usize>, device: usize, columns: usize, stride: usize) {
         let lines = host.len() / columns;
         self.copies.push(CopyRun { host: host.start, device, lines, columns, stride });
+    }
+
+    fn attention(&mut self, attention: &Attention, width: usize) -> AttentionPlace {
+        let norm = self.norm(&attention.norm, width);
+        let qkv = self.reserve_linear(width, 3 * width);
+        self.place_linear(attention.query, qkv, 0);
+        self.place_linear(attention.key_value, qkv, width);
+        AttentionPlace { norm, qkv, project: self.linear(attention.project) }
     }
 
     fn norm(&mut self, norm: &Norm, width: usize) -> NormPlace {

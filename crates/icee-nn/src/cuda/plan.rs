@@ -3,7 +3,7 @@
 use super::address::Address;
 use super::kernels::Stats;
 use super::packing::{PoolShape, Shape};
-use super::places::{MlpPlace, Places, PoolPlace};
+use super::places::{AttentionPlace, MlpPlace, Places, PoolPlace};
 use super::records::{SumJob, WARPS, int};
 use crate::spec::ModelSpec;
 use half::bf16;
@@ -11,16 +11,24 @@ use half::bf16;
 /// Buffers start at multiples of this many bytes.
 const ALIGNMENT: u64 = 256;
 
-/// What one block saves for the backward pass.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Saved {
-    /// The residual stream before the block.
+/// What one attention saves for the backward pass.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SavedAttention {
+    /// The residual stream before it.
     pub stream: Address<f32>,
-    pub stats1: Address<Stats>,
-    pub normed1: Address<bf16>,
+    pub stats: Address<Stats>,
+    pub normed: Address<bf16>,
     pub qkv: Address<bf16>,
     pub attended: Address<bf16>,
     pub log_sum: Address<f32>,
+}
+
+/// What one block saves for the backward pass.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Saved {
+    /// Of the attention among the cells of a row, where there is one.
+    pub rows: Option<SavedAttention>,
+    pub attention: SavedAttention,
     /// The stream between attention and MLP.
     pub middle: Address<f32>,
     pub stats2: Address<Stats>,
@@ -28,6 +36,13 @@ pub(super) struct Saved {
     /// The MLP's hidden layer before and behind GELU.
     pub before: Address<bf16>,
     pub after: Address<bf16>,
+}
+
+impl Saved {
+    /// The stream before the block.
+    pub fn stream(&self) -> Address<f32> {
+        self.rows.as_ref().unwrap_or(&self.attention).stream
+    }
 }
 
 /// Buffers of one field that is embedded by an MLP, for the rows that carry it.
@@ -91,6 +106,22 @@ pub(super) struct PoolBuffers {
     pub last_sums: Address<f32>,
 }
 
+/// Column sums of one attention: of its norm, and of the bias of queries, keys and values.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AttentionSums {
+    pub norm: Address<f32>,
+    pub qkv: Address<f32>,
+}
+
+/// Column sums of one block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockSums {
+    pub rows: Option<AttentionSums>,
+    pub attention: AttentionSums,
+    pub norm2: Address<f32>,
+    pub mlp_in: Address<f32>,
+}
+
 /// All addresses of one shape.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
@@ -116,8 +147,8 @@ pub(super) struct Plan {
     pub sum_blocks: usize,
     /// The start of all column sums.
     pub sums: Address<f32>,
-    /// Sums of (norm1, norm2, mlp_in's bias, qkv's bias) of each block.
-    pub block_sums: Vec<[Address<f32>; 4]>,
+    /// Sums of each block.
+    pub block_sums: Vec<BlockSums>,
     pub last_sums: Address<f32>,
     pub targets: Vec<TargetBuffers>,
     pub pools: Vec<PoolBuffers>,
@@ -202,13 +233,17 @@ impl Plan {
         // Losses first: reading them back must not depend on the shape.
         plan.losses = a.take((shape.targets.len() + shape.pools.len()).max(1));
         for _ in 0..spec.layers {
-            plan.blocks.push(Saved {
+            let mut attention = || SavedAttention {
                 stream: a.take(rows * width),
-                stats1: a.take(rows),
-                normed1: a.take(rows * width),
+                stats: a.take(rows),
+                normed: a.take(rows * width),
                 qkv: a.take(3 * rows * width),
                 attended: a.take(rows * width),
                 log_sum: a.take(heads * rows),
+            };
+            plan.blocks.push(Saved {
+                rows: spec.row_attention.then(&mut attention),
+                attention: attention(),
                 middle: a.take(rows * width),
                 stats2: a.take(rows),
                 normed2: a.take(rows * width),
@@ -311,17 +346,19 @@ impl Plan {
         };
         // A norm's backward pass also sums the columns of the stream's gradient: the bias of the layer before it.
         for (l, block) in places.blocks.iter().enumerate() {
-            let mut norm1 = vec![(width, block.norm1.gain), (width, block.norm1.bias)];
-            if l > 0 {
-                norm1.push((width, places.blocks[l - 1].mlp_out.bias));
-            }
-            let norm2 = [(width, block.norm2.gain), (width, block.norm2.bias), (width, block.project.bias)];
-            self.block_sums.push([
-                sum(3 * width, &norm1),
-                sum(3 * width, &norm2),
-                sum(block.mlp_in.outputs, &[(block.mlp_in.outputs, block.mlp_in.bias)]),
-                sum(3 * width, &[(3 * width, block.qkv.bias)]),
-            ]);
+            let mut attention = |place: &AttentionPlace, before: Option<usize>| {
+                let mut norm = vec![(width, place.norm.gain), (width, place.norm.bias)];
+                norm.extend(before.map(|bias| (width, bias)));
+                AttentionSums { norm: sum(3 * width, &norm), qkv: sum(3 * width, &[(3 * width, place.qkv.bias)]) }
+            };
+            let before = l.checked_sub(1).map(|l| places.blocks[l].mlp_out.bias);
+            let rows = block.rows.as_ref().map(|rows| attention(rows, before));
+            let before = block.rows.map(|rows| rows.project.bias).or(before);
+            let attention = attention(&block.attention, before);
+            let project = block.attention.project.bias;
+            let norm2 = sum(3 * width, &[(width, block.norm2.gain), (width, block.norm2.bias), (width, project)]);
+            let mlp_in = sum(block.mlp_in.outputs, &[(block.mlp_in.outputs, block.mlp_in.bias)]);
+            self.block_sums.push(BlockSums { rows, attention, norm2, mlp_in });
         }
         let mlp_out = places.blocks.last().map_or(0, |b| b.mlp_out.bias);
         self.last_sums = sum(3 * width, &[(width, places.norm.gain), (width, places.norm.bias), (width, mlp_out)]);

@@ -82,6 +82,9 @@ records! {
         key: i32, keys: i32, place: i32, causal: i32, row: i32, rows: i32, query: i32, queries: i32,
     }
 
+    /// Some rows of a table: the cell of row r in column c is row `first + c * stride + r` of the batch.
+    CellSpan, 16 { first: i32, rows: i32, columns: i32, stride: i32 }
+
     /// A row of a chunk: its line among the target rows, its pool's candidates, and its first pair in the chunk.
     PoolRow, 16 { row: i32, candidate: i32, candidates: i32, pair: i32 }
 

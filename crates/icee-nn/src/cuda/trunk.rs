@@ -4,12 +4,12 @@
 use super::address::Address;
 use super::fields::{embed, embed_backward};
 use super::kernels::{
-    AttentionBackwardKeys, AttentionBackwardRows, ColumnSums, GeluBackwardSums, NormBackwardFirst, NormBackwardNext,
+    AttentionBackwardKeys, AttentionBackwardRows, CellsBackwardKeys, CellsBackwardRows, CellsForward, ColumnSums, GeluBackwardSums, NormBackwardFirst, NormBackwardNext,
     Stats,
 };
 use super::layers::by_columns;
-use super::places::NormPlace;
-use super::plan::Saved;
+use super::places::{AttentionPlace, NormPlace};
+use super::plan::{AttentionSums, SavedAttention};
 use super::records::int;
 use super::step::Step;
 use crate::Result;
@@ -21,18 +21,27 @@ pub(super) fn forward(s: &mut Step<'_>) -> Result<()> {
     let (plan, shape, places) = (s.plan, s.shape, s.places);
     let (rows, width) = (shape.rows, s.spec.width);
     for (tokens, mlps) in shape.tokens.iter().zip(&plan.mlps) {
-        embed(s, tokens, mlps, plan.blocks[0].stream.plus(tokens.first * width))?;
+        embed(s, tokens, mlps, plan.blocks[0].stream().plus(tokens.first * width))?;
     }
     for (l, (b, place)) in plan.blocks.iter().zip(&places.blocks).enumerate() {
-        let sum = match l {
-            0 => (b.stream, Address::NONE, Address::NONE),
-            _ => (plan.blocks[l - 1].middle, plan.delta, b.stream),
+        let mut sum = match l {
+            0 => (b.stream(), Address::NONE, Address::NONE),
+            _ => (plan.blocks[l - 1].middle, plan.delta, b.stream()),
         };
-        s.norm(rows, sum, place.norm1, (b.normed1, b.stats1))?;
-        s.linear(rows, place.qkv, b.normed1, b.qkv)?;
-        s.attention(rows, shape.row_tiles, b.qkv, (b.qkv.plus(width), 3 * width), (b.attended, b.log_sum))?;
-        s.linear(rows, place.project, b.attended, plan.delta)?;
-        s.norm(rows, (b.stream, plan.delta, b.middle), place.norm2, (b.normed2, b.stats2))?;
+        if let (Some(saved), Some(place)) = (&b.rows, &place.rows) {
+            s.norm(rows, sum, place.norm, (saved.normed, saved.stats))?;
+            s.linear(rows, place.qkv, saved.normed, saved.qkv)?;
+            cells_forward(s, saved)?;
+            s.linear(rows, place.project, saved.attended, plan.delta)?;
+            sum = (saved.stream, plan.delta, b.attention.stream);
+        }
+        let (saved, attention) = (&b.attention, &place.attention);
+        s.norm(rows, sum, attention.norm, (saved.normed, saved.stats))?;
+        s.linear(rows, attention.qkv, saved.normed, saved.qkv)?;
+        let keys = (saved.qkv.plus(width), 3 * width);
+        s.attention(rows, shape.row_tiles, saved.qkv, keys, (saved.attended, saved.log_sum))?;
+        s.linear(rows, attention.project, saved.attended, plan.delta)?;
+        s.norm(rows, (saved.stream, plan.delta, b.middle), place.norm2, (b.normed2, b.stats2))?;
         s.linear_gelu(rows, place.mlp_in, b.normed2, b.before, b.after)?;
         s.linear(rows, place.mlp_out, b.after, plan.delta)?;
     }
@@ -45,23 +54,97 @@ pub(super) fn backward(s: &mut Step<'_>) -> Result<()> {
     let (plan, places, rows) = (s.plan, s.places, s.shape.rows);
     last_norm_backward(s)?;
     for (b, (place, sums)) in plan.blocks.iter().zip(places.blocks.iter().zip(&plan.block_sums)).rev() {
-        let [norm1_sums, norm2_sums, mlp_sums, qkv_sums] = *sums;
         // Not by cuBLASLt's epilogue: for these shapes it picks a product several times slower than the plain one.
         s.input_gradient(rows, place.mlp_out, plan.dstream16, plan.dhidden)?;
-        gelu_backward(s, plan.dhidden, b.before, (rows, place.mlp_in.outputs), mlp_sums, plan.sum_blocks, false)?;
+        gelu_backward(s, plan.dhidden, b.before, (rows, place.mlp_in.outputs), sums.mlp_in, plan.sum_blocks, false)?;
         s.weight_gradient(rows, place.mlp_out, b.after, plan.dstream16)?;
         s.weight_gradient(rows, place.mlp_in, b.normed2, plan.dhidden)?;
         s.input_gradient(rows, place.mlp_in, plan.dhidden, plan.dnormed)?;
-        norm_backward(s, b.middle, b.stats2, place.norm2, norm2_sums)?;
-        s.weight_gradient(rows, place.project, b.attended, plan.dstream16)?;
-        s.input_gradient(rows, place.project, plan.dstream16, plan.dattended)?;
-        attention_backward(s, b)?;
-        column_sums(s, plan.dqkv, rows, 3 * s.spec.width, qkv_sums)?;
-        s.weight_gradient(rows, place.qkv, b.normed1, plan.dqkv)?;
-        s.input_gradient(rows, place.qkv, plan.dqkv, plan.dnormed)?;
-        norm_backward(s, b.stream, b.stats1, place.norm1, norm1_sums)?;
+        norm_backward(s, b.middle, b.stats2, place.norm2, sums.norm2)?;
+        behind_attention(s, &b.attention, &place.attention)?;
+        attention_backward(s, &b.attention)?;
+        before_attention(s, &b.attention, &place.attention, sums.attention)?;
+        if let (Some(saved), Some(place), Some(sums)) = (&b.rows, &place.rows, sums.rows) {
+            behind_attention(s, saved, place)?;
+            cells_backward(s, saved)?;
+            before_attention(s, saved, place, sums)?;
+        }
     }
     embed_backward(s)
+}
+
+/// From the stream's gradient to that of what rows have attended to.
+fn behind_attention(s: &mut Step<'_>, saved: &SavedAttention, place: &AttentionPlace) -> Result<()> {
+    let (plan, rows) = (s.plan, s.shape.rows);
+    s.weight_gradient(rows, place.project, saved.attended, plan.dstream16)?;
+    s.input_gradient(rows, place.project, plan.dstream16, plan.dattended)
+}
+
+/// From the gradient of queries, keys and values to the stream's.
+fn before_attention(
+    s: &mut Step<'_>,
+    saved: &SavedAttention,
+    place: &AttentionPlace,
+    sums: AttentionSums,
+) -> Result<()> {
+    let (plan, rows) = (s.plan, s.shape.rows);
+    column_sums(s, plan.dqkv, rows, 3 * s.spec.width, sums.qkv)?;
+    s.weight_gradient(rows, place.qkv, saved.normed, plan.dqkv)?;
+    s.input_gradient(rows, place.qkv, plan.dqkv, plan.dnormed)?;
+    norm_backward(s, saved.stream, saved.stats, place.norm, sums.norm)
+}
+
+/// Attention among the cells of every row.
+fn cells_forward(s: &Step<'_>, saved: &SavedAttention) -> Result<()> {
+    let cells = s.shape.cells;
+    let arguments = CellsForward {
+        qkv: saved.qkv,
+        spans: s.section(cells),
+        out: saved.attended,
+        log_sum: saved.log_sum,
+        total_rows: int(s.shape.rows),
+        factor: LOG2_E / (s.spec.head_width() as f32).sqrt(),
+    };
+    let grid = (cells.count as u32, s.spec.attention_heads as u32);
+    // SAFETY: the spans were packed for this shape, whose rows the plan's buffers have; log_sum has as many for each
+    // attention head; a block a span and attention head.
+    unsafe { s.cuda.launch(&s.kernels.cells_forward, grid, arguments) }
+}
+
+/// From the gradient of what cells have attended to, to that of their queries, keys and values.
+fn cells_backward(s: &Step<'_>, saved: &SavedAttention) -> Result<()> {
+    let (plan, cells, total_rows) = (s.plan, s.shape.cells, int(s.shape.rows));
+    let scale = 1.0 / (s.spec.head_width() as f32).sqrt();
+    let factor = scale * LOG2_E;
+    let (spans, grid) = (s.section(cells), (cells.count as u32, s.spec.attention_heads as u32));
+    let by_rows = CellsBackwardRows {
+        qkv: saved.qkv,
+        out: saved.attended,
+        dout: plan.dattended,
+        spans,
+        log_sum: saved.log_sum,
+        delta: plan.row_deltas,
+        dqkv: plan.dqkv,
+        total_rows,
+        factor,
+        scale,
+    };
+    let by_keys = CellsBackwardKeys {
+        qkv: saved.qkv,
+        dout: plan.dattended,
+        spans,
+        log_sum: saved.log_sum,
+        delta: plan.row_deltas,
+        dqkv: plan.dqkv,
+        total_rows,
+        factor,
+        scale,
+    };
+    // SAFETY: as for the forward pass; together the two write every row of dqkv.
+    unsafe {
+        s.cuda.launch(&s.kernels.cells_backward_rows, grid, by_rows)?;
+        s.cuda.launch(&s.kernels.cells_backward_keys, grid, by_keys)
+    }
 }
 
 /// From dL/d(out) to the gradient of the stream behind the last block.
@@ -105,7 +188,7 @@ fn norm_backward(
 }
 
 /// From the gradient of what rows have attended to, to that of their queries, keys and values.
-fn attention_backward(s: &Step<'_>, b: &Saved) -> Result<()> {
+fn attention_backward(s: &Step<'_>, b: &SavedAttention) -> Result<()> {
     let (plan, shape) = (s.plan, s.shape);
     let (total_rows, heads) = (int(shape.rows), s.spec.attention_heads as u32);
     let scale = 1.0 / (s.spec.head_width() as f32).sqrt();

@@ -224,6 +224,24 @@ fn add_pools(
     all.push(Case { name, spec, batch });
 }
 
+/// A case of tables with so many columns, told rows and asked rows, whose cells are tokens.
+fn add_tables(all: &mut Vec<Case>, name: &'static str, mut spec: ModelSpec, [columns, told, asked]: [&[usize]; 3]) {
+    spec.row_attention = true;
+    let lengths = |rows: &[usize]| -> Vec<usize> {
+        columns.iter().zip(rows).flat_map(|(&columns, &rows)| std::iter::repeat_n(rows, columns)).collect()
+    };
+    let mut batch = batch(&spec, &lengths(told), Some(&lengths(asked)));
+    let ends = columns.iter().scan(0, |end, columns| {
+        *end += columns;
+        Some(*end)
+    });
+    batch.history.tables = std::iter::once(0).chain(ends).collect();
+    if let Some(queries) = &mut batch.queries {
+        queries.tables = batch.history.tables.clone();
+    }
+    all.push(Case { name, spec, batch });
+}
+
 /// Targets of every head; the first has a part of the rows, the last has all.
 fn batch(spec: &ModelSpec, history: &[usize], queries: Option<&[usize]>) -> Batch {
     let mut noise = Noise(history.len() as u64 + 11);
@@ -270,6 +288,10 @@ pub fn cases() -> Vec<Case> {
     add("causal, heads of 16", spec(64, 16, 2, causal, 256), &[1, 7, 64, 65, 130, 200], None);
     add("set and queries, heads of 16", spec(96, 16, 1, set, 256), &[1, 5, 70, 64, 129], queries);
     add("BO's value model, ragged", value_spec(2), &[2, 64, 17, 33, 5], Some(&[128; 5]));
+    let tables: [&[usize]; 3] = [&[3, 1, 70], &[7, 130, 2], &[40, 3, 65]];
+    add_tables(&mut all, "tables, heads of 16", spec(64, 16, 2, set, 256), tables);
+    add_tables(&mut all, "tables, heads of 32", spec(96, 32, 2, set, 256), tables);
+    add_tables(&mut all, "tables, heads of 64", spec(64, 64, 1, set, 256), tables);
     let pools: &[usize] = &[3, 1, 300, 64, 17];
     add_pools(&mut all, "pool head, one hidden layer", spec(64, 32, 1, causal, 256), "x", &[48], pools);
     add_pools(&mut all, "pool head, two hidden layers", spec(128, 32, 1, set, 256), "x", &[64, 128], pools);
