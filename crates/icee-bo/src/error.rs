@@ -77,6 +77,12 @@ pub enum BoError {
         /// What the model says.
         message: String,
     },
+    /// A file of a race that cannot be used.
+    #[error("{message}")]
+    Race {
+        /// Which, and what is wrong with it.
+        message: String,
+    },
     /// Every candidate has been evaluated.
     #[error("all {pool} candidates have been evaluated: nothing is left to suggest")]
     Exhausted {

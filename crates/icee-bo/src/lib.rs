@@ -30,6 +30,7 @@
 pub mod acquisition;
 pub mod behaviour;
 pub mod belief;
+pub mod columns;
 mod error;
 pub mod fresh;
 pub mod functions;
@@ -43,6 +44,7 @@ pub mod pool;
 pub mod prior;
 pub mod protocol;
 mod quasi_newton;
+pub mod race;
 pub mod remaining;
 pub mod report;
 pub mod search;

@@ -1,13 +1,17 @@
 //! Candidates and what is known of them.
 
+use crate::columns::{Column, ColumnKind};
 use crate::error::{BoError, BoResult};
 use crate::kernel::count_points;
+use std::sync::OnceLock;
 
-/// Candidate locations: [size, dimension], row-major, scaled to [0, 1].
+/// Candidates: locations ([size, dimension], row-major, scaled to [0, 1]) for who measures distance, and the columns of a
+/// table for who reads cells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pool {
     dimension: usize,
     points: Vec<f64>,
+    columns: OnceLock<Vec<Column>>,
 }
 
 impl Pool {
@@ -16,7 +20,51 @@ impl Pool {
         if count_points("the pool", &points, dimension)? == 0 {
             return Err(BoError::setting("the number of candidates", 0, "at least 1"));
         }
-        Ok(Self { dimension, points })
+        Ok(Self { dimension, points, columns: OnceLock::new() })
+    }
+
+    /// A table: numbers are one coordinate each, categories one for each level; what is missing lies in the middle.
+    ///
+    /// # Errors
+    /// Where there is no row, or columns differ in length.
+    pub fn of_columns(columns: Vec<Column>) -> BoResult<Self> {
+        let size = columns.first().map_or(0, |column| column.cells().len());
+        let dimension = columns.iter().map(coordinates).sum();
+        let mut points = Vec::with_capacity(size * dimension);
+        for row in 0..size {
+            for column in &columns {
+                let cell = column.cells().get(row).copied().unwrap_or(f32::NAN);
+                match (column.kind(), cell.is_nan()) {
+                    (ColumnKind::Category, _) => {
+                        points.extend((0..coordinates(column)).map(|level| f64::from(u8::from(level as f32 == cell))));
+                    }
+                    (_, true) => points.push(0.5),
+                    (_, false) => points.push(f64::from(cell)),
+                }
+            }
+        }
+        Self::new(points, dimension)?.with_columns(columns)
+    }
+
+    /// The same candidates as rows of a table.
+    ///
+    /// # Errors
+    /// Where a column has another number of rows.
+    pub fn with_columns(self, columns: Vec<Column>) -> BoResult<Self> {
+        if let Some(other) = columns.iter().find(|column| column.cells().len() != self.size()) {
+            let rows = other.cells().len();
+            return Err(BoError::setting("the rows of a column", rows, "as many as there are candidates"));
+        }
+        Ok(Self { columns: columns.into(), ..self })
+    }
+
+    /// The candidates as rows of a table: its own columns or, where it has none, its coordinates as numbers.
+    pub fn columns(&self) -> &[Column] {
+        self.columns.get_or_init(|| {
+            let coordinate =
+                |at: usize| self.points.iter().skip(at).step_by(self.dimension).copied().collect::<Vec<_>>();
+            (0..self.dimension).map(|at| Column::numbers(at as u64, &coordinate(at))).collect()
+        })
     }
 
     /// The number of coordinates.
@@ -38,6 +86,11 @@ impl Pool {
     pub fn gather(&self, candidates: impl IntoIterator<Item = usize>) -> Vec<f64> {
         candidates.into_iter().flat_map(|candidate| self.point(candidate)).copied().collect()
     }
+}
+
+/// Coordinates that a column becomes.
+fn coordinates(column: &Column) -> usize {
+    if column.kind() == ColumnKind::Category { column.level_keys().len() } else { 1 }
 }
 
 /// One evaluated candidate.

@@ -4,11 +4,11 @@
 //! probability p do so in a share p of the cases; and the same for "does anything left beat the best?".
 
 use crate::Result;
-use crate::value_model::ValueModel;
 use icee_bo::belief::Belief;
 use icee_bo::pool::Told;
 use icee_bo::remaining::Remaining;
 use icee_bo::search::SearchTask;
+use icee_bo::surrogate::Surrogate;
 use icee_bo::surrogate_sampler::SurrogateSampler;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -96,7 +96,7 @@ struct Findings {
 
 impl Findings {
     /// Checks the beliefs of a sampler's model along its search.
-    fn of(task: &SearchTask, sampler: &mut SurrogateSampler<ValueModel>) -> Result<Findings> {
+    fn of<S: Surrogate>(task: &SearchTask, sampler: &mut SurrogateSampler<S>) -> Result<Findings> {
         let mut findings = Findings::default();
         let evaluations = LOOKS[LOOKS.len() - 1].min(task.pool.size() / 2);
         let told = SearchTask { evaluations, ..task.clone() }.run(sampler)?.told;
@@ -104,7 +104,7 @@ impl Findings {
             let told = &told[..look];
             let left = unevaluated(task.pool.size(), told);
             let best = told.iter().map(|told| told.value).fold(f64::INFINITY, f64::min);
-            let beliefs = sampler.surrogate().beliefs(&task.pool, told, &left)?;
+            let beliefs = sampler.surrogate().predict(&task.pool, told, &left)?;
             for (belief, &candidate) in beliefs.iter().zip(&left) {
                 let value = task.values[candidate];
                 findings.beliefs += 1;
@@ -135,10 +135,10 @@ impl Findings {
 }
 
 /// Checks the beliefs of a model along its searches, which run side by side on rayon's threads.
-pub(crate) fn calibrate(
+pub(crate) fn calibrate<S: Surrogate>(
     on: &'static str,
     tasks: &[SearchTask],
-    make: impl Fn() -> Result<SurrogateSampler<ValueModel>> + Sync,
+    make: impl Fn() -> Result<SurrogateSampler<S>> + Sync,
 ) -> Result<Calibration> {
     let found: Vec<Findings> = tasks.par_iter().map(|task| Findings::of(task, &mut make()?)).collect::<Result<_>>()?;
     // In the tasks' order, so that the sums do not depend on the threads.

@@ -1,8 +1,9 @@
 //! Everything a run on functions can be told. As for games: a preset's TOML over these defaults, then `--set key=value`.
 
 use crate::methods::{Method, Objective};
-use crate::prior::PriorSpec;
+use crate::prior::{PriorSpec, TABLES};
 use crate::{Error, KIND, Result};
+use icee_bo::acquisition::Rule;
 use icee_bo::prior::{Blemishes, Prior};
 use icee_train::{Schema, TrainConfig};
 use serde::{Deserialize, Serialize};
@@ -98,10 +99,17 @@ pub enum Spread {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Acting {
-    /// β of p ∝ EI^β, of `value`.
+    /// β of p ∝ EI^β, of `value` and `table`; 0 for the greatest expected improvement.
     pub sharpness: f64,
     /// Temperature on the candidates' probabilities, of the others.
     pub temperature: f64,
+}
+
+impl Acting {
+    /// How models that predict values pick.
+    pub fn rule(&self) -> Rule {
+        if self.sharpness == 0.0 { Rule::Greatest } else { Rule::Sampled(self.sharpness) }
+    }
 }
 
 impl Default for Config {
@@ -200,7 +208,10 @@ impl Config {
     pub fn check(&self) -> Result<()> {
         let fail = |message: String| Err(Error::Config(message));
         let (method, prior) = (self.method()?, self.prior()?);
-        if method.objective != Objective::Value && prior.mixed {
+        if (method.objective == Objective::Table) != (prior.id == TABLES) {
+            return fail(format!("`table` is for {TABLES} and no other prior; change world or method"));
+        }
+        if !matches!(method.objective, Objective::Value | Objective::Table) && prior.mixed {
             let (world, name) = (prior.id, method.name);
             return fail(format!("{name} reads pools of two columns and {world} has one to eight; only `value` can"));
         }
@@ -231,11 +242,10 @@ impl Config {
                 return fail(format!("{key} is {value}; it must lie between 0 and 1"));
             }
         }
-        for (key, value) in [
-            ("model.init_std", model.init_std),
-            ("acting.sharpness", self.acting.sharpness),
-            ("acting.temperature", self.acting.temperature),
-        ] {
+        if !(self.acting.sharpness >= 0.0 && self.acting.sharpness.is_finite()) {
+            return fail(format!("acting.sharpness is {}; it must be at least 0", self.acting.sharpness));
+        }
+        for (key, value) in [("model.init_std", model.init_std), ("acting.temperature", self.acting.temperature)] {
             if !(value > 0.0 && value.is_finite()) {
                 return fail(format!("{key} is {value}; it must be above 0"));
             }
@@ -263,7 +273,7 @@ mod tests {
             ("data.shortest=1", "between 2 and 64"),
             ("data.queries=400", "between 1 and 256"),
             ("data.pool=0", "data.pool is 0"),
-            ("acting.sharpness=0", "above 0"),
+            ("acting.sharpness=-1", "at least 0"),
             ("train.lr=-1", "above 0"),
         ] {
             let error = layered(setting).unwrap_err().to_string();

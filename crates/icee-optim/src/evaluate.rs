@@ -3,14 +3,16 @@
 use crate::calibration::{Calibration, calibrate};
 use crate::methods::Objective;
 use crate::model::OptimiserModel;
+use crate::plan::Plan;
 use crate::{Error, Result};
 use icee_base::random::HELD_OUT;
 use icee_base::stats::Estimate;
-use icee_bo::fresh;
 use icee_bo::gp_surrogate::gp_ei;
 use icee_bo::protocol::Protocol;
 use icee_bo::report::Report;
 use icee_bo::search::{RandomSampler, Sampler, SearchTask};
+use icee_bo::surrogate::Surrogate;
+use icee_bo::surrogate_sampler::SurrogateSampler;
 use icee_train::Device;
 use serde::Serialize;
 
@@ -65,7 +67,12 @@ pub fn evaluate(model: &OptimiserModel, protocol: &Protocol, threads: usize) -> 
     })?;
     let against_gp_ei = paired_difference(&reports[0], &reports[1]);
     let calibration = match model.config.method()?.objective {
-        Objective::Value => pool.install(|| check_beliefs(model, protocol))?,
+        Objective::Value => {
+            pool.install(|| check_beliefs(model, protocol, || model.value_sampler(&Device::cpu(1)?)))?
+        }
+        Objective::Table => {
+            pool.install(|| check_beliefs(model, protocol, || model.table_sampler(&Device::cpu(1)?)))?
+        }
         Objective::Drawn { .. } | Objective::Improvers => vec![],
     };
     Ok(OptimiserEvaluation {
@@ -81,12 +88,14 @@ pub fn evaluate(model: &OptimiserModel, protocol: &Protocol, threads: usize) -> 
     })
 }
 
-fn check_beliefs(model: &OptimiserModel, protocol: &Protocol) -> Result<Vec<Calibration>> {
-    let make = || model.value_sampler(&Device::cpu(1)?);
+fn check_beliefs<S: Surrogate>(
+    model: &OptimiserModel,
+    protocol: &Protocol,
+    make: impl Fn() -> Result<SurrogateSampler<S>> + Sync + Copy,
+) -> Result<Vec<Calibration>> {
     let few = Protocol { trials: protocol.trials.min(CALIBRATION_TRIALS), ..protocol.clone() };
     let benchmark: Vec<SearchTask> = few.tasks()?.into_iter().map(|task| task.search).collect();
-    let prior = model.config.build_prior()?;
-    let fresh = fresh::tasks(&prior, CALIBRATION_FUNCTIONS, protocol.seed ^ HELD_OUT)?;
+    let fresh = Plan::new(&model.config)?.tasks(CALIBRATION_FUNCTIONS, protocol.seed ^ HELD_OUT)?;
     Ok(vec![
         calibrate("benchmark functions", &benchmark, make)?,
         calibrate("fresh functions of the prior", &fresh, make)?,

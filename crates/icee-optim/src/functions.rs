@@ -5,13 +5,10 @@ use crate::config::Config;
 use crate::model::{Meta, OptimiserModel};
 use crate::plan::Plan;
 use crate::{KIND, Result, card};
-use icee_base::random::{HELD_OUT, Purpose, stream};
+use icee_base::random::HELD_OUT;
 use icee_bo::fresh::{self, FinalRegret};
-use icee_bo::prior::Prior;
 use icee_bo::search::{RandomSampler, Sampler, SearchTask};
-use icee_nn::batch::Batch;
 use icee_train::{Device, HeldOutMetrics, Initialisation, NetworkSpec, Prepared, Problem, TrainConfig};
-use rand::Rng;
 use serde_json::{Value, json};
 
 /// Functions of the loss on held-out ones.
@@ -20,7 +17,6 @@ const HELD_OUT_FUNCTIONS: usize = 64;
 /// Functions to learn from.
 pub struct Functions {
     config: Config,
-    prior: Prior,
     plan: Plan,
 }
 
@@ -31,22 +27,15 @@ impl Functions {
     /// Where its settings do not fit.
     pub fn new(config: Config) -> Result<Functions> {
         let plan = Plan::new(&config)?;
-        let prior = config.build_prior()?;
-        Ok(Functions { config, prior, plan })
-    }
-
-    fn batch_of(&self, seed: u64, index: u64, functions: usize) -> Result<Batch> {
-        let mut rng = stream(seed, Purpose::Collection, index);
-        let groups = self.prior.sample(rng.next_u64(), functions)?;
-        self.plan.batch(&groups, &mut rng)
+        Ok(Functions { config, plan })
     }
 
     /// The loss on functions that are never learned from, and others of them to search.
     fn held_out(&self, device: &Device, model: &icee_nn::Model) -> Result<(f64, Vec<SearchTask>)> {
         let seed = self.config.seed ^ HELD_OUT;
-        let batch = self.batch_of(seed, 0, HELD_OUT_FUNCTIONS)?;
+        let batch = self.plan.batch(seed, 0, HELD_OUT_FUNCTIONS)?;
         let loss: f64 = device.losses(model, &batch)?.iter().sum();
-        Ok((loss, fresh::tasks(&self.prior, self.config.train.eval_games, seed)?))
+        Ok((loss, self.plan.tasks(self.config.train.eval_games, seed)?))
     }
 }
 
@@ -92,7 +81,7 @@ impl Problem for Functions {
     }
 
     fn batch(&self, index: u64) -> icee_train::Result<Prepared> {
-        let batch = self.batch_of(self.config.seed, index, self.config.train.batch)?;
+        let batch = self.plan.batch(self.config.seed, index, self.config.train.batch)?;
         Ok(Prepared { tokens: batch.rows(), batches: vec![batch], metrics: vec![] })
     }
 

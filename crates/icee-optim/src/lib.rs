@@ -37,6 +37,7 @@
 
 mod calibration;
 mod card;
+mod cells;
 mod config;
 mod error;
 mod evaluate;
@@ -51,6 +52,8 @@ pub mod presets;
 mod prior;
 mod samplers;
 mod scale;
+mod table;
+mod table_model;
 mod tune;
 mod value;
 mod value_model;
@@ -65,6 +68,8 @@ pub use model::{Meta, OptimiserModel};
 pub use pool::PoolPlan;
 pub use pool_sampler::PoolSampler;
 pub use prior::{PRIORS, PriorSpec};
+pub use table::TablePlan;
+pub use table_model::TableModel;
 pub use tune::{PickingResult, tune};
 pub use value::ValuePlan;
 pub use value_model::ValueModel;

@@ -14,8 +14,16 @@ macro_rules! presets {
 }
 
 /// All of them.
-pub const FUNCTIONS: &[Preset] =
-    presets!("bo-value", "bo-value-columns", "bo-value-columns-small", "bo-paper", "bo-biased", "bo-exact", "bo-tiny",);
+pub const FUNCTIONS: &[Preset] = presets!(
+    "bo-value",
+    "bo-value-columns",
+    "bo-value-columns-small",
+    "bo-table",
+    "bo-paper",
+    "bo-biased",
+    "bo-exact",
+    "bo-tiny",
+);
 
 /// The text of a preset.
 ///

@@ -5,7 +5,7 @@ use icee_base::names::Unknown;
 use icee_bo::prior::Family;
 
 /// The priors.
-pub const PRIORS: [PriorSpec; 3] = [
+pub const PRIORS: [PriorSpec; 4] = [
     PriorSpec {
         id: "GpPaper-v0",
         summary: "the paper's: Matérn 5/2, two columns",
@@ -27,7 +27,17 @@ pub const PRIORS: [PriorSpec; 3] = [
         mixed: true,
         family: Family::Wide,
     },
+    PriorSpec {
+        id: TABLES,
+        summary: "tables as people have them, with functions of every kind; for `table`",
+        most_columns: 40,
+        mixed: true,
+        family: Family::Wide,
+    },
 ];
+
+/// The prior over real tables, which is no [`icee_bo::prior::Prior`].
+pub(crate) const TABLES: &str = "Tables-v0";
 
 /// A prior over functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

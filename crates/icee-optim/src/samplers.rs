@@ -4,8 +4,8 @@ use crate::Result;
 use crate::methods::Objective;
 use crate::model::OptimiserModel;
 use crate::pool_sampler::PoolSampler;
+use crate::table_model::TableModel;
 use crate::value_model::ValueModel;
-use icee_bo::acquisition::Rule;
 use icee_bo::search::Sampler;
 use icee_bo::surrogate_sampler::SurrogateSampler;
 use icee_train::Device;
@@ -18,13 +18,20 @@ impl OptimiserModel {
     pub fn sampler(&self, device: &Device) -> Result<Box<dyn Sampler>> {
         Ok(match self.config.method()?.objective {
             Objective::Value => Box::new(self.value_sampler(device)?),
+            Objective::Table => Box::new(self.table_sampler(device)?),
             Objective::Drawn { .. } | Objective::Improvers => Box::new(PoolSampler::new(device, self)?),
         })
+    }
+
+    /// The same for a `table` model, by its rule.
+    pub(crate) fn table_sampler(&self, device: &Device) -> Result<SurrogateSampler<TableModel>> {
+        self.config.check()?;
+        Ok(SurrogateSampler::new(TableModel::new(device, self)?, self.config.acting.rule()))
     }
 
     /// The same for a `value` model: p ∝ EI^β on what it believes.
     pub(crate) fn value_sampler(&self, device: &Device) -> Result<SurrogateSampler<ValueModel>> {
         self.config.check()?;
-        Ok(SurrogateSampler::new(ValueModel::new(device, self)?, Rule::Sampled(self.config.acting.sharpness)))
+        Ok(SurrogateSampler::new(ValueModel::new(device, self)?, self.config.acting.rule()))
     }
 }

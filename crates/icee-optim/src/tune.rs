@@ -3,15 +3,15 @@
 use crate::config::{Acting, Config};
 use crate::methods::Objective;
 use crate::model::OptimiserModel;
+use crate::plan::Plan;
 use crate::{Error, Result};
 use icee_base::random::VALIDATION;
-use icee_bo::fresh;
 use icee_bo::search::SearchTask;
 use icee_train::Device;
 use rayon::prelude::*;
 
-/// β of p ∝ EI^β.
-const SHARPNESSES: [f64; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
+/// β of p ∝ EI^β; 0 for the greatest expected improvement.
+const SHARPNESSES: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 16.0, 0.0];
 /// Temperatures of models that pick candidates directly.
 const TEMPERATURES: [f64; 4] = [1.0, 0.5, 0.25, 0.125];
 
@@ -31,7 +31,9 @@ pub struct PickingResult {
 fn settings(config: &Config) -> Result<Vec<Acting>> {
     let base = &config.acting;
     Ok(match config.method()?.objective {
-        Objective::Value => SHARPNESSES.map(|sharpness| Acting { sharpness, ..base.clone() }).to_vec(),
+        Objective::Value | Objective::Table => {
+            SHARPNESSES.map(|sharpness| Acting { sharpness, ..base.clone() }).to_vec()
+        }
         Objective::Drawn { .. } | Objective::Improvers => {
             TEMPERATURES.map(|temperature| Acting { temperature, ..base.clone() }).to_vec()
         }
@@ -53,8 +55,7 @@ pub fn tune(
     if functions == 0 {
         return Err(Error::Config("at least one function is needed".into()));
     }
-    let prior = model.config.build_prior()?;
-    let tasks = fresh::tasks(&prior, functions, seed ^ VALIDATION)?;
+    let tasks = Plan::new(&model.config)?.tasks(functions, seed ^ VALIDATION)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|e| Error::Config(format!("cannot start {threads} threads: {e}")))?;
     let mut trials = Vec::new();

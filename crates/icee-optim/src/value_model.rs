@@ -125,7 +125,7 @@ impl ValueModel {
 }
 
 /// A belief in the units of the told values.
-fn belief(bins: ValueBins, scale: &Scale, logits: &[f32]) -> Belief {
+pub(crate) fn belief(bins: ValueBins, scale: &Scale, logits: &[f32]) -> Belief {
     Belief::Histogram {
         low: scale.mean() + ValueBins::LOW * scale.deviation(),
         width: bins.width() * scale.deviation(),

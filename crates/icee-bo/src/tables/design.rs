@@ -1,7 +1,7 @@
 //! Which rows a table has: factorial designs, grids, numbers, mixtures that sum to one, columns that go together, and
 //! the rows of an earlier campaign.
 
-use super::columns::Column;
+use crate::columns::Column;
 use crate::prior::log_uniform;
 use icee_base::math::{ln, normals, power};
 use rand::seq::SliceRandom;
@@ -44,11 +44,22 @@ impl Raw {
         }
     }
 
-    /// As it stands in the table.
-    pub(super) fn column(&self) -> Column {
+    /// As it stands in the table, known by keys that are drawn.
+    pub(super) fn column<R: Rng>(&self, rng: &mut R) -> Column {
         match self {
-            Raw::Numbers(numbers) => Column::numbers(numbers),
-            Raw::Levels { levels, .. } => Column::categories(levels.iter().map(|&level| Some(level))),
+            Raw::Numbers(numbers) => Column::numbers(rng.next_u64(), numbers),
+            Raw::Levels { of, levels } => {
+                let keys = (0..*of).map(|_| rng.next_u64()).collect();
+                Column::categories(rng.next_u64(), keys, levels.iter().map(|&level| Some(level)))
+            }
+        }
+    }
+
+    /// The number of rows.
+    pub(super) fn rows(&self) -> usize {
+        match self {
+            Raw::Numbers(numbers) => numbers.len(),
+            Raw::Levels { levels, .. } => levels.len(),
         }
     }
 }
@@ -227,7 +238,7 @@ mod tests {
             let columns = 1 + seed as usize % 9;
             let drawn = draw(columns, 100, &mut rng);
             assert_eq!(drawn.len(), columns);
-            let rows = drawn[0].column().cells().len();
+            let rows = drawn[0].rows();
             assert!((LEAST_ROWS..=100).contains(&rows));
             let mut all: Vec<Vec<u64>> = (0..rows).map(|row| drawn.iter().map(|c| c.bits(row)).collect()).collect();
             all.sort();

@@ -1,19 +1,22 @@
 //! Tables as people have them, with values as experiments give them: what a learned optimiser for real tables is
 //! trained on.
 //!
-//! A design says which rows there are ([`columns`]: numbers, grids, categories, gaps), a surface what is true of each, a
+//! A design says which rows there are ([`columns`](crate::columns): numbers, grids, categories, gaps), a surface what is true of each, a
 //! response what is measured. Histories are by chance or by a search that sees only what it was told, so they give nothing away
 //! of what has not been seen.
 
-pub mod columns;
 mod design;
 mod factors;
 mod fourier;
 mod response;
 mod surface;
 
+use crate::columns::{Column, ColumnKind};
+use crate::error::BoResult;
+use crate::pool::Pool;
+use crate::search::SearchTask;
 use crate::searcher;
-use columns::{Column, ColumnKind};
+
 use design::Raw;
 use factors::Factor;
 use icee_base::random;
@@ -54,8 +57,8 @@ impl TableTask {
     /// Draws a table of so many columns and up to so many rows, and a function.
     pub fn draw<R: Rng>(columns: usize, rows: usize, rng: &mut R) -> Self {
         let raw = design::draw(columns, rows, rng);
-        let mut columns: Vec<Column> = raw.iter().map(Raw::column).collect();
-        let rows = columns[0].cells().len();
+        let mut columns: Vec<Column> = raw.iter().map(|raw| raw.column(rng)).collect();
+        let rows = raw[0].rows();
         loop {
             let mut matter: Vec<&Raw> = raw.iter().filter(|_| !rng.random_bool(IRRELEVANT)).collect();
             if matter.is_empty() {
@@ -138,10 +141,43 @@ fn width(column: &Column) -> usize {
     }
 }
 
-/// The task number `index` under a seed.
-pub fn task(seed: u64, index: u64, columns: usize, rows: usize) -> (TableTask, random::StreamRng) {
-    let mut rng = random::path(seed, &[index]);
-    (TableTask::draw(columns, rows, &mut rng), rng)
+/// Evaluations of a search, the first rows by chance included; rows of the smallest and the largest pool that is searched, as
+/// people's have.
+const EVALUATIONS: usize = 55;
+const INITIAL: usize = 5;
+const POOLS: RangeInclusive<f64> = 74.0..=4000.0;
+
+/// How many columns a table has: mostly three to eight.
+pub fn draw_columns<R: Rng>(rng: &mut R) -> usize {
+    match rng.random_range(0..40) {
+        0..2 => 1,
+        2..6 => 2,
+        6..34 => rng.random_range(3..=8),
+        34..39 => rng.random_range(9..=14),
+        _ => rng.random_range(15..=40),
+    }
+}
+
+/// `count` tables to search, fixed by the seed, with pools of the sizes that people's have.
+///
+/// # Errors
+/// None but the pool's own.
+pub fn search_tasks(count: usize, seed: u64) -> BoResult<Vec<SearchTask>> {
+    let one = |number: usize| {
+        let mut rng = random::path(seed, &[number as u64]);
+        let columns = draw_columns(&mut rng).min(8);
+        let rows = crate::prior::log_uniform(POOLS, &mut rng) as usize;
+        let task = TableTask::draw(columns, rows, &mut rng);
+        let evaluations = EVALUATIONS.min(task.rows() / 2).max(INITIAL + 1);
+        Ok(SearchTask {
+            initial: index::sample(&mut rng, task.rows(), INITIAL).into_vec(),
+            pool: Pool::of_columns(task.columns)?,
+            values: task.values,
+            evaluations,
+            seed: rng.next_u64(),
+        })
+    };
+    (0..count).map(one).collect()
 }
 
 #[cfg(test)]
@@ -152,7 +188,8 @@ mod tests {
     fn tasks_are_finite_searchable_and_fixed_by_their_seed() {
         let (mut found, mut chance, mut repeated) = (0.0, 0.0, 0);
         for number in 0..200 {
-            let (task, mut rng) = task(5, number, 1 + number as usize % 10, 120);
+            let mut rng = random::path(5, &[number]);
+            let task = TableTask::draw(1 + number as usize % 10, 120, &mut rng);
             assert!(task.values.iter().all(|value| value.is_finite()));
             let history = task.history(30, 1.0, &mut rng);
             assert!(!history.is_empty() && history.len() <= 30);
@@ -170,8 +207,11 @@ mod tests {
         }
         assert!(found < chance, "{found} {chance}");
         assert!((3..60).contains(&repeated), "{repeated}");
-        let bits = |number| task(5, number, 4, 80).0.values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
-        assert_eq!(bits(1), bits(1));
-        assert_ne!(bits(1), bits(2));
+        let tasks = search_tasks(6, 5).unwrap();
+        assert_eq!(
+            tasks[..4].iter().map(|t| &t.values).collect::<Vec<_>>(),
+            search_tasks(4, 5).unwrap().iter().map(|t| &t.values).collect::<Vec<_>>()
+        );
+        assert_ne!(tasks[0].values, search_tasks(1, 6).unwrap()[0].values);
     }
 }

@@ -305,7 +305,12 @@ impl Packer<'_> {
             let most = (CELLS / columns).max(1);
             for start in (0..rows).step_by(most) {
                 let rows_here = int(most.min(rows - start));
-                spans.push(CellSpan { first: int(first + start), rows: rows_here, columns: int(columns), stride: int(rows) });
+                spans.push(CellSpan {
+                    first: int(first + start),
+                    rows: rows_here,
+                    columns: int(columns),
+                    stride: int(rows),
+                });
             }
         };
         for (tokens, base) in [(Some(&batch.history), 0), (batch.queries.as_ref(), room.history_room)] {

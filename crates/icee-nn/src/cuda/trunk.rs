@@ -4,8 +4,8 @@
 use super::address::Address;
 use super::fields::{embed, embed_backward};
 use super::kernels::{
-    AttentionBackwardKeys, AttentionBackwardRows, CellsBackwardKeys, CellsBackwardRows, CellsForward, ColumnSums, GeluBackwardSums, NormBackwardFirst, NormBackwardNext,
-    Stats,
+    AttentionBackwardKeys, AttentionBackwardRows, CellsBackwardKeys, CellsBackwardRows, CellsForward, ColumnSums,
+    GeluBackwardSums, NormBackwardFirst, NormBackwardNext, Stats,
 };
 use super::layers::by_columns;
 use super::places::{AttentionPlace, NormPlace};

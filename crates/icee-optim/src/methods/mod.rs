@@ -3,13 +3,14 @@
 mod biased;
 mod exact;
 mod paper;
+mod table;
 mod value;
 
 use crate::Result;
 use icee_base::names::Unknown;
 
 /// All methods, the default first.
-pub const METHODS: [&Method; 4] = [&value::METHOD, &exact::METHOD, &paper::METHOD, &biased::METHOD];
+pub const METHODS: [&Method; 5] = [&value::METHOD, &table::METHOD, &exact::METHOD, &paper::METHOD, &biased::METHOD];
 
 /// What is learned from functions.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct Method {
 pub enum Objective {
     /// The value of every candidate, p(y | x, H).
     Value,
+    /// The same for the rows of a table, cell by cell.
+    Table,
     /// The candidate that the behaviour policy drew, given c̃; `unbiased` weighs it by (1/n)/π.
     Drawn {
         /// Whether draws are weighted.

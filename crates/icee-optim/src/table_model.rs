@@ -1,0 +1,161 @@
+//! The trained `table` model at work: what it believes of the rows of a table, in the units of the told values.
+
+use crate::cells::{Cells, TableTokens};
+use crate::methods::Objective;
+use crate::model::OptimiserModel;
+use crate::scale::Scale;
+use crate::table::TablePlan;
+use crate::value::VALUE_HEAD;
+use crate::value_model::belief;
+use crate::{Error, Result};
+use icee_bo::BoResult;
+use icee_bo::belief::Belief;
+use icee_bo::columns::Column;
+use icee_bo::history::thinned;
+use icee_bo::pool::{Pool, Told};
+use icee_bo::surrogate::Surrogate;
+use icee_nn::batch::{MAX_COLUMNS, Tokens};
+use icee_nn::cpu::Cache;
+use icee_train::{Device, Inference};
+
+/// Rows that go through the network at once; the answers do not depend on it.
+const CHUNK: usize = 512;
+
+/// p(y | row, H) for any table of up to [`TableModel::most_columns`] columns.
+pub struct TableModel {
+    plan: TablePlan,
+    network: Inference,
+    /// One a column, and the value's.
+    caches: Vec<Cache>,
+    /// The tokens in the caches: an unchanged history is not encoded again.
+    encoded: Option<Tokens>,
+}
+
+impl TableModel {
+    /// A trained model made ready.
+    ///
+    /// # Errors
+    /// Where it is not a `table` model.
+    pub fn new(device: &Device, model: &OptimiserModel) -> Result<TableModel> {
+        let method = model.config.method()?;
+        if method.objective != Objective::Table {
+            return Err(Error::Config(format!("a model of `{}` reads no tables; train one of `table`", method.name)));
+        }
+        let plan = TablePlan::new(&model.config)?;
+        Ok(TableModel { plan, network: device.inference(&model.network), caches: vec![], encoded: None })
+    }
+
+    /// The most columns of a table.
+    #[must_use]
+    pub fn most_columns() -> usize {
+        MAX_COLUMNS - 1
+    }
+
+    /// The most told values that it sees; of more it sees those that [`thinned`] keeps.
+    #[must_use]
+    pub fn longest_history(&self) -> usize {
+        self.plan.spec.context
+    }
+
+    /// One belief a row, in the units of the told values, of which there are at least two.
+    ///
+    /// # Errors
+    /// Where the table has too many columns, or too little was told.
+    pub fn beliefs(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> Result<Vec<Belief>> {
+        let cells = cells_of(pool.columns())?;
+        let (kept, scale) = self.past(told)?;
+        let mut history = TableTokens::default();
+        cells.write_told(&kept, &scale, &mut history);
+        let history = history.finish();
+        if self.encoded.as_ref() != Some(&history) {
+            // Forgotten first: should appending fail, nothing stale is left.
+            self.encoded = None;
+            self.encode(&history)?;
+            self.encoded = Some(history);
+        }
+        let caches: Vec<&Cache> = self.caches[..cells.sequences()].iter().collect();
+        let (width, mut beliefs) = (self.plan.spec.width, Vec::with_capacity(candidates.len()));
+        for rows in candidates.chunks(CHUNK) {
+            let mut asked = TableTokens::default();
+            cells.write_asked(rows, kept.len(), &mut asked);
+            let trunk = self.network.query(&caches, &asked.finish())?;
+            let values = &trunk[(cells.sequences() - 1) * rows.len() * width..];
+            let logits = self.network.logits(VALUE_HEAD, values, &[])?;
+            beliefs.extend(logits.chunks_exact(self.plan.bins.count).map(|l| belief(self.plan.bins, &scale, l)));
+        }
+        Ok(beliefs)
+    }
+
+    /// One belief a history, all about one row: the same as [`TableModel::beliefs`] for each, in one go.
+    ///
+    /// # Errors
+    /// As [`TableModel::beliefs`].
+    pub fn beliefs_after(&mut self, pool: &Pool, histories: &[&[Told]], candidate: usize) -> Result<Vec<Belief>> {
+        let cells = cells_of(pool.columns())?;
+        let (mut told, mut asked, mut scales) = (TableTokens::default(), TableTokens::default(), Vec::new());
+        for history in histories {
+            let (kept, scale) = self.past(history)?;
+            cells.write_told(&kept, &scale, &mut told);
+            cells.write_asked(&[candidate], kept.len(), &mut asked);
+            scales.push(scale);
+        }
+        self.encoded = None;
+        self.encode(&told.finish())?;
+        let (each, width) = (cells.sequences(), self.plan.spec.width);
+        let caches: Vec<&Cache> = self.caches[..each * histories.len()].iter().collect();
+        let trunk = self.network.query(&caches, &asked.finish())?;
+        // One row each: the value's cell is the last of every table's.
+        let values: Vec<f32> =
+            trunk.chunks_exact(each * width).flat_map(|table| &table[(each - 1) * width..]).copied().collect();
+        let logits = self.network.logits(VALUE_HEAD, &values, &[])?;
+        let logits = logits.chunks_exact(self.plan.bins.count);
+        Ok(scales.iter().zip(logits).map(|(scale, logits)| belief(self.plan.bins, scale, logits)).collect())
+    }
+
+    fn encode(&mut self, told: &Tokens) -> Result<()> {
+        while self.caches.len() < told.sequences() {
+            self.caches.push(self.network.cache());
+        }
+        let caches = &mut self.caches[..told.sequences()];
+        caches.iter_mut().for_each(|cache| cache.truncate(0));
+        self.network.append(&mut caches.iter_mut().collect::<Vec<_>>(), told)?;
+        Ok(())
+    }
+
+    /// The told values that are kept, and their scale.
+    fn past(&self, told: &[Told]) -> Result<(Vec<(usize, f64)>, Scale)> {
+        if told.len() < self.least_history() {
+            return Err(Error::Config(format!("{} told values; the model needs at least 2", told.len())));
+        }
+        let kept = thinned(told, self.longest_history()).into_iter().map(|at| told[at]);
+        let kept: Vec<(usize, f64)> = kept.map(|told| (told.candidate, told.value)).collect();
+        let scale = Scale::of(kept.iter().map(|(_, value)| *value));
+        Ok((kept, scale))
+    }
+}
+
+fn cells_of(columns: &[Column]) -> Result<Cells<'_>> {
+    let (has, most) = (columns.len(), TableModel::most_columns());
+    if has > most {
+        return Err(Error::Config(format!("the table has {has} columns, and this model reads up to {most}")));
+    }
+    Ok(Cells::new(columns))
+}
+
+impl Surrogate for TableModel {
+    fn name(&self) -> &'static str {
+        "icee"
+    }
+
+    fn least_history(&self) -> usize {
+        2
+    }
+
+    fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>> {
+        Ok(self.beliefs(pool, told, candidates)?)
+    }
+
+    fn predict_after(&mut self, pool: &Pool, histories: &[&[Told]], candidate: usize) -> BoResult<Vec<Belief>> {
+        Ok(self.beliefs_after(pool, histories, candidate)?)
+    }
+}
