@@ -91,7 +91,7 @@ impl Table {
         let mut table = Table { path: path.to_owned(), text, delimiter, header: vec![], starts: vec![] };
         let mut record = ByteRecord::new();
         // A record is read even where the quotes are in disorder; the count of cells will show it.
-        let found = table.reader(0).read_byte_record(&mut record).unwrap_or(false);
+        let found = table.reader(table.text.as_bytes()).read_byte_record(&mut record).unwrap_or(false);
         if !found {
             return Err(table.broken(vec!["the file is empty: the first line must name the columns".into()]));
         }
@@ -161,7 +161,7 @@ impl Table {
     pub fn scan(&mut self, mut visit: impl FnMut(&Table, &Row<'_>) -> std::result::Result<(), String>) -> Result<()> {
         let mut starts = Vec::new();
         let (mut problems, mut count) = (Vec::new(), 0);
-        let mut reader = self.reader(0);
+        let mut reader = self.reader(self.text.as_bytes());
         let mut record = ByteRecord::new();
         let mut names = true;
         let mut line = LineCount { number: 1, counted: 0 };
@@ -209,9 +209,13 @@ impl Table {
     /// All cells of one row.
     pub fn cells(&self, index: usize) -> Vec<String> {
         let mut record = ByteRecord::new();
-        let start = self.starts.get(index).copied().unwrap_or_default();
+        let place = |index: usize| self.starts.get(index).and_then(|&start| usize::try_from(start).ok());
+        let bytes = self.text.as_bytes();
+        // To where the next row begins: a reader takes in more than it is asked for.
+        let end = place(index + 1).unwrap_or(bytes.len());
+        let row = bytes.get(place(index).unwrap_or_default()..end).unwrap_or_default();
         // The row has been read before.
-        let _ = self.reader(start).read_byte_record(&mut record);
+        let _ = self.reader(row).read_byte_record(&mut record);
         let row = Row { index, line: 0, record: &record };
         (0..self.header.len()).map(|column| row.cell(column).to_owned()).collect()
     }
@@ -221,14 +225,13 @@ impl Table {
         TableError::Content { path: self.path.clone(), problems }
     }
 
-    fn reader(&self, start: u64) -> csv::Reader<&[u8]> {
-        let rest = self.text.as_bytes().get(usize::try_from(start).unwrap_or(usize::MAX)..).unwrap_or_default();
+    fn reader<'a>(&self, bytes: &'a [u8]) -> csv::Reader<&'a [u8]> {
         ReaderBuilder::new()
             .delimiter(self.delimiter)
             .has_headers(false)
             .flexible(true)
-            .buffer_capacity(1 << 16)
-            .from_reader(rest)
+            .buffer_capacity(bytes.len().clamp(1, 1 << 16))
+            .from_reader(bytes)
     }
 }
 

@@ -95,7 +95,7 @@ impl Scene<'_> {
     /// Before there is anything to learn from: each row the farthest of a few random ones from all that are taken.
     fn start(&self, rule: Rule, left: &[usize], count: usize, rng: &mut dyn Rng) -> Vec<usize> {
         let taken =
-            self.trials.told.iter().map(|trial| trial.row).chain(self.trials.running.iter().map(|(row, _)| *row));
+            self.trials.told.iter().map(|trial| trial.row).chain(self.trials.running().map(|(row, _)| *row));
         let mut centres: Vec<usize> = taken.collect();
         let mut open: BTreeSet<usize> = BTreeSet::new();
         let mut left = left.to_vec();
@@ -149,7 +149,7 @@ impl Scene<'_> {
 
     /// Adds a sampled outcome for every running row.
     fn imagine_running(&self, predictor: &mut Predictor, known: &mut Vec<Told>, rng: &mut dyn Rng) -> Result<()> {
-        let running: Vec<usize> = self.trials.running.iter().map(|(row, _)| *row).collect();
+        let running: Vec<usize> = self.trials.running().map(|(row, _)| *row).collect();
         for step in 0..RUNNING_STEPS.min(running.len()) {
             let rows: Vec<usize> = running.iter().copied().skip(step).step_by(RUNNING_STEPS).collect();
             let beliefs = predictor.predict(self.pool, known, &rows)?;

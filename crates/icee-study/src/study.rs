@@ -3,10 +3,10 @@
 use crate::answer::{Answer, Forecast, RowForecast, Status, Suggestion, Summary, ToldRow};
 use crate::choose::Scene;
 use crate::encode;
-use crate::journal::Journal;
+use crate::journal::{Journal, News};
 use crate::models::Models;
 use crate::record::{Direction, Entry, FORMAT, Header, ModelPin, RowName, SamplerKind, to_line};
-use crate::rows::{Rows, check_ids, pool_file};
+use crate::rows::{Rows, check_ids, pool_file, read_pool};
 use crate::trials::{self, Trials, Units};
 use crate::{Error, Result};
 use icee_base::files::{FileError, folder_of};
@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 
 /// Suggestions in one answer, at most.
 pub const MOST_SUGGESTIONS: usize = 1000;
+/// How often a choice is made without keeping the others waiting. If they have written each time meanwhile, they have to wait.
+const UNLOCKED_TRIES: usize = 2;
 /// Rows predicted at a time.
 const CHUNK: usize = 1 << 14;
 
@@ -49,6 +51,17 @@ pub struct Study {
     /// The pool, once it was needed.
     pub(crate) rows: Option<Rows>,
     notes: Vec<String>,
+    /// Whether the journal ends in an incomplete line.
+    torn: bool,
+    waiting: Box<dyn Fn(&Path) + Send + Sync>,
+}
+
+/// An answer that is not in the journal yet.
+struct Draft {
+    answer: Answer,
+    entry: Entry,
+    /// The learned model behind it.
+    used: Option<ModelPin>,
 }
 
 impl Study {
@@ -75,7 +88,7 @@ impl Study {
         if path.exists() {
             return Err(Error::Study(format!("{} exists already; choose another name", path.display())));
         }
-        let mut table = Table::read(&options.pool)?;
+        let mut table = read_pool(&options.pool)?;
         let id = options.id.as_deref().map(|name| table.column(name)).transpose()?;
         let mut notes = Vec::new();
         let places = chosen_columns(&table, options, id, &mut notes)?;
@@ -105,32 +118,35 @@ impl Study {
         Ok(study)
     }
 
-    /// Opens a study; `pool` says where the pool lies, if it is no longer where it was.
+    /// Opens a study; `pool` says where the pool lies, if it is no longer where it was. That needs no right to write, and
+    /// nor does any look at it.
     ///
     /// # Errors
     /// Where there is none, or its file is damaged.
     pub fn open(path: &Path, pool: Option<&Path>, models: Models) -> Result<Study> {
         let mut journal = Journal::open(path)?;
-        journal.lock()?;
-        let news = journal.read();
-        journal.unlock()?;
-        let news = news?;
-        let wrong = |problem: String| Error::from(FileError::content(path, problem));
-        let Some((first, rest)) = news.lines.split_first() else {
-            return Err(wrong("the file is empty; delete it and create the study again".into()));
-        };
-        let header: Header = serde_json::from_str(first)
-            .map_err(|error| wrong(format!("line 1: not the header of a study: {error}")))?;
-        if !(1..=FORMAT).contains(&header.icee_study) {
-            return Err(wrong(format!("line 1: format {} is not known to this version", header.icee_study)));
-        }
+        let news = journal.look()?;
+        let header = header_of(path, &news)?;
         let pool = pool.map_or_else(|| folder_of(path).join(&header.pool.path), Path::to_owned);
-        let trials = Trials::of(header.model.clone());
-        let mut study = Study { journal, header, trials, models, pool, rows: None, notes: vec![] };
-        study.follow(rest, 2)?;
-        study.journal.accept(&news);
-        study.report(news.set_aside);
+        let mut study = Study {
+            journal,
+            header,
+            trials: Trials::default(),
+            models,
+            pool,
+            rows: None,
+            notes: vec![],
+            torn: news.is_torn(),
+            waiting: Box::new(|_| ()),
+        };
+        study.take_in(&news)?;
         Ok(study)
+    }
+
+    /// What is done, once, where asking or telling has to wait for more than a second because another process is at work on
+    /// the study's file.
+    pub fn when_waiting(&mut self, say: impl Fn(&Path) + Send + Sync + 'static) {
+        self.waiting = Box::new(say);
     }
 
     /// What the user should know; each note is given once.
@@ -147,14 +163,24 @@ impl Study {
             return Err(Error::Study(format!("{count} rows were asked for; ask for 1 to {MOST_SUGGESTIONS}")));
         }
         self.load()?;
-        self.alone(|study| study.ask_alone(count, sampler))
+        // Choosing can take long. What was chosen stands if nobody has written meanwhile, and is the same as under the lock.
+        for _ in 0..UNLOCKED_TRIES {
+            self.refresh()?;
+            let seen = self.journal.position();
+            let draft = self.draft(count, sampler)?;
+            let still = |study: &mut Study| (study.journal.position() == seen).then(|| study.commit(draft)).transpose();
+            if let Some(answer) = self.alone(still)? {
+                return Ok(answer);
+            }
+        }
+        self.alone(|study| study.draft(count, sampler).and_then(|draft| study.commit(draft)))
     }
 
-    fn ask_alone(&mut self, count: usize, sampler: Option<SamplerKind>) -> Result<Answer> {
+    /// What would be answered now.
+    fn draft(&self, count: usize, sampler: Option<SamplerKind>) -> Result<Draft> {
         let dimension = self.dimension()?;
         let (sampler, note) = self.resolve(sampler, dimension)?;
-        let mut notes = self.notes.split_off(0);
-        notes.extend(note);
+        let mut notes = Vec::from_iter(note);
         let used = self.check_model(sampler, dimension)?;
         let Some(rows) = &self.rows else { return Err(not_loaded()) };
         let mut predictor = self.models.predictor(sampler, dimension)?;
@@ -190,9 +216,19 @@ impl Study {
         let suggestions = choice.rows.iter().map(suggest).collect();
         let entry = Entry::Ask { rows: choice.rows.iter().map(|(row, _)| rows.name(*row)).collect(), sampler };
         let told_best = self.trials.best(self.header.direction).and_then(|trial| trial.value);
-        notes.extend(self.remember_model(used)?);
+        let answer =
+            Answer { suggestions, sampler, best: told_best, remaining: choice.remaining, left: choice.left, notes };
+        Ok(Draft { answer, entry, used })
+    }
+
+    /// Writes an answer down. Only under the lock.
+    fn commit(&mut self, draft: Draft) -> Result<Answer> {
+        let Draft { mut answer, entry, used } = draft;
+        let remembered = self.remember_model(used)?;
         self.record(entry)?;
-        Ok(Answer { suggestions, sampler, best: told_best, remaining: choice.remaining, left: choice.left, notes })
+        answer.notes.extend(remembered);
+        answer.notes.splice(0..0, self.take_notes());
+        Ok(answer)
     }
 
     fn dimension(&self) -> Result<usize> {
@@ -243,7 +279,7 @@ impl Study {
     }
 
     fn nothing_left(&self) -> String {
-        let (rows, running) = (self.header.pool.rows, self.trials.running.len());
+        let (rows, running) = (self.header.pool.rows, self.trials.count_running());
         match running {
             0 => format!("all {rows} rows have been told: nothing is left to suggest"),
             _ => {
@@ -255,6 +291,7 @@ impl Study {
     /// The best row told so far.
     pub fn best(&mut self) -> Option<ToldRow> {
         self.try_to_load();
+        self.mention_torn();
         let trial = self.trials.best(self.header.direction)?.clone();
         Some(self.outcome(&trial))
     }
@@ -274,8 +311,8 @@ impl Study {
             model: self.trials.model.clone(),
             seed: header.seed,
             best,
-            running: self.trials.running.iter().map(|(_, name)| name.shown()).collect(),
-            left: header.pool.rows - self.trials.told.len() - self.trials.running.len(),
+            running: self.trials.running().map(|(_, name)| name.shown()).collect(),
+            left: header.pool.rows - self.trials.told.len() - self.trials.count_running(),
             told,
             notes: self.take_notes(),
         }
@@ -289,7 +326,9 @@ impl Study {
         self.load()?;
         let dimension = self.dimension()?;
         let (sampler, _) = self.resolve(sampler, dimension)?;
-        self.alone(|study| study.check_model(sampler, dimension))?;
+        self.refresh()?;
+        self.mention_torn();
+        self.check_model(sampler, dimension)?;
         let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
         let mut predictor = self.models.predictor(sampler, dimension)?;
         let units = Units::of(&self.trials, self.header.direction);
@@ -340,50 +379,87 @@ impl Study {
 
     /// Does some work while no other process is at work on the study, with all they did taken in.
     pub(crate) fn alone<T>(&mut self, work: impl FnOnce(&mut Study) -> Result<T>) -> Result<T> {
-        self.journal.lock()?;
+        self.journal.lock(&*self.waiting)?;
         let result = self.catch_up().and_then(|()| work(self));
         self.journal.unlock()?;
         result
     }
 
+    /// Takes in what is new, and mends the end of the journal. Only under the lock.
     fn catch_up(&mut self) -> Result<()> {
-        let first = self.journal.lines() + 1;
-        let mut news = self.journal.read()?;
-        self.report(news.set_aside.take());
-        self.follow(&news.lines, first)?;
-        self.journal.accept(&news);
-        Ok(())
-    }
-
-    /// Takes in lines of the journal, the first of which has number `first`.
-    fn follow(&mut self, lines: &[String], first: u64) -> Result<()> {
-        let mut trials = self.trials.clone();
-        for (line, number) in lines.iter().zip(first..) {
-            let entry = serde_json::from_str(line).map_err(|error| error.to_string());
-            let applied = entry.and_then(|entry| trials.apply(entry, self.header.pool.rows));
-            applied.map_err(|problem| FileError::content(self.journal.path(), format!("line {number}: {problem}")))?;
-        }
-        self.trials = trials;
-        Ok(())
-    }
-
-    fn report(&mut self, set_aside: Option<PathBuf>) {
-        if let Some(path) = set_aside {
+        let news = self.journal.read()?;
+        if let Some(path) = self.journal.set_aside(&news)? {
             self.notes.push(format!(
                 "the journal's last line was incomplete, perhaps after a crash; it was moved to {} and the rest is whole",
                 path.display()
             ));
         }
+        self.torn = false;
+        self.take_in(&news)
+    }
+
+    /// Takes in what is new, and changes nothing.
+    fn refresh(&mut self) -> Result<()> {
+        let news = self.journal.look()?;
+        self.torn = news.is_torn();
+        self.take_in(&news)
+    }
+
+    fn take_in(&mut self, news: &News) -> Result<()> {
+        let path = self.journal.path();
+        let mut lines = news.lines.as_slice();
+        let mut first = self.journal.lines() + 1;
+        let mut trials = None;
+        if first == 1 {
+            // The beginning, also of a file that has taken the place of the one that was read before.
+            if header_of(path, news)? != self.header {
+                return Err(FileError::content(path, "it is another study now; open it anew").into());
+            }
+            trials = Some(Trials::of(self.header.model.clone()));
+            (first, lines) = (2, &lines[1..]);
+        }
+        if !lines.is_empty() {
+            // All of them or, where one makes no sense, none.
+            let trials = trials.get_or_insert_with(|| self.trials.clone());
+            for (line, number) in lines.iter().zip(first..) {
+                let entry = serde_json::from_str(line).map_err(|error| error.to_string());
+                let applied = entry.and_then(|entry| trials.apply(entry, self.header.pool.rows));
+                applied.map_err(|problem| FileError::content(path, format!("line {number}: {problem}")))?;
+            }
+        }
+        self.trials = trials.unwrap_or_else(|| std::mem::take(&mut self.trials));
+        self.journal.accept(news);
+        Ok(())
+    }
+
+    fn mention_torn(&mut self) {
+        if std::mem::take(&mut self.torn) {
+            let note = "the journal's last line is incomplete, perhaps after a crash, and does not count; the rest is whole";
+            self.notes.push(note.into());
+        }
     }
 
     /// Writes an entry down and takes it in.
     pub(crate) fn record(&mut self, entry: Entry) -> Result<()> {
-        let mut after = self.trials.clone();
-        after.apply(entry.clone(), self.header.pool.rows).map_err(Error::Study)?;
+        self.trials.check(&entry, self.header.pool.rows).map_err(Error::Study)?;
         self.journal.append(&to_line(&entry)?)?;
-        self.trials = after;
+        self.trials.take_in(entry);
         Ok(())
     }
+}
+
+/// What the first line says.
+fn header_of(path: &Path, news: &News) -> Result<Header> {
+    let wrong = |problem: String| Error::from(FileError::content(path, problem));
+    let Some(first) = news.lines.first() else {
+        return Err(wrong("the file is empty; delete it and create the study again".into()));
+    };
+    let header: Header =
+        serde_json::from_str(first).map_err(|error| wrong(format!("line 1: not the header of a study: {error}")))?;
+    if !(1..=FORMAT).contains(&header.icee_study) {
+        return Err(wrong(format!("line 1: format {} is not known to this version", header.icee_study)));
+    }
+    Ok(header)
 }
 
 fn not_loaded() -> Error {

@@ -1,13 +1,19 @@
 //! Studies as a library: what they suggest, what they remember, what they refuse.
 
 use icee_base::random;
+use icee_bo::BoResult;
+use icee_bo::belief::Belief;
 use icee_bo::gp_surrogate::GpSurrogate;
-use icee_study::{Direction, LearnedModel, Models, SamplerKind, Status, Study, StudyOptions};
+use icee_bo::pool::{Pool, Told};
+use icee_bo::surrogate::Surrogate;
+use icee_study::{Direction, LearnedModel, Loader, Models, SamplerKind, Status, Study, StudyOptions};
 use proptest::prelude::*;
 use rand::RngExt;
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 struct Scratch(PathBuf);
 
@@ -160,6 +166,12 @@ fn a_crash_at_any_byte_is_survived() {
         let kept = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(complete - 1).unwrap().0 + 1;
         std::fs::write(scratch.0.join("cut.jsonl"), &whole[..length]).unwrap();
         let mut study = scratch.open("cut.jsonl");
+        // A look changes nothing.
+        let notes = study.summary().notes;
+        assert_eq!(notes.iter().any(|note| note.contains("last line is incomplete")), length > kept, "{notes:?}");
+        assert_eq!(std::fs::read(scratch.0.join("cut.jsonl")).unwrap(), whole[..length]);
+        // Who would write mends it, even where in the end there is nothing to write.
+        assert!(study.tell("no such row", None, false).is_err());
         let aside = scratch.0.join("cut.jsonl.damaged-1");
         assert_eq!(aside.exists(), length > kept, "{length}");
         if length > kept {
@@ -169,6 +181,104 @@ fn a_crash_at_any_byte_is_survived() {
         }
         assert_eq!(std::fs::read(scratch.0.join("cut.jsonl")).unwrap(), whole[..kept]);
     }
+}
+
+/// A Gaussian process that does something each time it is asked.
+struct Meddler<F>(GpSurrogate, F);
+
+impl<F: FnMut() + Send> Surrogate for Meddler<F> {
+    fn name(&self) -> &'static str {
+        "meddler"
+    }
+
+    fn least_history(&self) -> usize {
+        self.0.least_history()
+    }
+
+    fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>> {
+        (self.1)();
+        self.0.predict(pool, told, candidates)
+    }
+}
+
+#[test]
+fn others_may_write_while_a_row_is_chosen() {
+    let scratch = Scratch::new("meddler");
+    let pool = scratch.write("pool.csv", &pool(12));
+    let path = scratch.0.join("s.jsonl");
+    let mut study = scratch.create("s.jsonl", &StudyOptions { sampler: Some(SamplerKind::GpEi), ..options(&pool) });
+    for row in [1, 2, 3] {
+        study.tell(&row.to_string(), Some(value(row)), false).unwrap();
+    }
+    // For each of the first answers somebody tells a row before it can be written down.
+    let told = Arc::new(AtomicUsize::new(3));
+    let counter = told.clone();
+    let load: Loader = Box::new(move || {
+        let (path, told) = (path.clone(), counter.clone());
+        Ok(Box::new(Meddler(GpSurrogate::default(), move || {
+            let file = std::fs::File::open(&path).unwrap();
+            if file.try_lock().is_err() {
+                return;
+            }
+            file.unlock().unwrap();
+            let row = told.fetch_add(1, Ordering::SeqCst) + 1;
+            if row <= 8 {
+                let mut other = Study::open(&path, None, Models::default()).unwrap();
+                other.tell(&row.to_string(), Some(value(row)), false).unwrap();
+            }
+        })))
+    });
+    let model = LearnedModel { name: "meddler".into(), hash: 1, columns: 1..=9, history: 64, sharpness: 2.0, load };
+    let mut asking = Study::open(&scratch.0.join("s.jsonl"), None, Models::default().with(model)).unwrap();
+    let answer = asking.ask(4, Some(SamplerKind::Icee)).unwrap();
+    assert!(told.load(Ordering::SeqCst) > 3, "the lock is held while a row is chosen");
+    assert!(answer.suggestions.iter().all(|suggestion| suggestion.row > 8), "{answer:?}");
+    // All of it is sound, and what was told is there.
+    let summary = scratch.open("s.jsonl").summary();
+    assert_eq!((summary.told.len(), summary.running.len()), (8, 4));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pool_that_never_ends_or_begins_is_refused() {
+    let scratch = Scratch::new("endless");
+    let pool = scratch.write("pool.csv", &pool(12));
+    scratch.create("s.jsonl", &options(&pool));
+    let pipe = scratch.0.join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for elsewhere in [Path::new("/dev/zero"), &pipe] {
+        let mut study = Study::open(&scratch.0.join("s.jsonl"), Some(elsewhere), Models::default()).unwrap();
+        let refused = study.ask(1, None).unwrap_err().to_string();
+        assert!(refused.contains("it is not a regular file"), "{refused}");
+        let options = options(elsewhere);
+        let refused = Study::create(&scratch.0.join("t.jsonl"), &options, Models::default()).err().unwrap();
+        assert!(refused.to_string().contains("it is not a regular file"), "{refused}");
+        // Nor can a journal be such a thing.
+        let link = scratch.0.join("u.jsonl");
+        std::os::unix::fs::symlink(elsewhere, &link).unwrap();
+        let refused = Study::open(&link, None, Models::default()).err().unwrap();
+        assert!(refused.to_string().contains("it is not a regular file"), "{refused}");
+        std::fs::remove_file(link).unwrap();
+    }
+    // No more is read than there was.
+    std::fs::write(&pool, vec![b'x'; 1 << 20]).unwrap();
+    let refused = scratch.open("s.jsonl").ask(1, None).unwrap_err().to_string();
+    assert!(refused.contains("has changed since"), "{refused}");
+}
+
+#[test]
+fn no_more_hints_are_made_than_are_shown() {
+    let scratch = Scratch::new("hints");
+    let mut text = String::from("name,a\n");
+    (0..50).for_each(|row| writeln!(text, "row-{row},{row}").unwrap());
+    text.push_str(&format!("{},50\n", "x".repeat(100_000)));
+    let pool = scratch.write("pool.csv", &text);
+    let mut study = scratch.create("s.jsonl", &StudyOptions { id: Some("name".into()), ..options(&pool) });
+    let mut results = format!("name,value\n{},1\n", "y".repeat(100_000));
+    (0..2000).for_each(|row| writeln!(results, "raw-{row},{row}").unwrap());
+    let refused = study.tell_csv(&scratch.write("results.csv", &results), false).unwrap_err().to_string();
+    assert_eq!(refused.matches("did you mean").count(), 19);
+    assert!(refused.ends_with("and 1981 more"), "{}", &refused[refused.len() - 100..]);
 }
 
 #[test]
@@ -221,7 +331,7 @@ fn a_batch_spreads_out() {
 
 /// A learned model that is a Gaussian process in truth.
 fn stand_in(hash: u64) -> Models {
-    let load: icee_study::Loader = Box::new(|| Ok(Box::new(GpSurrogate::default())));
+    let load: Loader = Box::new(|| Ok(Box::new(GpSurrogate::default())));
     let name = "stand-in".into();
     Models::default().with(LearnedModel { name, hash, columns: 1..=3, history: 8, sharpness: 2.0, load })
 }
