@@ -94,8 +94,7 @@ impl Scene<'_> {
 
     /// Before there is anything to learn from: each row the farthest of a few random ones from all that are taken.
     fn start(&self, rule: Rule, left: &[usize], count: usize, rng: &mut dyn Rng) -> Vec<usize> {
-        let taken =
-            self.trials.told.iter().map(|trial| trial.row).chain(self.trials.running().map(|(row, _)| *row));
+        let taken = self.trials.told.iter().map(|trial| trial.row).chain(self.trials.running().map(|(row, _)| *row));
         let mut centres: Vec<usize> = taken.collect();
         let mut open: BTreeSet<usize> = BTreeSet::new();
         let mut left = left.to_vec();

@@ -252,7 +252,8 @@ impl Journal {
         }
         // Nobody may hear of a line that went to a file which has lost its name.
         if !self.in_place()? {
-            let problem = "another file has taken its place while it was written to, so nothing was noted down; do it again";
+            let problem =
+                "another file has taken its place while it was written to, so nothing was noted down; do it again";
             return Err(FileError::content(&self.path, problem).into());
         }
         let Position { length, lines, .. } = self.at;

@@ -434,7 +434,8 @@ impl Study {
 
     fn mention_torn(&mut self) {
         if std::mem::take(&mut self.torn) {
-            let note = "the journal's last line is incomplete, perhaps after a crash, and does not count; the rest is whole";
+            let note =
+                "the journal's last line is incomplete, perhaps after a crash, and does not count; the rest is whole";
             self.notes.push(note.into());
         }
     }

@@ -48,7 +48,8 @@ impl Scratch {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
         // Not one that is there already, whoever made it; of these names none is met twice.
-        let path = std::env::temp_dir().join(format!("icee-bench-study-{:016x}", RandomState::new().build_hasher().finish()));
+        let path =
+            std::env::temp_dir().join(format!("icee-bench-study-{:016x}", RandomState::new().build_hasher().finish()));
         folder.create(&path).with_context(|| format!("cannot create {}", path.display()))?;
         Ok(Scratch(path))
     }

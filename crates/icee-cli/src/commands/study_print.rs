@@ -50,7 +50,7 @@ pub fn answer(out: &mut impl Write, answer: &Answer, json: bool) -> anyhow::Resu
         }
     }
     if let (Some(best), Some(remaining)) = (answer.best, &answer.remaining) {
-        writeln!(out, "best so far {best}; {}", done(remaining))?;
+        writeln!(out, "best so far {}; {}", exact(best), done(remaining))?;
     }
     notes(&answer.notes);
     Ok(())
@@ -73,7 +73,7 @@ pub fn told(
     write!(out, "{}", parts.collect::<Vec<_>>().join(", "))?;
     match best {
         Some(ToldRow { id, value: Some(value), .. }) => {
-            writeln!(out, "; best so far {value} (row {})", printable(id))?;
+            writeln!(out, "; best so far {} (row {})", exact(*value), printable(id))?;
         }
         _ => writeln!(out, "; no value yet")?,
     }
@@ -156,7 +156,7 @@ fn write_columns(out: &mut impl Write, summary: &Summary) -> anyhow::Result<()> 
 }
 
 fn write_outcome(out: &mut impl Write, outcome: &ToldRow) -> anyhow::Result<()> {
-    let value = outcome.value.map_or_else(|| "failed".into(), |value| value.to_string());
+    let value = outcome.value.map_or_else(|| "failed".into(), exact);
     writeln!(out, "{value}  row {}: {}", printable(&outcome.id), line(&outcome.cells))?;
     Ok(())
 }
@@ -183,6 +183,12 @@ fn why(forecast: &Forecast) -> String {
 
 fn done(remaining: &Remaining) -> String {
     format!("a better row is left with probability {}", percent(remaining.any))
+}
+
+/// All digits of what was told, and no row of zeros.
+fn exact(value: f64) -> String {
+    let plain = value == 0.0 || (1e-9..1e15).contains(&value.abs());
+    if plain { value.to_string() } else { format!("{value:e}") }
 }
 
 /// Four digits are enough for a prediction.
@@ -220,6 +226,8 @@ mod tests {
     fn numbers_are_short_and_readable() {
         let shown = [0.0, 0.123_456, -1234.6, 12_345_678.0, 2.5e-7, 99_999.0, f64::MIN].map(short);
         assert_eq!(shown, ["0", "0.1235", "-1235", "1.235e7", "2.5e-7", "100000", "-1.798e308"]);
+        let shown = [0.1, -1e15, 123_456_789_012.5, 1.25e308, 5e-324].map(exact);
+        assert_eq!(shown, ["0.1", "-1e15", "123456789012.5", "1.25e308", "5e-324"]);
         assert_eq!(
             [0.0, 0.034, 0.5, 0.996, 0.9999].map(percent),
             ["less than 0.1 %", "3.4 %", "50 %", "99.6 %", "more than 99.9 %"]
