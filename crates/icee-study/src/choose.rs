@@ -103,19 +103,32 @@ impl Scene<'_> {
             open.clear();
             let draws = if rule == Rule::Random || centres.is_empty() { 1 } else { START_DRAWS };
             open.extend((0..draws).map(|_| rng.random_range(0..left.len())));
-            let distance = |place: usize| {
-                let to = |&centre: &usize| square_distance(self.pool.point(left[place]), self.pool.point(centre));
-                centres.iter().map(to).fold(f64::INFINITY, f64::min)
-            };
-            let farthest = open.iter().map(|&place| (distance(place), place));
-            let Some((_, place)) = farthest.reduce(|far, other| if other.0 > far.0 { other } else { far }) else {
-                break;
-            };
+            let mut farthest: Option<(f64, usize)> = None;
+            for &place in &open {
+                // One that has a centre nearer than the farthest so far is out, whatever the other centres are.
+                let least = farthest.map_or(f64::NEG_INFINITY, |(distance, _)| distance);
+                if let Some(distance) = self.distance_over(least, left[place], &centres) {
+                    farthest = Some((distance, place));
+                }
+            }
+            let Some((_, place)) = farthest else { break };
             let row = left.swap_remove(place);
             centres.push(row);
             picked.push(row);
         }
         picked
+    }
+
+    /// The squared distance from a row to the nearest of some others, if it is more than `least`.
+    fn distance_over(&self, least: f64, row: usize, centres: &[usize]) -> Option<f64> {
+        let mut nearest = f64::INFINITY;
+        for &centre in centres {
+            nearest = nearest.min(square_distance(self.pool.point(row), self.pool.point(centre)));
+            if nearest <= least {
+                return None;
+            }
+        }
+        Some(nearest)
     }
 
     /// The rows that are scored, ascending: all, or of a very large pool half chosen by chance and half the nearest

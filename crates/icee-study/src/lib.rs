@@ -39,6 +39,7 @@ mod choose;
 mod encode;
 mod error;
 mod journal;
+pub mod memory;
 mod models;
 mod predictor;
 mod record;

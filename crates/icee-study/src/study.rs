@@ -407,27 +407,19 @@ impl Study {
 
     fn take_in(&mut self, news: &News) -> Result<()> {
         let path = self.journal.path();
-        let mut lines = news.lines.as_slice();
-        let mut first = self.journal.lines() + 1;
-        let mut trials = None;
-        if first == 1 {
+        let known = self.journal.lines();
+        if known == 0 {
             // The beginning, also of a file that has taken the place of the one that was read before.
             if header_of(path, news)? != self.header {
                 return Err(FileError::content(path, "it is another study now; open it anew").into());
             }
-            trials = Some(Trials::of(self.header.model.clone()));
-            (first, lines) = (2, &lines[1..]);
-        }
-        if !lines.is_empty() {
+            self.trials = replay(path, &self.header, &news.lines[1..])?;
+        } else if !news.lines.is_empty() {
             // All of them or, where one makes no sense, none.
-            let trials = trials.get_or_insert_with(|| self.trials.clone());
-            for (line, number) in lines.iter().zip(first..) {
-                let entry = serde_json::from_str(line).map_err(|error| error.to_string());
-                let applied = entry.and_then(|entry| trials.apply(entry, self.header.pool.rows));
-                applied.map_err(|problem| FileError::content(path, format!("line {number}: {problem}")))?;
-            }
+            let mut trials = self.trials.clone();
+            follow(&mut trials, path, &news.lines, known + 1, self.header.pool.rows)?;
+            self.trials = trials;
         }
-        self.trials = trials.unwrap_or_else(|| std::mem::take(&mut self.trials));
         self.journal.accept(news);
         Ok(())
     }
@@ -449,8 +441,25 @@ impl Study {
     }
 }
 
+/// Takes in lines of a journal, the first of which has number `first`.
+fn follow(trials: &mut Trials, path: &Path, lines: &[String], first: u64, rows: usize) -> Result<()> {
+    for (line, number) in lines.iter().zip(first..) {
+        let entry = serde_json::from_str(line).map_err(|error| error.to_string());
+        let applied = entry.and_then(|entry| trials.apply(entry, rows));
+        applied.map_err(|problem| FileError::content(path, format!("line {number}: {problem}")))?;
+    }
+    Ok(())
+}
+
+/// What the lines below a header come to.
+pub(crate) fn replay(path: &Path, header: &Header, lines: &[String]) -> Result<Trials> {
+    let mut trials = Trials::of(header.model.clone());
+    follow(&mut trials, path, lines, 2, header.pool.rows)?;
+    Ok(trials)
+}
+
 /// What the first line says.
-fn header_of(path: &Path, news: &News) -> Result<Header> {
+pub(crate) fn header_of(path: &Path, news: &News) -> Result<Header> {
     let wrong = |problem: String| Error::from(FileError::content(path, problem));
     let Some(first) = news.lines.first() else {
         return Err(wrong("the file is empty; delete it and create the study again".into()));
