@@ -23,6 +23,9 @@ const WIDE: usize = 32;
 const CENTRES: usize = 4;
 /// Rows from which all but the first of a batch are picked.
 const SHORT_LIST: usize = 1 << 11;
+/// Rows of a batch for each of which a model is fitted anew. All values beyond those told are imagined, and the more there are
+/// of them, the less another one can teach.
+const FITTED_PICKS: usize = 16;
 /// Steps in which running rows get their sampled outcomes; within a step each for itself.
 const RUNNING_STEPS: usize = 8;
 /// Random rows of which the farthest from all others is a good start.
@@ -77,6 +80,9 @@ impl Scene<'_> {
         self.imagine_running(predictor, &mut known, rng)?;
         let mut picked: Vec<usize> = Vec::new();
         while picked.len() < count && !candidates.is_empty() {
+            if picked.len() == FITTED_PICKS {
+                predictor.hold(self.pool, Some(&known))?;
+            }
             let as_told = known.len() == self.history.len();
             let beliefs =
                 if as_told { told_alone.clone() } else { predictor.predict(self.pool, &known, &candidates)? };
@@ -87,6 +93,7 @@ impl Scene<'_> {
             picked.push(candidates[place]);
             candidates = shortened(&candidates, &gains, place);
         }
+        predictor.hold(self.pool, None)?;
         let beliefs = predictor.predict(self.pool, self.history, &picked)?;
         let rows = picked.into_iter().zip(beliefs.into_iter().map(Some)).collect();
         Ok(Choice { rows, remaining: Some(remaining), left: left.len(), scored })

@@ -8,7 +8,7 @@ use icee_bo::pool::{Pool, Told};
 use icee_bo::surrogate::Surrogate;
 use icee_study::{Direction, LearnedModel, Loader, Models, SamplerKind, Status, Study, StudyOptions};
 use proptest::prelude::*;
-use rand::RngExt;
+use rand::{Rng, RngExt};
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -236,6 +236,58 @@ fn others_may_write_while_a_row_is_chosen() {
     // All of it is sound, and what was told is there.
     let summary = scratch.open("s.jsonl").summary();
     assert_eq!((summary.told.len(), summary.running.len()), (8, 4));
+}
+
+/// Counts the predictions for which a model would have to be fitted.
+struct Fits(GpSurrogate, Arc<AtomicUsize>, bool);
+
+impl Surrogate for Fits {
+    fn name(&self) -> &'static str {
+        "fits"
+    }
+
+    fn least_history(&self) -> usize {
+        self.0.least_history()
+    }
+
+    fn hold(&mut self, pool: &Pool, told: Option<&[Told]>) -> BoResult<()> {
+        self.2 = told.is_some();
+        self.0.hold(pool, told)
+    }
+
+    fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>> {
+        self.1.fetch_add(usize::from(!self.2), Ordering::SeqCst);
+        self.0.predict(pool, told, candidates)
+    }
+
+    fn any_below(&mut self, _: &Pool, _: &[Told], _: &[usize], _: f64, _: &mut dyn Rng) -> BoResult<f64> {
+        Ok(0.5)
+    }
+}
+
+#[test]
+fn a_large_batch_takes_no_more_fits_than_a_small_one() {
+    let scratch = Scratch::new("fits");
+    let pool = scratch.write("pool.csv", &pool(200));
+    let fits_of = |count: usize| {
+        let name = format!("s{count}.jsonl");
+        let mut study = scratch.create(&name, &StudyOptions { sampler: Some(SamplerKind::GpEi), ..options(&pool) });
+        for row in [1, 2, 3] {
+            study.tell(&row.to_string(), Some(value(row)), false).unwrap();
+        }
+        let fits = Arc::new(AtomicUsize::new(0));
+        let counter = fits.clone();
+        let load: Loader = Box::new(move || Ok(Box::new(Fits(GpSurrogate::default(), counter.clone(), false))));
+        let model = LearnedModel { name: "fits".into(), hash: 1, columns: 1..=9, history: 64, sharpness: 2.0, load };
+        let mut study = Study::open(&scratch.0.join(&name), None, Models::default().with(model)).unwrap();
+        let answer = study.ask(count, Some(SamplerKind::Icee)).unwrap();
+        let rows: Vec<usize> = answer.suggestions.iter().map(|suggestion| suggestion.row).collect();
+        assert_eq!(rows.iter().collect::<HashSet<_>>().len(), count);
+        (fits.load(Ordering::SeqCst), rows)
+    };
+    let ((few, first), (many, all)) = (fits_of(16), fits_of(80));
+    assert_eq!(few, many);
+    assert_eq!(first, all[..16], "a batch begins with what a smaller one is");
 }
 
 #[cfg(unix)]
