@@ -7,8 +7,8 @@
 use crate::acquisition::Rule;
 use crate::belief::Belief;
 use crate::error::BoResult;
-use crate::gp::{GaussianProcess, Hyperparameters};
 use crate::gp::fit::fit;
+use crate::gp::{GaussianProcess, Hyperparameters};
 use crate::history::thinned;
 use crate::normal::Prediction;
 use crate::pool::{Pool, Told};

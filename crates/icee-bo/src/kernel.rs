@@ -190,8 +190,7 @@ mod tests {
             for (i, a) in points.chunks_exact(dimension).enumerate() {
                 let mut squares = vec![0.0; i];
                 tiles.squared_distances(a, &mut squares);
-                let single: Vec<f64> =
-                    points.chunks_exact(dimension).take(i).map(|b| squared_distance(a, b)).collect();
+                let single: Vec<f64> = points.chunks_exact(dimension).take(i).map(|b| squared_distance(a, b)).collect();
                 assert_eq!(squares, single);
                 let (mut sums, mut expected) = (vec![0.5; dimension], vec![0.5; dimension]);
                 add_weighted_squares(&mut sums, &squares, a, &points);

@@ -110,15 +110,7 @@ impl Scene<'_> {
             open.clear();
             let draws = if rule == Rule::Random || centres.is_empty() { 1 } else { START_DRAWS };
             open.extend((0..draws).map(|_| rng.random_range(0..left.len())));
-            let mut farthest: Option<(f64, usize)> = None;
-            for &place in &open {
-                // One that has a centre nearer than the farthest so far is out, whatever the other centres are.
-                let least = farthest.map_or(f64::NEG_INFINITY, |(distance, _)| distance);
-                if let Some(distance) = self.distance_over(least, left[place], &centres) {
-                    farthest = Some((distance, place));
-                }
-            }
-            let Some((_, place)) = farthest else { break };
+            let Some(place) = self.farthest(&open, &left, &centres) else { break };
             let row = left.swap_remove(place);
             centres.push(row);
             picked.push(row);
@@ -126,16 +118,28 @@ impl Scene<'_> {
         picked
     }
 
-    /// The squared distance from a row to the nearest of some others, if it is more than `least`.
-    fn distance_over(&self, least: f64, row: usize, centres: &[usize]) -> Option<f64> {
-        let mut nearest = f64::INFINITY;
-        for &centre in centres {
-            nearest = nearest.min(square_distance(self.pool.point(row), self.pool.point(centre)));
-            if nearest <= least {
-                return None;
+    /// Of some places in `left` the one whose row is farthest from all centres, the first of equals.
+    fn farthest(&self, places: &BTreeSet<usize>, left: &[usize], centres: &[usize]) -> Option<usize> {
+        let mut found = places.first().copied();
+        if places.len() < 2 {
+            return found;
+        }
+        let mut farthest = f64::NEG_INFINITY;
+        for &place in places {
+            let point = self.pool.point(left[place]);
+            let mut nearest = f64::INFINITY;
+            for &centre in centres {
+                nearest = nearest.min(square_distance(point, self.pool.point(centre)));
+                // Out, whatever the other centres are.
+                if nearest <= farthest {
+                    break;
+                }
+            }
+            if nearest > farthest {
+                (farthest, found) = (nearest, Some(place));
             }
         }
-        Some(nearest)
+        found
     }
 
     /// The rows that are scored, ascending: all, or of a very large pool half chosen by chance and half the nearest

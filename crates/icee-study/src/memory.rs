@@ -1,10 +1,10 @@
 //! Studies and pools that are bytes in memory: what they say, without a file. Bytes may come from anywhere.
 
+use crate::Result;
 use crate::encode;
 use crate::journal::{Position, parse};
 use crate::rows::Rows;
 use crate::study::{header_of, replay};
-use crate::Result;
 use icee_base::table::Table;
 use std::path::Path;
 
