@@ -181,7 +181,9 @@ impl Journal {
             Ok(news) if !news.is_torn() => Ok(news),
             // Perhaps somebody is just writing there. So look again: while nobody is, if that can be had at once.
             _ => {
-                let alone = self.file.try_lock_shared().is_ok();
+                // (On Windows a lock keeps readers out, too, so there they have to wait.)
+                let alone =
+                    if cfg!(windows) { self.file.lock_shared().is_ok() } else { self.file.try_lock_shared().is_ok() };
                 let again = self.read();
                 if alone {
                     self.unlock()?;

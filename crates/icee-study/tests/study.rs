@@ -238,6 +238,27 @@ fn others_may_write_while_a_row_is_chosen() {
     assert_eq!((summary.told.len(), summary.running.len()), (8, 4));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_copy_that_was_put_back_is_followed_and_another_study_is_not() {
+    let scratch = Scratch::new("put-back");
+    let pool = scratch.write("pool.csv", &pool(12));
+    let mut study = scratch.create("s.jsonl", &options(&pool));
+    let copy = scratch.0.join("copy.jsonl");
+    std::fs::copy(scratch.0.join("s.jsonl"), &copy).unwrap();
+    study.tell("1", Some(1.0), false).unwrap();
+    // The copy knows nothing of row 1; what is told now is told to it.
+    std::fs::rename(&copy, scratch.0.join("s.jsonl")).unwrap();
+    study.tell("2", Some(2.0), false).unwrap();
+    let told = |study: &mut Study| study.summary().told.iter().map(|told| told.row).collect::<Vec<_>>();
+    assert_eq!((told(&mut study), told(&mut scratch.open("s.jsonl"))), (vec![2], vec![2]));
+    scratch.create("other.jsonl", &StudyOptions { direction: Direction::Maximize, ..options(&pool) });
+    std::fs::rename(scratch.0.join("other.jsonl"), scratch.0.join("s.jsonl")).unwrap();
+    let refused = study.tell("3", Some(3.0), false).unwrap_err().to_string();
+    assert!(refused.contains("another study now"), "{refused}");
+    assert_eq!(told(&mut scratch.open("s.jsonl")), Vec::<usize>::new());
+}
+
 /// Counts the predictions for which a model would have to be fitted.
 struct Fits(GpSurrogate, Arc<AtomicUsize>, bool);
 

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use icee_models::study_models;
 use icee_study::{Direction, SamplerKind, Study, StudyOptions};
-use std::io::{BufWriter, Write, stdout};
+use std::io::{BufWriter, IsTerminal, Write, stdout};
 use std::path::PathBuf;
 
 /// Said where the journal has more than the person could be shown.
@@ -250,7 +250,7 @@ fn predict(out: &mut impl Write, args: &PredictArgs) -> anyhow::Result<()> {
     }
     let forecasts = study.predict(sampler)?;
     print::notes(&study.take_notes());
-    print::forecasts(out, &forecasts, args.study.json)
+    print::forecasts(out, &forecasts, args.study.json, stdout().is_terminal())
 }
 
 fn sampler(name: Option<&str>) -> anyhow::Result<Option<SamplerKind>> {

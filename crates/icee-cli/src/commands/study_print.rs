@@ -109,8 +109,8 @@ pub fn summary(out: &mut impl Write, name: &str, summary: &Summary, json: bool) 
     Ok(())
 }
 
-/// Every row's forecast.
-pub fn forecasts(out: &mut impl Write, forecasts: &[RowForecast], json: bool) -> anyhow::Result<()> {
+/// Every row's forecast. Ids are as they stand in the pool, unless it is a terminal that gets them.
+pub fn forecasts(out: &mut impl Write, forecasts: &[RowForecast], json: bool, terminal: bool) -> anyhow::Result<()> {
     if json {
         return write_json(out, &forecasts);
     }
@@ -118,6 +118,7 @@ pub fn forecasts(out: &mut impl Write, forecasts: &[RowForecast], json: bool) ->
     table.write_record(["id", "status", "value", "mean", "low", "high", "beats_best"])?;
     for RowForecast { id, status, value, forecast } in forecasts {
         let Forecast { mean, low, high, beats_best } = forecast;
+        let id = if terminal { printable(id) } else { id.into() };
         table.serialize((id, status, value, mean, low, high, beats_best))?;
     }
     table.flush()?;
@@ -221,6 +222,20 @@ fn write_json(out: &mut impl Write, value: &impl Serialize) -> anyhow::Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+    use icee_study::Status;
+
+    #[test]
+    fn ids_are_whole_in_files_and_harmless_in_terminals() {
+        let forecast = Forecast { mean: 1.0, low: 0.0, high: 2.0, beats_best: 0.5 };
+        let row = RowForecast { id: "a\x1b[2J".into(), status: Status::Left, value: None, forecast };
+        let shown = |terminal| {
+            let mut out = Vec::new();
+            forecasts(&mut out, std::slice::from_ref(&row), false, terminal).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert!(shown(false).contains("\na\x1b[2J,left,"));
+        assert!(shown(true).contains("\na\\u{1b}[2J,left,"));
+    }
 
     #[test]
     fn numbers_are_short_and_readable() {
