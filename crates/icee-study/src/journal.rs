@@ -1,6 +1,6 @@
 //! The file a study is: lines that are only ever appended, and that survive a crash at any byte.
 //!
-//! Every line is one JSON object whose last member, `check`, is a checksum of the text before it and of all lines above.
+//! Every line carries a checksum of its text and of all lines above (see `lines`).
 //! A line is written in one go and forced to disk before anyone hears of it. What a crash leaves behind is at most one
 //! incomplete line at the end; whoever writes next moves it to a file of its own beside the journal, and says so. A line
 //! that is damaged further up is not the work of a crash: then nothing is touched, and the error names the line.
@@ -8,17 +8,14 @@
 //! Who writes holds a lock on the file, from reading what is new to having written. Who only reads needs neither the lock
 //! nor the right to write: whole lines never change.
 
+use crate::lines::{News, Position, damaged, parse, seal};
 use crate::{Error, Result};
 use icee_base::files::{FileError, folder_of, open_regular, require_regular};
-use icee_base::hash::checksum;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How a line ends: the checksum takes sixteen digits.
-const CHECK: &str = ",\"check\":\"";
-const CHECK_LENGTH: usize = CHECK.len() + 16 + 2;
 /// How long one waits for the lock before it is said, and how often it is tried until then.
 const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(5);
@@ -31,34 +28,6 @@ pub struct Journal {
     /// Whether the file is open for appending, too.
     appends: bool,
     at: Position,
-}
-
-/// How far a journal has been taken in.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Position {
-    /// Bytes and lines, all of them sound.
-    length: u64,
-    lines: u64,
-    /// The checksum of the last line.
-    chain: u64,
-}
-
-/// What reading found.
-#[derive(Debug, Default, PartialEq)]
-pub struct News {
-    /// The new lines, without their checksums.
-    pub lines: Vec<String>,
-    /// What follows them, and is no whole line.
-    torn: Vec<u8>,
-    /// Where they end.
-    end: Position,
-}
-
-impl News {
-    /// Whether the file ends in an incomplete line.
-    pub fn is_torn(&self) -> bool {
-        !self.torn.is_empty()
-    }
 }
 
 impl Journal {
@@ -264,37 +233,6 @@ impl Journal {
     }
 }
 
-/// Takes lines apart that begin at a position of a journal; `path` is for messages.
-pub fn parse(path: &Path, at: Position, bytes: &[u8]) -> Result<News> {
-    let mut news = News { end: at, ..News::default() };
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let end = rest.iter().position(|&byte| byte == b'\n');
-        let line = end.and_then(|end| unseal(news.end.chain, &rest[..end]));
-        let (Some(end), Some((text, chain))) = (end, line) else {
-            let last = end.is_none_or(|end| end + 1 == rest.len());
-            if news.end.lines == 0 {
-                return Err(damaged(path, 1, "it is not the header of a study"));
-            }
-            if !last {
-                return Err(damaged(path, news.end.lines + 1, "its checksum does not fit"));
-            }
-            news.torn = rest.to_vec();
-            break;
-        };
-        news.lines.push(text);
-        let Position { length, lines, .. } = news.end;
-        news.end = Position { length: length + end as u64 + 1, lines: lines + 1, chain };
-        rest = &rest[end + 1..];
-    }
-    Ok(news)
-}
-
-fn damaged(path: &Path, line: u64, problem: &str) -> Error {
-    let problem = format!("line {line}: {problem}; nothing was changed, put back a sound copy of the file");
-    FileError::content(path, problem).into()
-}
-
 /// Whether an error of linking means that the file system cannot do it: FAT and its like say "not permitted", Windows
 /// "invalid function", which has the same number.
 fn has_no_links(error: &std::io::Error) -> bool {
@@ -340,23 +278,6 @@ fn sync_folder(path: &Path) {
     if let Ok(folder) = File::open(folder_of(path)) {
         let _ = folder.sync_all();
     }
-}
-
-/// A line with its checksum and line break, and the checksum.
-fn seal(chain: u64, text: &str) -> (String, u64) {
-    let chain = checksum(chain, text.as_bytes());
-    let open = text.strip_suffix('}').unwrap_or(text);
-    (format!("{open}{CHECK}{chain:016x}\"}}\n"), chain)
-}
-
-/// The text of a line without its line break, if it is sound, and its checksum.
-fn unseal(chain: u64, line: &[u8]) -> Option<(String, u64)> {
-    let line = std::str::from_utf8(line).ok()?;
-    let cut = line.len().checked_sub(CHECK_LENGTH).filter(|&cut| line.is_char_boundary(cut))?;
-    let (open, check) = line.split_at(cut);
-    let text = format!("{open}}}");
-    let chain = checksum(chain, text.as_bytes());
-    (check == format!("{CHECK}{chain:016x}\"}}")).then_some((text, chain))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::encode;
-use crate::journal::{Position, parse};
+use crate::lines::{Position, parse};
 use crate::rows::Rows;
 use crate::study::{header_of, replay};
 use icee_base::table::Table;

@@ -1,25 +1,19 @@
-//! The study itself: asking, predicting and remembering, in turns with other processes.
+//! The study itself: predicting and remembering, in turns with other processes.
 
-use crate::answer::{Answer, Forecast, RowForecast, Status, Suggestion, Summary, ToldRow};
-use crate::choose::Scene;
+use crate::answer::{Forecast, RowForecast, Status, Summary, ToldRow};
 use crate::encode;
-use crate::journal::{Journal, News};
+use crate::journal::Journal;
+use crate::lines::News;
 use crate::models::Models;
 use crate::record::{Direction, Entry, FORMAT, Header, ModelPin, RowName, SamplerKind, to_line};
 use crate::rows::{Rows, check_ids, pool_file, read_pool};
 use crate::trials::{self, Trials, Units};
 use crate::{Error, Result};
 use icee_base::files::{FileError, folder_of};
-use icee_base::random;
 use icee_base::table::Table;
-use icee_bo::belief::Belief;
 use icee_bo::pool::Told;
 use std::path::{Path, PathBuf};
 
-/// Suggestions in one answer, at most.
-pub const MOST_SUGGESTIONS: usize = 1000;
-/// How often a choice is made without keeping the others waiting. If they have written each time meanwhile, they have to wait.
-const UNLOCKED_TRIES: usize = 2;
 /// Rows predicted at a time.
 const CHUNK: usize = 1 << 14;
 
@@ -42,10 +36,10 @@ pub struct StudyOptions {
 
 /// A search for the best row of a pool, kept in one file.
 pub struct Study {
-    journal: Journal,
+    pub(crate) journal: Journal,
     pub(crate) header: Header,
     pub(crate) trials: Trials,
-    models: Models,
+    pub(crate) models: Models,
     /// Where the pool lies.
     pool: PathBuf,
     /// The pool, once it was needed.
@@ -54,14 +48,6 @@ pub struct Study {
     /// Whether the journal ends in an incomplete line.
     torn: bool,
     waiting: Box<dyn Fn(&Path) + Send + Sync>,
-}
-
-/// An answer that is not in the journal yet.
-struct Draft {
-    answer: Answer,
-    entry: Entry,
-    /// The learned model behind it.
-    used: Option<ModelPin>,
 }
 
 impl Study {
@@ -154,89 +140,16 @@ impl Study {
         std::mem::take(&mut self.notes)
     }
 
-    /// Suggests rows to try, none of which was suggested or told before; they are in the journal when this returns.
-    ///
-    /// # Errors
-    /// Where nothing is left, or the pool or the journal cannot be used.
-    pub fn ask(&mut self, count: usize, sampler: Option<SamplerKind>) -> Result<Answer> {
-        if !(1..=MOST_SUGGESTIONS).contains(&count) {
-            return Err(Error::Study(format!("{count} rows were asked for; ask for 1 to {MOST_SUGGESTIONS}")));
-        }
-        self.load()?;
-        // Choosing can take long. What was chosen stands if nobody has written meanwhile, and is the same as under the lock.
-        for _ in 0..UNLOCKED_TRIES {
-            self.refresh()?;
-            let seen = self.journal.position();
-            let draft = self.draft(count, sampler)?;
-            let still = |study: &mut Study| (study.journal.position() == seen).then(|| study.commit(draft)).transpose();
-            if let Some(answer) = self.alone(still)? {
-                return Ok(answer);
-            }
-        }
-        self.alone(|study| study.draft(count, sampler).and_then(|draft| study.commit(draft)))
-    }
-
-    /// What would be answered now.
-    fn draft(&self, count: usize, sampler: Option<SamplerKind>) -> Result<Draft> {
-        let dimension = self.dimension()?;
-        let (sampler, note) = self.resolve(sampler, dimension)?;
-        let mut notes = Vec::from_iter(note);
-        let used = self.check_model(sampler, dimension)?;
-        let Some(rows) = &self.rows else { return Err(not_loaded()) };
-        let mut predictor = self.models.predictor(sampler, dimension)?;
-        let units = Units::of(&self.trials, self.header.direction);
-        let history = units.history(&self.trials);
-        let scene = Scene { pool: &rows.points, trials: &self.trials, history: &history };
-        let choice =
-            scene.choose(&mut predictor, count, &mut random::path(self.header.seed, &[self.journal.lines()]))?;
-        if choice.rows.is_empty() {
-            return Err(Error::Study(self.nothing_left()));
-        }
-        if choice.rows.len() < count {
-            notes.push(format!("only {} rows are left", choice.rows.len()));
-        }
-        if choice.scored < choice.left {
-            notes.push(format!(
-                "{} rows are left; {} of them were looked at: the neighbours of the best rows, and others by chance",
-                choice.left, choice.scored
-            ));
-        }
-        if history.len() > predictor.history {
-            notes.push(format!(
-                "{} rows were told; {} (the best, the latest, and some spread over the rest)",
-                history.len(),
-                predictor.thinning
-            ));
-        }
-        let best = lowest(&history);
-        let suggest = |(row, belief): &(usize, Option<Belief>)| {
-            let forecast = belief.as_ref().map(|belief| Forecast::new(belief, &units, best));
-            Suggestion::new(&rows.name(*row), rows.cells(*row), forecast)
-        };
-        let suggestions = choice.rows.iter().map(suggest).collect();
-        let entry = Entry::Ask { rows: choice.rows.iter().map(|(row, _)| rows.name(*row)).collect(), sampler };
-        let told_best = self.trials.best(self.header.direction).and_then(|trial| trial.value);
-        let answer =
-            Answer { suggestions, sampler, best: told_best, remaining: choice.remaining, left: choice.left, notes };
-        Ok(Draft { answer, entry, used })
-    }
-
-    /// Writes an answer down. Only under the lock.
-    fn commit(&mut self, draft: Draft) -> Result<Answer> {
-        let Draft { mut answer, entry, used } = draft;
-        let remembered = self.remember_model(used)?;
-        self.record(entry)?;
-        answer.notes.extend(remembered);
-        answer.notes.splice(0..0, self.take_notes());
-        Ok(answer)
-    }
-
-    fn dimension(&self) -> Result<usize> {
+    pub(crate) fn dimension(&self) -> Result<usize> {
         Ok(self.rows.as_ref().ok_or_else(not_loaded)?.points.dimension())
     }
 
     /// What picks the rows, and what is to be said about it.
-    fn resolve(&self, wanted: Option<SamplerKind>, dimension: usize) -> Result<(SamplerKind, Option<String>)> {
+    pub(crate) fn resolve(
+        &self,
+        wanted: Option<SamplerKind>,
+        dimension: usize,
+    ) -> Result<(SamplerKind, Option<String>)> {
         match wanted {
             Some(wanted) => self.models.resolve(Some(wanted), dimension),
             None => Ok((self.header.sampler, None)),
@@ -244,20 +157,12 @@ impl Study {
     }
 
     /// The learned model at hand, which must be the one that the study has been using, if any.
-    fn check_model(&self, sampler: SamplerKind, dimension: usize) -> Result<Option<ModelPin>> {
+    pub(crate) fn check_model(&self, sampler: SamplerKind, dimension: usize) -> Result<Option<ModelPin>> {
         let here = self.models.pin(dimension).filter(|_| sampler == SamplerKind::Icee);
         match (&self.trials.model, here) {
             (Some(pinned), Some(here)) if *pinned != here => Err(Error::OtherModel { pinned: pinned.clone(), here }),
             (_, here) => Ok(here),
         }
-    }
-
-    /// Writes down which learned model was used, where the journal does not say so yet.
-    fn remember_model(&mut self, used: Option<ModelPin>) -> Result<Option<String>> {
-        let Some(here) = used.filter(|_| self.trials.model.is_none()) else { return Ok(None) };
-        let note = format!("from now on this study uses the model {here}; it did not say which one before");
-        self.record(Entry::Model(here))?;
-        Ok(Some(note))
     }
 
     /// Goes on with the learned model at hand, whatever was used before; the journal says from where on. Without effect where
@@ -276,16 +181,6 @@ impl Study {
                 None => Ok(()),
             }
         })
-    }
-
-    fn nothing_left(&self) -> String {
-        let (rows, running) = (self.header.pool.rows, self.trials.count_running());
-        match running {
-            0 => format!("all {rows} rows have been told: nothing is left to suggest"),
-            _ => {
-                format!("all {rows} rows have been told or suggested: nothing is left; {running} are still to be told")
-            }
-        }
     }
 
     /// The best row told so far.
@@ -399,7 +294,7 @@ impl Study {
     }
 
     /// Takes in what is new, and changes nothing.
-    fn refresh(&mut self) -> Result<()> {
+    pub(crate) fn refresh(&mut self) -> Result<()> {
         let news = self.journal.look()?;
         self.torn = news.is_torn();
         self.take_in(&news)
@@ -472,12 +367,12 @@ pub(crate) fn header_of(path: &Path, news: &News) -> Result<Header> {
     Ok(header)
 }
 
-fn not_loaded() -> Error {
+pub(crate) fn not_loaded() -> Error {
     Error::Study("the pool is not loaded".into())
 }
 
 /// The lowest value of a history.
-fn lowest(history: &[Told]) -> f64 {
+pub(crate) fn lowest(history: &[Told]) -> f64 {
     history.iter().map(|told| told.value).fold(f64::INFINITY, f64::min)
 }
 
