@@ -13,6 +13,7 @@ use icee_bo::belief::Belief;
 pub const MOST_SUGGESTIONS: usize = 1000;
 /// How often a choice is made without keeping the others waiting. If they have written each time meanwhile, they have to wait.
 const UNLOCKED_TRIES: usize = 2;
+
 /// An answer that is not in the journal yet.
 struct Draft {
     answer: Answer,
@@ -33,7 +34,8 @@ impl Study {
         self.load()?;
         // Choosing can take long. What was chosen stands if nobody has written meanwhile, and is the same as under the lock.
         for _ in 0..UNLOCKED_TRIES {
-            self.refresh()?;
+            // By way of the lock, so that who may not write hears of it now and not in the end.
+            self.alone(|_| Ok(()))?;
             let seen = self.journal.position();
             let draft = self.draft(count, sampler)?;
             let still = |study: &mut Study| (study.journal.position() == seen).then(|| study.commit(draft)).transpose();

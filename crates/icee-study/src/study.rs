@@ -294,7 +294,7 @@ impl Study {
     }
 
     /// Takes in what is new, and changes nothing.
-    pub(crate) fn refresh(&mut self) -> Result<()> {
+    fn refresh(&mut self) -> Result<()> {
         let news = self.journal.look()?;
         self.torn = news.is_torn();
         self.take_in(&news)
