@@ -211,9 +211,10 @@ impl Table {
         let mut record = ByteRecord::new();
         let place = |index: usize| self.starts.get(index).and_then(|&start| usize::try_from(start).ok());
         let bytes = self.text.as_bytes();
-        // To where the next row begins: a reader takes in more than it is asked for.
-        let end = place(index + 1).unwrap_or(bytes.len());
-        let row = bytes.get(place(index).unwrap_or_default()..end).unwrap_or_default();
+        // From the end of the line above, so that a byte order mark in the first cell is not taken for a file's; to where the next
+        // row begins, because a reader takes in more than it is asked for.
+        let start = place(index).unwrap_or_default().saturating_sub(1);
+        let row = bytes.get(start..place(index + 1).unwrap_or(bytes.len())).unwrap_or_default();
         // The row has been read before.
         let _ = self.reader(row).read_byte_record(&mut record);
         let row = Row { index, line: 0, record: &record };
@@ -331,6 +332,10 @@ mod tests {
         }
         let (_, rows) = read(b"a,\"b;;;\"\n\"1,2\",\"line\nbreak \"\"q\"\"\"\n").unwrap();
         assert_eq!(rows, [["1,2", "line\nbreak \"q\""]]);
+        // A mark where no file begins is a part of the cell, however the row is read.
+        let (table, rows) = read("a,b\r\n\u{feff}x,1\n\n\u{feff}y,2\n".as_bytes()).unwrap();
+        assert_eq!([table.cells(0), table.cells(1)], [["\u{feff}x", "1"], ["\u{feff}y", "2"]]);
+        assert_eq!(rows, [["\u{feff}x", "1"], ["\u{feff}y", "2"]]);
     }
 
     #[test]
@@ -363,7 +368,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_survived(bytes in prop::collection::vec(prop::sample::select(b"a1,;\t\"\r\n\xc3\xa9 .".to_vec()), 0..60)) {
+        fn any_bytes_are_survived(bytes in prop::collection::vec(prop::sample::select(b"a1,;\t\"\r\n\xc3\xa9 .\xef\xbb\xbf".to_vec()), 0..60)) {
             if let Ok((table, rows)) = read(&bytes) {
                 for (index, row) in rows.iter().enumerate() {
                     prop_assert_eq!(&table.cells(index), row);
