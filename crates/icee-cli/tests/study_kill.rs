@@ -117,6 +117,19 @@ fn the_name_of_a_new_study_is_on_disk_before_anyone_hears_of_it() {
 }
 
 #[test]
+fn a_look_takes_no_lock_and_forces_nothing_to_disk() {
+    let scratch = Scratch::new("kill-look");
+    std::fs::write(scratch.0.join("pool.csv"), POOL).unwrap();
+    begun(&scratch.0);
+    for look in ["best", "show"] {
+        let outcome = run_traced(&mut scratch.icee(&["study", look, "s"]));
+        assert_eq!(outcome.code, Some(0), "{outcome:?}");
+        let changes = [libc::SYS_flock, libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_ftruncate, libc::SYS_rename];
+        assert!(!outcome.calls.iter().any(|call| changes.contains(call)), "{look}");
+    }
+}
+
+#[test]
 fn ask_survives() {
     kill_everywhere("kill-ask", &["study", "ask", "s"], begun, |folder, outcome| {
         let running = open(folder).summary().running;
