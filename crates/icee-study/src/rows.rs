@@ -118,15 +118,15 @@ impl Rows {
         Cells(shown.map(|(_, cell)| cell).collect())
     }
 
-    /// The row behind each id, or what is wrong with it.
+    /// The row of each id, or what is wrong with it.
     ///
     /// # Errors
     /// Where the table cannot be read any more.
-    pub fn find(&mut self, ids: &[&str]) -> Result<Vec<std::result::Result<usize, String>>> {
+    pub fn find(&mut self, ids: &[&str]) -> Result<Vec<std::result::Result<RowName, String>>> {
         let size = self.points.size();
         let Some(column) = self.id else {
             let numbered = |id: &&str| match id.trim().parse::<usize>() {
-                Ok(row) if (1..=size).contains(&row) => Ok(row - 1),
+                Ok(row) if (1..=size).contains(&row) => Ok(RowName { row, id: None }),
                 _ => Err(format!("there is no row \"{id}\"; rows are numbered from 1 to {size}")),
             };
             return Ok(ids.iter().map(numbered).collect());
@@ -143,7 +143,7 @@ impl Rows {
             }
             Ok(())
         })?;
-        let name = &self.table.header()[column];
+        let header = &self.table.header()[column];
         let mut hints = 0;
         let mut hint = |id: &str| {
             hints += 1;
@@ -152,8 +152,9 @@ impl Rows {
             near.first().map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"))
         };
         let resolve = |id: &&str| {
+            let name = |index: usize| RowName { row: index + 1, id: Some(id.trim().to_owned()) };
             let place = found.get(id.trim()).copied().flatten();
-            place.ok_or_else(|| format!("no row has the {name} \"{id}\"{}", hint(id)))
+            place.map(name).ok_or_else(|| format!("no row has the {header} \"{id}\"{}", hint(id)))
         };
         Ok(ids.iter().map(resolve).collect())
     }
