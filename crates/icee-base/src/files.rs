@@ -1,7 +1,7 @@
 //! Files that appear whole or not at all, and errors that name them.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use thiserror::Error;
@@ -59,6 +59,45 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     })
 }
 
+/// Opens a file for reading, which must be a regular one: a device may have no end, and a pipe no beginning.
+///
+/// # Errors
+/// Where it cannot be opened, or is something else.
+pub fn open_regular(path: &Path) -> Result<File, FileError> {
+    // Asked before it is opened, because opening a pipe waits, and opening a device may do something.
+    let kind = fs::metadata(path).map_err(FileError::io(path))?;
+    require_regular(path, &kind)?;
+    let file = File::open(path).map_err(FileError::io(path))?;
+    require_regular(path, &file.metadata().map_err(FileError::io(path))?)?;
+    Ok(file)
+}
+
+/// Refuses what is no regular file.
+///
+/// # Errors
+/// As it says.
+pub fn require_regular(path: &Path, kind: &fs::Metadata) -> Result<(), FileError> {
+    if kind.is_file() { Ok(()) } else { Err(FileError::content(path, "it is not a regular file")) }
+}
+
+/// The bytes of a regular file, or `None` where there are more than `most`; then hardly more than those are read.
+///
+/// # Errors
+/// As [`open_regular`], and where it cannot be read.
+pub fn read_regular(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FileError> {
+    let mut file = open_regular(path)?;
+    let size = file.metadata().map_err(FileError::io(path))?.len();
+    if size > most {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    // Room at once; where there is none, reading says so.
+    let _ = bytes.try_reserve_exact(usize::try_from(size).unwrap_or_default());
+    // One more than there should be, for a file that grows.
+    (&mut file).take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(FileError::io(path))?;
+    Ok((bytes.len() as u64 <= most).then_some(bytes))
+}
+
 /// The folder a file lies in.
 #[must_use]
 pub fn folder_of(file: &Path) -> PathBuf {
@@ -87,6 +126,22 @@ mod tests {
         fs::create_dir_all(inner.join("full")).unwrap();
         assert!(write_atomically(&inner, b"x").is_err());
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn only_regular_files_are_read_and_no_more_of_them_than_wanted() {
+        let folder = std::env::temp_dir().join(format!("icee-files-regular-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.txt");
+        fs::write(&path, b"four").unwrap();
+        assert_eq!(read_regular(&path, 4).unwrap().unwrap(), b"four");
+        assert_eq!(read_regular(&path, 3).unwrap(), None);
+        assert!(read_regular(&folder, 9).unwrap_err().to_string().contains("not a regular file"));
+        #[cfg(unix)]
+        for endless in ["/dev/zero", "/dev/full"] {
+            assert!(read_regular(Path::new(endless), 9).unwrap_err().to_string().contains("not a regular file"));
+        }
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -91,7 +91,7 @@ impl Table {
         let mut table = Table { path: path.to_owned(), text, delimiter, header: vec![], starts: vec![] };
         let mut record = ByteRecord::new();
         // A record is read even where the quotes are in disorder; the count of cells will show it.
-        let found = table.reader(0).read_byte_record(&mut record).unwrap_or(false);
+        let found = table.reader(table.text.as_bytes()).read_byte_record(&mut record).unwrap_or(false);
         if !found {
             return Err(table.broken(vec!["the file is empty: the first line must name the columns".into()]));
         }
@@ -161,7 +161,7 @@ impl Table {
     pub fn scan(&mut self, mut visit: impl FnMut(&Table, &Row<'_>) -> std::result::Result<(), String>) -> Result<()> {
         let mut starts = Vec::new();
         let (mut problems, mut count) = (Vec::new(), 0);
-        let mut reader = self.reader(0);
+        let mut reader = self.reader(self.text.as_bytes());
         let mut record = ByteRecord::new();
         let mut names = true;
         let mut line = LineCount { number: 1, counted: 0 };
@@ -209,9 +209,14 @@ impl Table {
     /// All cells of one row.
     pub fn cells(&self, index: usize) -> Vec<String> {
         let mut record = ByteRecord::new();
-        let start = self.starts.get(index).copied().unwrap_or_default();
+        let place = |index: usize| self.starts.get(index).and_then(|&start| usize::try_from(start).ok());
+        let bytes = self.text.as_bytes();
+        // From the end of the line above, so that a byte order mark in the first cell is not taken for a file's; to where the next
+        // row begins, because a reader takes in more than it is asked for.
+        let start = place(index).unwrap_or_default().saturating_sub(1);
+        let row = bytes.get(start..place(index + 1).unwrap_or(bytes.len())).unwrap_or_default();
         // The row has been read before.
-        let _ = self.reader(start).read_byte_record(&mut record);
+        let _ = self.reader(row).read_byte_record(&mut record);
         let row = Row { index, line: 0, record: &record };
         (0..self.header.len()).map(|column| row.cell(column).to_owned()).collect()
     }
@@ -221,14 +226,13 @@ impl Table {
         TableError::Content { path: self.path.clone(), problems }
     }
 
-    fn reader(&self, start: u64) -> csv::Reader<&[u8]> {
-        let rest = self.text.as_bytes().get(usize::try_from(start).unwrap_or(usize::MAX)..).unwrap_or_default();
+    fn reader<'a>(&self, bytes: &'a [u8]) -> csv::Reader<&'a [u8]> {
         ReaderBuilder::new()
             .delimiter(self.delimiter)
             .has_headers(false)
             .flexible(true)
-            .buffer_capacity(1 << 16)
-            .from_reader(rest)
+            .buffer_capacity(bytes.len().clamp(1, 1 << 16))
+            .from_reader(bytes)
     }
 }
 
@@ -328,6 +332,10 @@ mod tests {
         }
         let (_, rows) = read(b"a,\"b;;;\"\n\"1,2\",\"line\nbreak \"\"q\"\"\"\n").unwrap();
         assert_eq!(rows, [["1,2", "line\nbreak \"q\""]]);
+        // A mark where no file begins is a part of the cell, however the row is read.
+        let (table, rows) = read("a,b\r\n\u{feff}x,1\n\n\u{feff}y,2\n".as_bytes()).unwrap();
+        assert_eq!([table.cells(0), table.cells(1)], [["\u{feff}x", "1"], ["\u{feff}y", "2"]]);
+        assert_eq!(rows, [["\u{feff}x", "1"], ["\u{feff}y", "2"]]);
     }
 
     #[test]
@@ -360,7 +368,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_survived(bytes in prop::collection::vec(prop::sample::select(b"a1,;\t\"\r\n\xc3\xa9 .".to_vec()), 0..60)) {
+        fn any_bytes_are_survived(bytes in prop::collection::vec(prop::sample::select(b"a1,;\t\"\r\n\xc3\xa9 .\xef\xbb\xbf".to_vec()), 0..60)) {
             if let Ok((table, rows)) = read(&bytes) {
                 for (index, row) in rows.iter().enumerate() {
                     prop_assert_eq!(&table.cells(index), row);

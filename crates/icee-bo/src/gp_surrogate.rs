@@ -7,8 +7,8 @@
 use crate::acquisition::Rule;
 use crate::belief::Belief;
 use crate::error::BoResult;
-use crate::gp::GaussianProcess;
 use crate::gp::fit::fit;
+use crate::gp::{GaussianProcess, Hyperparameters};
 use crate::history::thinned;
 use crate::normal::Prediction;
 use crate::pool::{Pool, Told};
@@ -37,6 +37,8 @@ pub fn gp_ei() -> SurrogateSampler<GpSurrogate> {
 pub struct GpSurrogate {
     /// The latest fit, for when the same history comes again; it changes no answer.
     latest: Option<Fitted>,
+    /// Hyperparameters that are held on to.
+    held: Option<Hyperparameters>,
 }
 
 struct Fitted {
@@ -58,10 +60,16 @@ impl GpSurrogate {
             None => {
                 let scale = Standard::of(values.iter().copied(), Variance::Sample);
                 let standard: Vec<f64> = values.iter().map(|&value| scale.apply(value)).collect();
-                let mut process = fit_some(&told, &inputs, &standard, pool.dimension())?;
-                if told.len() > FITTED_HISTORY {
-                    process = GaussianProcess::new(&inputs, &standard, process.hyperparameters().clone())?;
-                }
+                let process = match &self.held {
+                    Some(held) => GaussianProcess::new(&inputs, &standard, held.clone())?,
+                    None => {
+                        let fitted = fit_some(&told, &inputs, &standard, pool.dimension())?;
+                        match told.len() > FITTED_HISTORY {
+                            true => GaussianProcess::new(&inputs, &standard, fitted.hyperparameters().clone())?,
+                            false => fitted,
+                        }
+                    }
+                };
                 Fitted { inputs, values, scale, process }
             }
         };
@@ -95,6 +103,15 @@ impl Surrogate for GpSurrogate {
             Belief::Normal(Prediction { mean: scale.undo(mean), variance: variance * unit * unit })
         };
         Ok(predictions.into_iter().map(belief).collect())
+    }
+
+    fn hold(&mut self, pool: &Pool, told: Option<&[Told]>) -> BoResult<()> {
+        self.held = match told {
+            Some(told) => Some(self.fitted(pool, told)?.process.hyperparameters().clone()),
+            None => None,
+        };
+        self.latest = None;
+        Ok(())
     }
 
     /// By the joint distribution of the first 64 candidates.
@@ -152,6 +169,24 @@ mod tests {
         let again = used.predict(&pool, &few, &[30, 31]).unwrap();
         assert_eq!(again, GpSurrogate::default().predict(&pool, &few, &[30, 31]).unwrap());
         assert_eq!(again, used.predict(&pool, &few, &[30, 31]).unwrap());
+    }
+
+    #[test]
+    fn what_is_held_is_not_fitted_anew_until_it_is_let_go() {
+        let pool = pool(60);
+        let (few, many) = (told(&pool, 9, 1.0, 0.0), told(&pool, 30, 1.0, 0.0));
+        let fresh = |told: &[Told]| GpSurrogate::default().predict(&pool, told, &[40, 41]).unwrap();
+        let mut surrogate = GpSurrogate::default();
+        surrogate.hold(&pool, Some(&few)).unwrap();
+        assert_eq!(surrogate.predict(&pool, &few, &[40, 41]).unwrap(), fresh(&few));
+        assert_ne!(surrogate.predict(&pool, &many, &[40, 41]).unwrap(), fresh(&many));
+        let hyperparameters = |surrogate: &mut GpSurrogate, told: &[Told]| {
+            let fitted = surrogate.fitted(&pool, told).unwrap();
+            fitted.process.hyperparameters().clone()
+        };
+        assert_eq!(hyperparameters(&mut surrogate, &many), hyperparameters(&mut GpSurrogate::default(), &few));
+        surrogate.hold(&pool, None).unwrap();
+        assert_eq!(surrogate.predict(&pool, &many, &[40, 41]).unwrap(), fresh(&many));
     }
 
     #[test]

@@ -46,12 +46,99 @@ pub fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
 
+/// Points in tiles, for the distances of one location to many: each distance is a sum over the coordinates in their order, as
+/// in [`squared_distance`] and with the same bits, but a tile's sums go side by side instead of each waiting for itself.
+pub struct Tiles {
+    dimension: usize,
+    /// [tiles, d, TILE]; the last tile is filled up with zeros.
+    coordinates: Vec<f64>,
+}
+
+/// Points of a tile: as many sums as keep a processor busy.
+const TILE: usize = 16;
+
+impl Tiles {
+    /// Lays out `points` ([n, d], row-major).
+    pub fn new(points: &[f64], dimension: usize) -> Self {
+        let n = points.len() / dimension;
+        let mut coordinates = vec![0.0; n.next_multiple_of(TILE) * dimension];
+        for (tile, points) in coordinates.chunks_exact_mut(TILE * dimension).zip(points.chunks(TILE * dimension)) {
+            for (place, point) in points.chunks_exact(dimension).enumerate() {
+                point.iter().zip(tile.iter_mut().skip(place).step_by(TILE)).for_each(|(x, entry)| *entry = *x);
+            }
+        }
+        Self { dimension, coordinates }
+    }
+
+    /// ‖a − x_j‖² for the first points, as many as `squares` has room for.
+    pub fn squared_distances(&self, a: &[f64], squares: &mut [f64]) {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has just been found to have AVX2, the only thing the function asks for.
+            unsafe { self.squared_distances_avx2(a, squares) };
+            return;
+        }
+        self.squared_distances_portable(a, squares);
+    }
+
+    /// The portable code once more, compiled with wider registers: same operations, same order, same bits.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn squared_distances_avx2(&self, a: &[f64], squares: &mut [f64]) {
+        self.squared_distances_portable(a, squares);
+    }
+
+    #[inline(always)]
+    fn squared_distances_portable(&self, a: &[f64], squares: &mut [f64]) {
+        for (tile, squares) in self.coordinates.chunks_exact(TILE * self.dimension).zip(squares.chunks_mut(TILE)) {
+            let mut sums = [0.0; TILE];
+            for (a, b) in a.iter().zip(tile.as_chunks::<TILE>().0) {
+                for (sum, b) in sums.iter_mut().zip(b) {
+                    *sum += (a - b) * (a - b);
+                }
+            }
+            squares.copy_from_slice(&sums[..squares.len()]);
+        }
+    }
+}
+
+/// Adds w_j · (a − x_j)², coordinate by coordinate, to `sums`, for the first points ([n, d], row-major), one a weight: the points
+/// in their order, so that every sum has the same bits whatever the vector width.
+pub fn add_weighted_squares(sums: &mut [f64], weights: &[f64], a: &[f64], points: &[f64]) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has just been found to have AVX2, the only thing the function asks for.
+        unsafe { add_weighted_squares_avx2(sums, weights, a, points) };
+        return;
+    }
+    add_weighted_squares_portable(sums, weights, a, points);
+}
+
+/// The portable code once more, compiled with wider registers.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn add_weighted_squares_avx2(sums: &mut [f64], weights: &[f64], a: &[f64], points: &[f64]) {
+    add_weighted_squares_portable(sums, weights, a, points);
+}
+
+#[inline(always)]
+fn add_weighted_squares_portable(sums: &mut [f64], weights: &[f64], a: &[f64], points: &[f64]) {
+    for (weight, b) in weights.iter().zip(points.chunks_exact(a.len())) {
+        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+            *sum += weight * (a - b) * (a - b);
+        }
+    }
+}
+
 /// Adds `variance` · k(x_i, x_j) to the lower triangle of `matrix` ([n, n], row-major), for scaled points ([n, d]).
 pub fn add_covariance(matrix: &mut [f64], points: &[f64], dimension: usize, profile: Profile, variance: f64) {
     let n = points.len() / dimension;
+    let tiles = Tiles::new(points, dimension);
+    let mut squares = vec![0.0; n];
     for (i, (row, a)) in matrix.chunks_exact_mut(n).zip(points.chunks_exact(dimension)).enumerate() {
-        for (entry, b) in row[..i].iter_mut().zip(points.chunks_exact(dimension)) {
-            *entry += variance * profile.covariance(squared_distance(a, b));
+        tiles.squared_distances(a, &mut squares[..i]);
+        for (entry, &square) in row[..i].iter_mut().zip(&squares) {
+            *entry += variance * profile.covariance(square);
         }
         row[i] += variance;
     }
@@ -93,6 +180,28 @@ mod tests {
         add_covariance(&mut matrix, &[0.0, 0.0, 0.6, 0.8], 2, Profile::Rbf, 3.0);
         assert_eq!(matrix[0], 3.0);
         assert!((matrix[2] - 3.0 * (-0.5f64).exp()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn distances_to_many_have_the_bits_of_one_by_one() {
+        for (n, dimension) in [(1, 1), (7, 3), (8, 2), (21, 37)] {
+            let points: Vec<f64> = (0..n * dimension).map(|k| (k as f64 * 0.618_034).fract() - 0.3).collect();
+            let tiles = Tiles::new(&points, dimension);
+            for (i, a) in points.chunks_exact(dimension).enumerate() {
+                let mut squares = vec![0.0; i];
+                tiles.squared_distances(a, &mut squares);
+                let single: Vec<f64> = points.chunks_exact(dimension).take(i).map(|b| squared_distance(a, b)).collect();
+                assert_eq!(squares, single);
+                let (mut sums, mut expected) = (vec![0.5; dimension], vec![0.5; dimension]);
+                add_weighted_squares(&mut sums, &squares, a, &points);
+                for (weight, b) in squares.iter().zip(points.chunks_exact(dimension)) {
+                    for k in 0..dimension {
+                        expected[k] += weight * (a[k] - b[k]) * (a[k] - b[k]);
+                    }
+                }
+                assert_eq!(sums, expected);
+            }
+        }
     }
 
     #[test]

@@ -84,7 +84,10 @@ impl Pool {
 
     /// The coordinates of several candidates, one after another.
     pub fn gather(&self, candidates: impl IntoIterator<Item = usize>) -> Vec<f64> {
-        candidates.into_iter().flat_map(|candidate| self.point(candidate)).copied().collect()
+        let candidates = candidates.into_iter();
+        let mut points = Vec::with_capacity(candidates.size_hint().0 * self.dimension);
+        candidates.for_each(|candidate| points.extend_from_slice(self.point(candidate)));
+        points
     }
 }
 

@@ -20,6 +20,17 @@ pub trait Surrogate: Send {
     /// One belief a candidate, in their order. Depends on nothing but the arguments.
     fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>>;
 
+    /// From now on, predicts by what this history teaches about the function as a whole (length scales, noise), also from
+    /// longer ones; with `None`, learns that from every history anew, as in the beginning. For the long row of histories
+    /// that a batch of candidates makes, each with one more value, and that one only imagined. Models that learn nothing
+    /// of the kind have nothing to hold on to.
+    ///
+    /// # Errors
+    /// The model's.
+    fn hold(&mut self, _pool: &Pool, _told: Option<&[Told]>) -> BoResult<()> {
+        Ok(())
+    }
+
     /// One belief a history, all about the same candidate: what [`Surrogate::predict`] says after each of them. Models
     /// that are faster with several at once do them together.
     fn predict_after(&mut self, pool: &Pool, histories: &[&[Told]], candidate: usize) -> BoResult<Vec<Belief>> {

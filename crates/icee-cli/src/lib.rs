@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+mod terminal;
 
 use clap::{Parser, Subcommand};
 use icee_worlds::Registry;
@@ -58,7 +59,7 @@ pub fn run(registry: &Registry) -> ExitCode {
         // Whoever read our output has seen enough (`icee worlds | head -1`).
         Err(error) if commands::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            terminal::say(format_args!("error: {error:#}"));
             ExitCode::FAILURE
         }
     }

@@ -123,9 +123,14 @@ fn a_damaged_end_is_reported_and_kept() {
     let mut text = std::fs::read_to_string(&journal).unwrap();
     text.push_str("{\"tell\":{\"outcomes\":[{\"row\":{\"ro");
     std::fs::write(&journal, text).unwrap();
+    // Who only looks at it says so; who writes puts it aside.
     let output = study(&scratch, &["best", "s"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("studies/s.jsonl.damaged-1"), "{said}");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && complaint.contains("last line is incomplete"), "{complaint}");
+    assert!(!scratch.0.join("studies/s.jsonl.damaged-1").exists());
+    let output = study(&scratch, &["tell", "s", "--row", "5", "--value", "2"]).output().unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && complaint.contains("studies/s.jsonl.damaged-1"), "{complaint}");
     let aside = std::fs::read_to_string(scratch.0.join("studies/s.jsonl.damaged-1")).unwrap();
     assert_eq!(aside, "{\"tell\":{\"outcomes\":[{\"row\":{\"ro");
     let output = study(&scratch, &["best", "s"]).output().unwrap();

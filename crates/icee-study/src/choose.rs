@@ -23,6 +23,9 @@ const WIDE: usize = 32;
 const CENTRES: usize = 4;
 /// Rows from which all but the first of a batch are picked.
 const SHORT_LIST: usize = 1 << 11;
+/// Rows of a batch for each of which a model is fitted anew. All values beyond those told are imagined, and the more there are
+/// of them, the less another one can teach.
+const FITTED_PICKS: usize = 16;
 /// Steps in which running rows get their sampled outcomes; within a step each for itself.
 const RUNNING_STEPS: usize = 8;
 /// Random rows of which the farthest from all others is a good start.
@@ -77,6 +80,9 @@ impl Scene<'_> {
         self.imagine_running(predictor, &mut known, rng)?;
         let mut picked: Vec<usize> = Vec::new();
         while picked.len() < count && !candidates.is_empty() {
+            if picked.len() == FITTED_PICKS {
+                predictor.hold(self.pool, Some(&known))?;
+            }
             let as_told = known.len() == self.history.len();
             let beliefs =
                 if as_told { told_alone.clone() } else { predictor.predict(self.pool, &known, &candidates)? };
@@ -87,6 +93,7 @@ impl Scene<'_> {
             picked.push(candidates[place]);
             candidates = shortened(&candidates, &gains, place);
         }
+        predictor.hold(self.pool, None)?;
         let beliefs = predictor.predict(self.pool, self.history, &picked)?;
         let rows = picked.into_iter().zip(beliefs.into_iter().map(Some)).collect();
         Ok(Choice { rows, remaining: Some(remaining), left: left.len(), scored })
@@ -94,8 +101,7 @@ impl Scene<'_> {
 
     /// Before there is anything to learn from: each row the farthest of a few random ones from all that are taken.
     fn start(&self, rule: Rule, left: &[usize], count: usize, rng: &mut dyn Rng) -> Vec<usize> {
-        let taken =
-            self.trials.told.iter().map(|trial| trial.row).chain(self.trials.running.iter().map(|(row, _)| *row));
+        let taken = self.trials.told.iter().map(|trial| trial.row).chain(self.trials.running().map(|(row, _)| *row));
         let mut centres: Vec<usize> = taken.collect();
         let mut open: BTreeSet<usize> = BTreeSet::new();
         let mut left = left.to_vec();
@@ -104,19 +110,36 @@ impl Scene<'_> {
             open.clear();
             let draws = if rule == Rule::Random || centres.is_empty() { 1 } else { START_DRAWS };
             open.extend((0..draws).map(|_| rng.random_range(0..left.len())));
-            let distance = |place: usize| {
-                let to = |&centre: &usize| square_distance(self.pool.point(left[place]), self.pool.point(centre));
-                centres.iter().map(to).fold(f64::INFINITY, f64::min)
-            };
-            let farthest = open.iter().map(|&place| (distance(place), place));
-            let Some((_, place)) = farthest.reduce(|far, other| if other.0 > far.0 { other } else { far }) else {
-                break;
-            };
+            let Some(place) = self.farthest(&open, &left, &centres) else { break };
             let row = left.swap_remove(place);
             centres.push(row);
             picked.push(row);
         }
         picked
+    }
+
+    /// Of some places in `left` the one whose row is farthest from all centres, the first of equals.
+    fn farthest(&self, places: &BTreeSet<usize>, left: &[usize], centres: &[usize]) -> Option<usize> {
+        let mut found = places.first().copied();
+        if places.len() < 2 {
+            return found;
+        }
+        let mut farthest = f64::NEG_INFINITY;
+        for &place in places {
+            let point = self.pool.point(left[place]);
+            let mut nearest = f64::INFINITY;
+            for &centre in centres {
+                nearest = nearest.min(square_distance(point, self.pool.point(centre)));
+                // Out, whatever the other centres are.
+                if nearest <= farthest {
+                    break;
+                }
+            }
+            if nearest > farthest {
+                (farthest, found) = (nearest, Some(place));
+            }
+        }
+        found
     }
 
     /// The rows that are scored, ascending: all, or of a very large pool half chosen by chance and half the nearest
@@ -149,7 +172,7 @@ impl Scene<'_> {
 
     /// Adds a sampled outcome for every running row.
     fn imagine_running(&self, predictor: &mut Predictor, known: &mut Vec<Told>, rng: &mut dyn Rng) -> Result<()> {
-        let running: Vec<usize> = self.trials.running.iter().map(|(row, _)| *row).collect();
+        let running: Vec<usize> = self.trials.running().map(|(row, _)| *row).collect();
         for step in 0..RUNNING_STEPS.min(running.len()) {
             let rows: Vec<usize> = running.iter().copied().skip(step).step_by(RUNNING_STEPS).collect();
             let beliefs = predictor.predict(self.pool, known, &rows)?;

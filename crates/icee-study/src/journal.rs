@@ -1,88 +1,72 @@
 //! The file a study is: lines that are only ever appended, and that survive a crash at any byte.
 //!
-//! Every line is one JSON object whose last member, `check`, is a checksum of the text before it and of all lines above.
+//! Every line carries a checksum of its text and of all lines above (see `lines`).
 //! A line is written in one go and forced to disk before anyone hears of it. What a crash leaves behind is at most one
-//! incomplete line at the end; it is moved to a file of its own beside the journal, and said so. A line that is
-//! damaged further up is not the work of a crash: then nothing is touched, and the error names the line.
+//! incomplete line at the end; whoever writes next moves it to a file of its own beside the journal, and says so. A line
+//! that is damaged further up is not the work of a crash: then nothing is touched, and the error names the line.
 //!
-//! Processes take turns by a lock on the file, held for as long as one of them reads, decides and writes.
+//! Who writes holds a lock on the file, from reading what is new to having written. Who only reads needs neither the lock
+//! nor the right to write: whole lines never change.
 
+use crate::lines::{News, Position, damaged, parse, seal};
 use crate::{Error, Result};
-use icee_base::files::FileError;
-use icee_base::hash::checksum;
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use icee_base::files::{FileError, folder_of, open_regular, require_regular};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-/// How a line ends: the checksum takes sixteen digits.
-const CHECK: &str = ",\"check\":\"";
-const CHECK_LENGTH: usize = CHECK.len() + 16 + 2;
+/// How long one waits for the lock before it is said, and how often it is tried until then.
+const PATIENCE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// An open journal, and how far it has been read.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
     file: File,
+    /// Whether the file is open for appending, too.
+    appends: bool,
     at: Position,
-}
-
-/// How far a journal has been taken in.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Position {
-    /// Bytes and lines, all of them sound.
-    length: u64,
-    lines: u64,
-    /// The checksum of the last line.
-    chain: u64,
-}
-
-/// What reading found.
-#[derive(Debug, Default, PartialEq)]
-pub struct News {
-    /// The new lines, without their checksums.
-    pub lines: Vec<String>,
-    /// Where an incomplete last line was put.
-    pub set_aside: Option<PathBuf>,
-    /// Where they end.
-    end: Position,
 }
 
 impl Journal {
     /// Writes a new journal of one line.
     ///
     /// # Errors
-    /// Where there is one already, or it cannot be written.
+    /// Where there is one already, or it cannot be written; then nothing is left behind.
     pub fn create(path: &Path, header: &str) -> Result<()> {
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(FileError::io(folder))?;
-        }
+        let folder = folder_of(path);
+        std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
         // Under another name first: nobody ever sees half a header, and an existing study is not overwritten.
         let draft = path.with_extension(format!("draft-{}", std::process::id()));
         let (line, _) = seal(0, header);
         // Left by a process of the same number that was killed.
         let _ = std::fs::remove_file(&draft);
-        let written = write_new(&draft, line.as_bytes());
-        let linked = written.and_then(|()| std::fs::hard_link(&draft, path)).or_else(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => Err(error),
-            // A file system without links.
-            _ => write_new(path, line.as_bytes()),
-        });
-        let _ = std::fs::remove_file(&draft);
-        match linked {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                Err(Error::Study(format!("{} exists already; choose another name", path.display())))
+        let created = write_new(&draft, line.as_bytes()).and_then(|()| {
+            let linked = std::fs::hard_link(&draft, path);
+            let _ = std::fs::remove_file(&draft);
+            match linked {
+                Err(error) if has_no_links(&error) => write_new(path, line.as_bytes()),
+                linked => linked,
             }
-            result => Ok(result.map_err(FileError::io(path))?),
+        });
+        match created {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                return Err(Error::Study(format!("{} exists already; choose another name", path.display())));
+            }
+            created => created.map_err(FileError::io(path))?,
         }
+        sync_folder(path);
+        Ok(())
     }
 
-    /// Opens a journal, with nothing read yet.
+    /// Opens a journal for reading, with nothing read yet.
     ///
     /// # Errors
-    /// Where it cannot be opened for reading and appending.
+    /// Where it cannot be read.
     pub fn open(path: &Path) -> Result<Journal> {
-        let file = OpenOptions::new().read(true).append(true).open(path).map_err(FileError::io(path))?;
-        Ok(Journal { path: path.to_owned(), file, at: Position::default() })
+        Ok(Journal { path: path.to_owned(), file: open_regular(path)?, appends: false, at: Position::default() })
     }
 
     /// The file.
@@ -95,12 +79,51 @@ impl Journal {
         self.at.lines
     }
 
-    /// Waits until no other process is at work on the file, and keeps them waiting until [`Journal::unlock`].
+    /// How far the journal has been taken in.
+    pub fn position(&self) -> Position {
+        self.at
+    }
+
+    /// Waits until no other process writes, and keeps them waiting until [`Journal::unlock`]. Calls `waiting` once, after
+    /// a while, where it takes long.
+    ///
+    /// Where another file has come to stand in the journal's place (a copy that was put back, say), it is that file which
+    /// is locked, and nothing of it counts as read.
     ///
     /// # Errors
-    /// Where the file system has no locks.
-    pub fn lock(&self) -> Result<()> {
-        Ok(self.file.lock().map_err(FileError::io(&self.path))?)
+    /// Where the file is gone or may not be written, or its file system has no locks.
+    pub fn lock(&mut self, waiting: &dyn Fn(&Path)) -> Result<()> {
+        loop {
+            if !self.appends || !self.in_place()? {
+                let file = open_to_append(&self.path)?;
+                if !same_file(&metadata(&file, &self.path)?, &metadata(&self.file, &self.path)?) {
+                    self.at = Position::default();
+                }
+                self.file = file;
+                self.appends = true;
+            }
+            self.wait(waiting)?;
+            // While we waited, another file may have taken the name; what is written to the old one would be lost.
+            if self.in_place()? {
+                return Ok(());
+            }
+            self.unlock()?;
+        }
+    }
+
+    fn wait(&self, waiting: &dyn Fn(&Path)) -> Result<()> {
+        let io = FileError::io(&self.path);
+        let start = Instant::now();
+        loop {
+            match self.file.try_lock() {
+                Ok(()) => return Ok(()),
+                Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => break,
+                Err(TryLockError::Error(error)) => return Err(io(error).into()),
+            }
+        }
+        waiting(&self.path);
+        Ok(self.file.lock().map_err(io)?)
     }
 
     /// Lets the others in.
@@ -111,47 +134,79 @@ impl Journal {
         Ok(self.file.unlock().map_err(FileError::io(&self.path))?)
     }
 
-    /// Reads what is new, and sets an incomplete last line aside. Only under the lock. It stays new until it is
-    /// [accepted](Journal::accept), so that a reader who cannot make sense of it does not go on without it.
+    /// Whether the open file is the one that stands under the journal's name.
+    fn in_place(&self) -> Result<bool> {
+        let io = FileError::io(&self.path);
+        Ok(same_file(&std::fs::metadata(&self.path).map_err(io)?, &metadata(&self.file, &self.path)?))
+    }
+
+    /// Reads what is new without the lock: all whole lines, whoever may be writing. The rest counts as torn only where
+    /// nobody is.
+    ///
+    /// # Errors
+    /// As [`Journal::read`].
+    pub fn look(&mut self) -> Result<News> {
+        match self.read() {
+            Ok(news) if !news.is_torn() => Ok(news),
+            // Perhaps somebody is just writing there. So look again: while nobody is, if that can be had at once.
+            _ => {
+                // (On Windows a lock keeps readers out, too, so there they have to wait.)
+                let alone =
+                    if cfg!(windows) { self.file.lock_shared().is_ok() } else { self.file.try_lock_shared().is_ok() };
+                let again = self.read();
+                if alone {
+                    self.unlock()?;
+                    return again;
+                }
+                Ok(News { torn: vec![], ..again? })
+            }
+        }
+    }
+
+    /// Reads what is new. It stays new until it is [accepted](Journal::accept), so that a reader who cannot make sense of
+    /// it does not go on without it.
     ///
     /// # Errors
     /// Where a line is damaged that is not the last one, or the file cannot be read.
     pub fn read(&mut self) -> Result<News> {
         let io = FileError::io(&self.path);
-        let size = self.file.metadata().map_err(&io)?.len();
+        let size = metadata(&self.file, &self.path)?.len();
         if size < self.at.length {
-            return Err(self.damaged(self.at.lines, "the file has become shorter while it was open"));
+            return Err(damaged(&self.path, self.at.lines, "the file has become shorter while it was open"));
         }
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(self.at.length)).map_err(&io)?;
         self.file.read_to_end(&mut bytes).map_err(&io)?;
-        let mut news = News { end: self.at, ..News::default() };
-        let mut rest = bytes.as_slice();
-        while !rest.is_empty() {
-            let end = rest.iter().position(|&byte| byte == b'\n');
-            let line = end.and_then(|end| unseal(news.end.chain, &rest[..end]));
-            let (Some(end), Some((text, chain))) = (end, line) else {
-                let last = end.is_none_or(|end| end + 1 == rest.len());
-                if news.end.lines == 0 {
-                    return Err(self.damaged(1, "it is not the header of a study"));
-                }
-                if !last {
-                    return Err(self.damaged(news.end.lines + 1, "its checksum does not fit"));
-                }
-                news.set_aside = Some(self.set_aside(rest, news.end.length)?);
-                break;
-            };
-            news.lines.push(text);
-            let Position { length, lines, .. } = news.end;
-            news.end = Position { length: length + end as u64 + 1, lines: lines + 1, chain };
-            rest = &rest[end + 1..];
-        }
-        Ok(news)
+        parse(&self.path, self.at, &bytes)
     }
 
     /// Goes on behind what was read.
     pub fn accept(&mut self, news: &News) {
         self.at = news.end;
+    }
+
+    /// Moves the incomplete end that was read to a file of its own, if there is one: on disk there before it is cut off
+    /// here. Only under the lock.
+    ///
+    /// # Errors
+    /// Where that file cannot be written; then the journal is as it was.
+    pub fn set_aside(&self, news: &News) -> Result<Option<PathBuf>> {
+        if !news.is_torn() {
+            return Ok(None);
+        }
+        let mut number = 1;
+        let path = loop {
+            let mut name = self.path.clone().into_os_string();
+            name.push(format!(".damaged-{number}"));
+            let path = PathBuf::from(name);
+            match write_new(&path, &news.torn) {
+                Ok(()) => break path,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+                Err(source) => return Err(FileError::Io { path, source }.into()),
+            }
+        };
+        self.file.set_len(news.end.length).and_then(|()| self.file.sync_all()).map_err(FileError::io(&self.path))?;
+        Ok(Some(path))
     }
 
     /// Appends a line and forces it to disk. Only under the lock, with everything read and accepted.
@@ -166,61 +221,63 @@ impl Journal {
             let _ = self.file.set_len(self.at.length);
             return Err(FileError::Io { path: self.path.clone(), source }.into());
         }
+        // Nobody may hear of a line that went to a file which has lost its name.
+        if !self.in_place()? {
+            let problem =
+                "another file has taken its place while it was written to, so nothing was noted down; do it again";
+            return Err(FileError::content(&self.path, problem).into());
+        }
         let Position { length, lines, .. } = self.at;
         self.at = Position { length: length + line.len() as u64, lines: lines + 1, chain };
         Ok(())
     }
-
-    /// Moves an incomplete end of the file to a file of its own: on disk there before it is cut off here.
-    fn set_aside(&self, rest: &[u8], sound: u64) -> Result<PathBuf> {
-        let mut number = 1;
-        let path = loop {
-            let mut name = self.path.clone().into_os_string();
-            name.push(format!(".damaged-{number}"));
-            let path = PathBuf::from(name);
-            match write_new(&path, rest) {
-                Ok(()) => break path,
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
-                Err(source) => return Err(FileError::Io { path, source }.into()),
-            }
-        };
-        self.file.set_len(sound).and_then(|()| self.file.sync_all()).map_err(FileError::io(&self.path))?;
-        Ok(path)
-    }
-
-    fn damaged(&self, line: u64, problem: &str) -> Error {
-        let problem = format!("line {line}: {problem}; nothing was changed, put back a sound copy of the file");
-        FileError::content(&self.path, problem).into()
-    }
 }
 
-/// Writes a file that does not exist yet, and forces it and its name to disk.
+/// Whether an error of linking means that the file system cannot do it: FAT and its like say "not permitted", Windows
+/// "invalid function", which has the same number.
+fn has_no_links(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) || error.raw_os_error() == Some(1)
+}
+
+fn open_to_append(path: &Path) -> Result<File> {
+    let file = OpenOptions::new().read(true).append(true).open(path).map_err(FileError::io(path))?;
+    require_regular(path, &metadata(&file, path)?)?;
+    Ok(file)
+}
+
+fn metadata(file: &File, path: &Path) -> Result<Metadata> {
+    Ok(file.metadata().map_err(FileError::io(path))?)
+}
+
+#[cfg(unix)]
+fn same_file(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Elsewhere a file that is open does not give its name to another.
+#[cfg(not(unix))]
+fn same_file(_: &Metadata, _: &Metadata) -> bool {
+    true
+}
+
+/// Writes a file that does not exist yet, and forces it and its name to disk; or leaves none.
 fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    // Not every system can open a folder; there the name is as safe as that system makes it.
-    if let Ok(folder) = File::open(path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))) {
-        let _ = folder.sync_all();
-    }
+    file.write_all(bytes).and_then(|()| file.sync_all()).inspect_err(|_| {
+        // Half a file (of a full disk, say) would only be in the way.
+        let _ = std::fs::remove_file(path);
+    })?;
+    sync_folder(path);
     Ok(())
 }
 
-/// A line with its checksum and line break, and the checksum.
-fn seal(chain: u64, text: &str) -> (String, u64) {
-    let chain = checksum(chain, text.as_bytes());
-    let open = text.strip_suffix('}').unwrap_or(text);
-    (format!("{open}{CHECK}{chain:016x}\"}}\n"), chain)
-}
-
-/// The text of a line without its line break, if it is sound, and its checksum.
-fn unseal(chain: u64, line: &[u8]) -> Option<(String, u64)> {
-    let line = std::str::from_utf8(line).ok()?;
-    let cut = line.len().checked_sub(CHECK_LENGTH).filter(|&cut| line.is_char_boundary(cut))?;
-    let (open, check) = line.split_at(cut);
-    let text = format!("{open}}}");
-    let chain = checksum(chain, text.as_bytes());
-    (check == format!("{CHECK}{chain:016x}\"}}")).then_some((text, chain))
+/// Forces the name of a file to disk.
+fn sync_folder(path: &Path) {
+    // Not every system can open a folder; there the name is as safe as that system makes it.
+    if let Ok(folder) = File::open(folder_of(path)) {
+        let _ = folder.sync_all();
+    }
 }
 
 #[cfg(test)]
@@ -230,11 +287,18 @@ mod tests {
 
     const LINES: [&str; 4] = ["{\"header\":\"ä\"}", "{\"ask\":[1,2]}", "{\"tell\":0.5}", "{\"ask\":[3]}"];
 
-    /// Reads and accepts.
-    fn take(journal: &mut Journal) -> Result<News> {
+    /// Reads, mends and accepts, as one who is about to write.
+    fn take(journal: &mut Journal) -> Result<(News, Option<PathBuf>)> {
+        journal.lock(&|_| panic!("nobody else is here"))?;
         let news = journal.read()?;
+        let aside = journal.set_aside(&news)?;
         journal.accept(&news);
-        Ok(news)
+        journal.unlock()?;
+        Ok((news, aside))
+    }
+
+    fn lines(path: &Path) -> Vec<String> {
+        Journal::open(path).unwrap().read().unwrap().lines
     }
 
     fn written(scratch: &Scratch) -> PathBuf {
@@ -260,12 +324,12 @@ mod tests {
                 assert!(length == 0 || news.unwrap_err().to_string().contains("line 1"), "{length}");
                 continue;
             }
-            let news = news.unwrap();
+            let (news, aside) = news.unwrap();
             assert_eq!(news.lines, LINES[..complete], "{length}");
             let kept: usize =
                 whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(complete - 1).unwrap().0 + 1;
             assert_eq!(std::fs::read(&path).unwrap(), whole[..kept]);
-            match news.set_aside {
+            match aside {
                 Some(aside) => {
                     assert_eq!(std::fs::read(&aside).unwrap(), whole[kept..length]);
                     std::fs::remove_file(aside).unwrap();
@@ -274,7 +338,7 @@ mod tests {
             }
             // It goes on as if the line had never been begun.
             journal.append("{\"more\":1}").unwrap();
-            assert_eq!(Journal::open(&path).unwrap().read().unwrap().lines.len(), complete + 1);
+            assert_eq!(lines(&path).len(), complete + 1);
         }
     }
 
@@ -288,12 +352,12 @@ mod tests {
             let mut bytes = whole.clone();
             bytes[at] ^= 4;
             std::fs::write(&path, &bytes).unwrap();
-            match Journal::open(&path).unwrap().read() {
-                Ok(news) => {
+            match take(&mut Journal::open(&path).unwrap()) {
+                Ok((news, aside)) => {
                     // The break before the last line is a part of it: without it, two lines are one damaged one.
                     let sound = if at >= last { 3 } else { 2 };
                     assert!(at + 1 >= last && news.lines == LINES[..sound], "{at}");
-                    let aside = news.set_aside.unwrap();
+                    let aside = aside.unwrap();
                     assert!(bytes.ends_with(&std::fs::read(&aside).unwrap()));
                     std::fs::remove_file(aside).unwrap();
                 }
@@ -326,14 +390,98 @@ mod tests {
         let scratch = Scratch::new("journal-two");
         let path = written(&scratch);
         let (mut one, mut two) = (Journal::open(&path).unwrap(), Journal::open(&path).unwrap());
-        assert_eq!(take(&mut one).unwrap().lines.len(), 4);
-        assert_eq!(take(&mut two).unwrap().lines.len(), 4);
+        assert_eq!(take(&mut one).unwrap().0.lines.len(), 4);
+        assert_eq!(take(&mut two).unwrap().0.lines.len(), 4);
         one.append("{\"by\":\"one\"}").unwrap();
         // What is not accepted stays new.
         assert_eq!(two.read().unwrap().lines, ["{\"by\":\"one\"}"]);
-        assert_eq!(take(&mut two).unwrap().lines, ["{\"by\":\"one\"}"]);
+        assert_eq!(take(&mut two).unwrap().0.lines, ["{\"by\":\"one\"}"]);
         two.append("{\"by\":\"two\"}").unwrap();
-        assert_eq!(take(&mut one).unwrap().lines, ["{\"by\":\"two\"}"]);
+        assert_eq!(take(&mut one).unwrap().0.lines, ["{\"by\":\"two\"}"]);
         assert_eq!(one.lines(), 6);
+    }
+
+    #[test]
+    fn who_only_reads_changes_nothing() {
+        let scratch = Scratch::new("journal-look");
+        let path = written(&scratch);
+        let mut text = std::fs::read_to_string(&path).unwrap();
+        text.push_str("{\"half");
+        std::fs::write(&path, &text).unwrap();
+        let mut reader = Journal::open(&path).unwrap();
+        let news = reader.look().unwrap();
+        assert_eq!((news.lines.len(), news.is_torn()), (4, true));
+        // While somebody writes, a line that is not whole is nothing to speak of.
+        let mut writer = Journal::open(&path).unwrap();
+        writer.lock(&|_| ()).unwrap();
+        assert!(!reader.look().unwrap().is_torn());
+        writer.unlock().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn who_waits_long_is_told_so_once() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        let scratch = Scratch::new("journal-wait");
+        let path = written(&scratch);
+        let mut holder = Journal::open(&path).unwrap();
+        holder.lock(&|_| ()).unwrap();
+        let said = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| {
+                let mut waiter = Journal::open(&path).unwrap();
+                let count = |_: &Path| {
+                    said.fetch_add(1, Ordering::SeqCst);
+                };
+                waiter.lock(&count).unwrap();
+            });
+            while said.load(Ordering::SeqCst) == 0 {
+                std::thread::sleep(PAUSE);
+            }
+            holder.unlock().unwrap();
+            waiter.join().unwrap();
+        });
+        assert_eq!(said.into_inner(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_takes_the_name_is_the_one_written_to() {
+        let scratch = Scratch::new("journal-replaced");
+        let path = written(&scratch);
+        let other = scratch.file("other.jsonl");
+        let replace = || {
+            std::fs::copy(&path, &other).unwrap();
+            std::fs::rename(&other, &path).unwrap();
+        };
+        let mut holder = Journal::open(&path).unwrap();
+        holder.lock(&|_| ()).unwrap();
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| {
+                let mut waiter = Journal::open(&path).unwrap();
+                let news = waiter.read().unwrap();
+                waiter.accept(&news);
+                waiter.lock(&|_| ()).unwrap();
+                // All of it is new, for nobody knows what stands in the other file.
+                let news = waiter.read().unwrap();
+                assert_eq!(news.lines.len(), 4);
+                waiter.accept(&news);
+                waiter.append("{\"by\":\"waiter\"}").unwrap();
+            });
+            std::thread::sleep(20 * PAUSE);
+            replace();
+            holder.unlock().unwrap();
+            waiter.join().unwrap();
+        });
+        assert_eq!(lines(&path).last().unwrap(), "{\"by\":\"waiter\"}");
+        // And where it happens between locking and writing, nobody hears that it was done.
+        let mut late = Journal::open(&path).unwrap();
+        take(&mut late).unwrap();
+        late.lock(&|_| ()).unwrap();
+        replace();
+        assert!(late.append("{}").unwrap_err().to_string().contains("do it again"));
+        std::fs::remove_file(&path).unwrap();
+        assert!(late.lock(&|_| ()).is_err());
     }
 }

@@ -35,10 +35,13 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod ask;
 mod choose;
 mod encode;
 mod error;
 mod journal;
+mod lines;
+pub mod memory;
 mod models;
 mod predictor;
 mod record;
@@ -50,10 +53,11 @@ mod tell;
 mod trials;
 
 pub use answer::{Answer, Forecast, RowForecast, Status, Suggestion, Summary, ToldRow};
+pub use ask::MOST_SUGGESTIONS;
 pub use error::{Error, Result};
 pub use icee_bo::remaining::Remaining;
 pub use models::{LearnedModel, Loader, Models};
 pub use record::{Direction, ModelPin, SamplerKind};
 pub use rows::Cells;
-pub use study::{MOST_SUGGESTIONS, Study, StudyOptions};
+pub use study::{Study, StudyOptions};
 pub use tell::TellSummary;

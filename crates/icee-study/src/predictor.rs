@@ -26,6 +26,12 @@ impl Predictor {
         Ok(self.surrogate.predict(pool, &self.some(known), rows)?)
     }
 
+    /// Holds on to what this history teaches about the function as a whole, or lets go of it ([`Surrogate::hold`]).
+    pub fn hold(&mut self, pool: &Pool, known: Option<&[Told]>) -> Result<()> {
+        let known = known.map(|known| self.some(known));
+        Ok(self.surrogate.hold(pool, known.as_deref())?)
+    }
+
     /// About all rows that are left, of which these are looked at.
     pub fn remaining(
         &mut self,

@@ -3,9 +3,9 @@
 use crate::encode::Encoder;
 use crate::record::{Header, PoolFile, RowName};
 use crate::{Error, Result};
-use icee_base::files::{FileError, folder_of};
+use icee_base::files::{FileError, folder_of, read_regular};
 use icee_base::names::nearest;
-use icee_base::table::Table;
+use icee_base::table::{Table, TableError};
 use icee_bo::pool::Pool;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::collections::HashMap;
@@ -13,6 +13,12 @@ use std::path::{Path, PathBuf};
 
 /// Rows among which a mistyped id is looked for.
 const SEARCHED: usize = 10_000;
+/// Unknown ids for which that is done; an error shows no more of them.
+const HINTS: usize = 20;
+/// Bytes of an id with which it is done: the work grows with the square of the length.
+const HINTED_LENGTH: usize = 200;
+/// A byte order mark, which does not count as text.
+const MARK: u64 = 3;
 
 /// A pool in memory.
 #[derive(Debug)]
@@ -49,13 +55,19 @@ impl Rows {
                 path.display()
             )));
         }
-        let table = Table::read(path)?;
-        if fingerprint(&table) != header.pool.fingerprint || table.bytes() != header.pool.bytes {
-            return Err(Error::Study(format!(
+        let changed = || {
+            Error::Study(format!(
                 "{} has changed since the study was created, so its rows may be other ones now; put the old file back, or \
                  create a new study of it and tell that what is known",
                 path.display()
-            )));
+            ))
+        };
+        // The journal may come from elsewhere, and the path in it lead anywhere: no more is read than is asked for.
+        let most = header.pool.bytes.saturating_add(MARK);
+        let Some(bytes) = read_regular(path, most)? else { return Err(changed()) };
+        let table = Table::of_bytes(path, bytes)?;
+        if fingerprint(&table) != header.pool.fingerprint || table.bytes() != header.pool.bytes {
+            return Err(changed());
         }
         Rows::encode(table, header)
     }
@@ -106,15 +118,15 @@ impl Rows {
         Cells(shown.map(|(_, cell)| cell).collect())
     }
 
-    /// The row behind each id, or what is wrong with it.
+    /// The row of each id, or what is wrong with it.
     ///
     /// # Errors
     /// Where the table cannot be read any more.
-    pub fn find(&mut self, ids: &[&str]) -> Result<Vec<std::result::Result<usize, String>>> {
+    pub fn find(&mut self, ids: &[&str]) -> Result<Vec<std::result::Result<RowName, String>>> {
         let size = self.points.size();
         let Some(column) = self.id else {
             let numbered = |id: &&str| match id.trim().parse::<usize>() {
-                Ok(row) if (1..=size).contains(&row) => Ok(row - 1),
+                Ok(row) if (1..=size).contains(&row) => Ok(RowName { row, id: None }),
                 _ => Err(format!("there is no row \"{id}\"; rows are numbered from 1 to {size}")),
             };
             return Ok(ids.iter().map(numbered).collect());
@@ -126,22 +138,39 @@ impl Rows {
             if let Some(place) = found.get_mut(cell) {
                 *place = Some(row.index);
             }
-            if row.index < SEARCHED {
+            if row.index < SEARCHED && cell.len() <= HINTED_LENGTH {
                 known.push(cell.to_owned());
             }
             Ok(())
         })?;
-        let name = &self.table.header()[column];
+        let header = &self.table.header()[column];
+        let mut hints = 0;
+        let mut hint = |id: &str| {
+            hints += 1;
+            let wanted = hints <= HINTS && id.len() <= HINTED_LENGTH;
+            let near = if wanted { nearest(id, &known) } else { vec![] };
+            near.first().map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"))
+        };
         let resolve = |id: &&str| {
-            found.get(id.trim()).copied().flatten().ok_or_else(|| {
-                let hint = match nearest(id, &known).first() {
-                    Some(nearest) => format!("; did you mean \"{nearest}\"?"),
-                    None => String::new(),
-                };
-                format!("no row has the {name} \"{id}\"{hint}")
-            })
+            let name = |index: usize| RowName { row: index + 1, id: Some(id.trim().to_owned()) };
+            let place = found.get(id.trim()).copied().flatten();
+            place.map(name).ok_or_else(|| format!("no row has the {header} \"{id}\"{}", hint(id)))
         };
         Ok(ids.iter().map(resolve).collect())
+    }
+}
+
+/// Reads a pool for a new study. It will be read again and again, so it must be a regular file.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn read_pool(path: &Path) -> Result<Table> {
+    match read_regular(path, u64::MAX) {
+        Ok(bytes) => Ok(Table::of_bytes(path, bytes.unwrap_or_default())?),
+        Err(FileError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Err(TableError::Missing(path.to_owned()).into())
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

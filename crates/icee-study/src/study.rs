@@ -1,23 +1,19 @@
-//! The study itself: asking, predicting and remembering, in turns with other processes.
+//! The study itself: predicting and remembering, in turns with other processes.
 
-use crate::answer::{Answer, Forecast, RowForecast, Status, Suggestion, Summary, ToldRow};
-use crate::choose::Scene;
+use crate::answer::{Forecast, RowForecast, Status, Summary, ToldRow};
 use crate::encode;
 use crate::journal::Journal;
+use crate::lines::News;
 use crate::models::Models;
 use crate::record::{Direction, Entry, FORMAT, Header, ModelPin, RowName, SamplerKind, to_line};
-use crate::rows::{Rows, check_ids, pool_file};
+use crate::rows::{Rows, check_ids, pool_file, read_pool};
 use crate::trials::{self, Trials, Units};
 use crate::{Error, Result};
 use icee_base::files::{FileError, folder_of};
-use icee_base::random;
 use icee_base::table::Table;
-use icee_bo::belief::Belief;
 use icee_bo::pool::Told;
 use std::path::{Path, PathBuf};
 
-/// Suggestions in one answer, at most.
-pub const MOST_SUGGESTIONS: usize = 1000;
 /// Rows predicted at a time.
 const CHUNK: usize = 1 << 14;
 
@@ -40,15 +36,18 @@ pub struct StudyOptions {
 
 /// A search for the best row of a pool, kept in one file.
 pub struct Study {
-    journal: Journal,
+    pub(crate) journal: Journal,
     pub(crate) header: Header,
     pub(crate) trials: Trials,
-    models: Models,
+    pub(crate) models: Models,
     /// Where the pool lies.
     pool: PathBuf,
     /// The pool, once it was needed.
     pub(crate) rows: Option<Rows>,
     notes: Vec<String>,
+    /// Whether the journal ends in an incomplete line.
+    torn: bool,
+    waiting: Box<dyn Fn(&Path) + Send + Sync>,
 }
 
 impl Study {
@@ -75,7 +74,7 @@ impl Study {
         if path.exists() {
             return Err(Error::Study(format!("{} exists already; choose another name", path.display())));
         }
-        let mut table = Table::read(&options.pool)?;
+        let mut table = read_pool(&options.pool)?;
         let id = options.id.as_deref().map(|name| table.column(name)).transpose()?;
         let mut notes = Vec::new();
         let places = chosen_columns(&table, options, id, &mut notes)?;
@@ -105,32 +104,35 @@ impl Study {
         Ok(study)
     }
 
-    /// Opens a study; `pool` says where the pool lies, if it is no longer where it was.
+    /// Opens a study; `pool` says where the pool lies, if it is no longer where it was. That needs no right to write, and
+    /// nor does any look at it.
     ///
     /// # Errors
     /// Where there is none, or its file is damaged.
     pub fn open(path: &Path, pool: Option<&Path>, models: Models) -> Result<Study> {
         let mut journal = Journal::open(path)?;
-        journal.lock()?;
-        let news = journal.read();
-        journal.unlock()?;
-        let news = news?;
-        let wrong = |problem: String| Error::from(FileError::content(path, problem));
-        let Some((first, rest)) = news.lines.split_first() else {
-            return Err(wrong("the file is empty; delete it and create the study again".into()));
-        };
-        let header: Header = serde_json::from_str(first)
-            .map_err(|error| wrong(format!("line 1: not the header of a study: {error}")))?;
-        if !(1..=FORMAT).contains(&header.icee_study) {
-            return Err(wrong(format!("line 1: format {} is not known to this version", header.icee_study)));
-        }
+        let news = journal.look()?;
+        let header = header_of(path, &news)?;
         let pool = pool.map_or_else(|| folder_of(path).join(&header.pool.path), Path::to_owned);
-        let trials = Trials::of(header.model.clone());
-        let mut study = Study { journal, header, trials, models, pool, rows: None, notes: vec![] };
-        study.follow(rest, 2)?;
-        study.journal.accept(&news);
-        study.report(news.set_aside);
+        let mut study = Study {
+            journal,
+            header,
+            trials: Trials::default(),
+            models,
+            pool,
+            rows: None,
+            notes: vec![],
+            torn: news.is_torn(),
+            waiting: Box::new(|_| ()),
+        };
+        study.take_in(&news)?;
         Ok(study)
+    }
+
+    /// What is done, once, where asking or telling has to wait for more than a second because another process is at work on
+    /// the study's file.
+    pub fn when_waiting(&mut self, say: impl Fn(&Path) + Send + Sync + 'static) {
+        self.waiting = Box::new(say);
     }
 
     /// What the user should know; each note is given once.
@@ -138,69 +140,16 @@ impl Study {
         std::mem::take(&mut self.notes)
     }
 
-    /// Suggests rows to try, none of which was suggested or told before; they are in the journal when this returns.
-    ///
-    /// # Errors
-    /// Where nothing is left, or the pool or the journal cannot be used.
-    pub fn ask(&mut self, count: usize, sampler: Option<SamplerKind>) -> Result<Answer> {
-        if !(1..=MOST_SUGGESTIONS).contains(&count) {
-            return Err(Error::Study(format!("{count} rows were asked for; ask for 1 to {MOST_SUGGESTIONS}")));
-        }
-        self.load()?;
-        self.alone(|study| study.ask_alone(count, sampler))
-    }
-
-    fn ask_alone(&mut self, count: usize, sampler: Option<SamplerKind>) -> Result<Answer> {
-        let dimension = self.dimension()?;
-        let (sampler, note) = self.resolve(sampler, dimension)?;
-        let mut notes = self.notes.split_off(0);
-        notes.extend(note);
-        let used = self.check_model(sampler, dimension)?;
-        let Some(rows) = &self.rows else { return Err(not_loaded()) };
-        let mut predictor = self.models.predictor(sampler, dimension)?;
-        let units = Units::of(&self.trials, self.header.direction);
-        let history = units.history(&self.trials);
-        let scene = Scene { pool: &rows.points, trials: &self.trials, history: &history };
-        let choice =
-            scene.choose(&mut predictor, count, &mut random::path(self.header.seed, &[self.journal.lines()]))?;
-        if choice.rows.is_empty() {
-            return Err(Error::Study(self.nothing_left()));
-        }
-        if choice.rows.len() < count {
-            notes.push(format!("only {} rows are left", choice.rows.len()));
-        }
-        if choice.scored < choice.left {
-            notes.push(format!(
-                "{} rows are left; {} of them were looked at: the neighbours of the best rows, and others by chance",
-                choice.left, choice.scored
-            ));
-        }
-        if history.len() > predictor.history {
-            notes.push(format!(
-                "{} rows were told; {} (the best, the latest, and some spread over the rest)",
-                history.len(),
-                predictor.thinning
-            ));
-        }
-        let best = lowest(&history);
-        let suggest = |(row, belief): &(usize, Option<Belief>)| {
-            let forecast = belief.as_ref().map(|belief| Forecast::new(belief, &units, best));
-            Suggestion::new(&rows.name(*row), rows.cells(*row), forecast)
-        };
-        let suggestions = choice.rows.iter().map(suggest).collect();
-        let entry = Entry::Ask { rows: choice.rows.iter().map(|(row, _)| rows.name(*row)).collect(), sampler };
-        let told_best = self.trials.best(self.header.direction).and_then(|trial| trial.value);
-        notes.extend(self.remember_model(used)?);
-        self.record(entry)?;
-        Ok(Answer { suggestions, sampler, best: told_best, remaining: choice.remaining, left: choice.left, notes })
-    }
-
-    fn dimension(&self) -> Result<usize> {
+    pub(crate) fn dimension(&self) -> Result<usize> {
         Ok(self.rows.as_ref().ok_or_else(not_loaded)?.points.dimension())
     }
 
     /// What picks the rows, and what is to be said about it.
-    fn resolve(&self, wanted: Option<SamplerKind>, dimension: usize) -> Result<(SamplerKind, Option<String>)> {
+    pub(crate) fn resolve(
+        &self,
+        wanted: Option<SamplerKind>,
+        dimension: usize,
+    ) -> Result<(SamplerKind, Option<String>)> {
         match wanted {
             Some(wanted) => self.models.resolve(Some(wanted), dimension),
             None => Ok((self.header.sampler, None)),
@@ -208,20 +157,12 @@ impl Study {
     }
 
     /// The learned model at hand, which must be the one that the study has been using, if any.
-    fn check_model(&self, sampler: SamplerKind, dimension: usize) -> Result<Option<ModelPin>> {
+    pub(crate) fn check_model(&self, sampler: SamplerKind, dimension: usize) -> Result<Option<ModelPin>> {
         let here = self.models.pin(dimension).filter(|_| sampler == SamplerKind::Icee);
         match (&self.trials.model, here) {
             (Some(pinned), Some(here)) if *pinned != here => Err(Error::OtherModel { pinned: pinned.clone(), here }),
             (_, here) => Ok(here),
         }
-    }
-
-    /// Writes down which learned model was used, where the journal does not say so yet.
-    fn remember_model(&mut self, used: Option<ModelPin>) -> Result<Option<String>> {
-        let Some(here) = used.filter(|_| self.trials.model.is_none()) else { return Ok(None) };
-        let note = format!("from now on this study uses the model {here}; it did not say which one before");
-        self.record(Entry::Model(here))?;
-        Ok(Some(note))
     }
 
     /// Goes on with the learned model at hand, whatever was used before; the journal says from where on. Without effect where
@@ -242,19 +183,10 @@ impl Study {
         })
     }
 
-    fn nothing_left(&self) -> String {
-        let (rows, running) = (self.header.pool.rows, self.trials.running.len());
-        match running {
-            0 => format!("all {rows} rows have been told: nothing is left to suggest"),
-            _ => {
-                format!("all {rows} rows have been told or suggested: nothing is left; {running} are still to be told")
-            }
-        }
-    }
-
     /// The best row told so far.
     pub fn best(&mut self) -> Option<ToldRow> {
         self.try_to_load();
+        self.mention_torn();
         let trial = self.trials.best(self.header.direction)?.clone();
         Some(self.outcome(&trial))
     }
@@ -274,8 +206,8 @@ impl Study {
             model: self.trials.model.clone(),
             seed: header.seed,
             best,
-            running: self.trials.running.iter().map(|(_, name)| name.shown()).collect(),
-            left: header.pool.rows - self.trials.told.len() - self.trials.running.len(),
+            running: self.trials.running().map(|(_, name)| name.shown()).collect(),
+            left: header.pool.rows - self.trials.told.len() - self.trials.count_running(),
             told,
             notes: self.take_notes(),
         }
@@ -289,7 +221,9 @@ impl Study {
         self.load()?;
         let dimension = self.dimension()?;
         let (sampler, _) = self.resolve(sampler, dimension)?;
-        self.alone(|study| study.check_model(sampler, dimension))?;
+        self.refresh()?;
+        self.mention_torn();
+        self.check_model(sampler, dimension)?;
         let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
         let mut predictor = self.models.predictor(sampler, dimension)?;
         let units = Units::of(&self.trials, self.header.direction);
@@ -340,58 +274,105 @@ impl Study {
 
     /// Does some work while no other process is at work on the study, with all they did taken in.
     pub(crate) fn alone<T>(&mut self, work: impl FnOnce(&mut Study) -> Result<T>) -> Result<T> {
-        self.journal.lock()?;
+        self.journal.lock(&*self.waiting)?;
         let result = self.catch_up().and_then(|()| work(self));
         self.journal.unlock()?;
         result
     }
 
+    /// Takes in what is new, and mends the end of the journal. Only under the lock.
     fn catch_up(&mut self) -> Result<()> {
-        let first = self.journal.lines() + 1;
-        let mut news = self.journal.read()?;
-        self.report(news.set_aside.take());
-        self.follow(&news.lines, first)?;
-        self.journal.accept(&news);
-        Ok(())
-    }
-
-    /// Takes in lines of the journal, the first of which has number `first`.
-    fn follow(&mut self, lines: &[String], first: u64) -> Result<()> {
-        let mut trials = self.trials.clone();
-        for (line, number) in lines.iter().zip(first..) {
-            let entry = serde_json::from_str(line).map_err(|error| error.to_string());
-            let applied = entry.and_then(|entry| trials.apply(entry, self.header.pool.rows));
-            applied.map_err(|problem| FileError::content(self.journal.path(), format!("line {number}: {problem}")))?;
-        }
-        self.trials = trials;
-        Ok(())
-    }
-
-    fn report(&mut self, set_aside: Option<PathBuf>) {
-        if let Some(path) = set_aside {
+        let news = self.journal.read()?;
+        if let Some(path) = self.journal.set_aside(&news)? {
             self.notes.push(format!(
                 "the journal's last line was incomplete, perhaps after a crash; it was moved to {} and the rest is whole",
                 path.display()
             ));
         }
+        self.torn = false;
+        self.take_in(&news)
+    }
+
+    /// Takes in what is new, and changes nothing.
+    fn refresh(&mut self) -> Result<()> {
+        let news = self.journal.look()?;
+        self.torn = news.is_torn();
+        self.take_in(&news)
+    }
+
+    fn take_in(&mut self, news: &News) -> Result<()> {
+        let path = self.journal.path();
+        let known = self.journal.lines();
+        if known == 0 {
+            // The beginning, also of a file that has taken the place of the one that was read before.
+            if header_of(path, news)? != self.header {
+                return Err(FileError::content(path, "it is another study now; open it anew").into());
+            }
+            self.trials = replay(path, &self.header, &news.lines[1..])?;
+        } else if !news.lines.is_empty() {
+            // All of them or, where one makes no sense, none.
+            let mut trials = self.trials.clone();
+            follow(&mut trials, path, &news.lines, known + 1, self.header.pool.rows)?;
+            self.trials = trials;
+        }
+        self.journal.accept(news);
+        Ok(())
+    }
+
+    fn mention_torn(&mut self) {
+        if std::mem::take(&mut self.torn) {
+            let note =
+                "the journal's last line is incomplete, perhaps after a crash, and does not count; the rest is whole";
+            self.notes.push(note.into());
+        }
     }
 
     /// Writes an entry down and takes it in.
     pub(crate) fn record(&mut self, entry: Entry) -> Result<()> {
-        let mut after = self.trials.clone();
-        after.apply(entry.clone(), self.header.pool.rows).map_err(Error::Study)?;
+        self.trials.check(&entry, self.header.pool.rows).map_err(Error::Study)?;
         self.journal.append(&to_line(&entry)?)?;
-        self.trials = after;
+        self.trials.take_in(entry);
         Ok(())
     }
 }
 
-fn not_loaded() -> Error {
+/// Takes in lines of a journal, the first of which has number `first`.
+fn follow(trials: &mut Trials, path: &Path, lines: &[String], first: u64, rows: usize) -> Result<()> {
+    for (line, number) in lines.iter().zip(first..) {
+        let entry = serde_json::from_str(line).map_err(|error| error.to_string());
+        let applied = entry.and_then(|entry| trials.apply(entry, rows));
+        applied.map_err(|problem| FileError::content(path, format!("line {number}: {problem}")))?;
+    }
+    Ok(())
+}
+
+/// What the lines below a header come to.
+pub(crate) fn replay(path: &Path, header: &Header, lines: &[String]) -> Result<Trials> {
+    let mut trials = Trials::of(header.model.clone());
+    follow(&mut trials, path, lines, 2, header.pool.rows)?;
+    Ok(trials)
+}
+
+/// What the first line says.
+pub(crate) fn header_of(path: &Path, news: &News) -> Result<Header> {
+    let wrong = |problem: String| Error::from(FileError::content(path, problem));
+    let Some(first) = news.lines.first() else {
+        return Err(wrong("the file is empty; delete it and create the study again".into()));
+    };
+    let header: Header =
+        serde_json::from_str(first).map_err(|error| wrong(format!("line 1: not the header of a study: {error}")))?;
+    if !(1..=FORMAT).contains(&header.icee_study) {
+        return Err(wrong(format!("line 1: format {} is not known to this version", header.icee_study)));
+    }
+    Ok(header)
+}
+
+pub(crate) fn not_loaded() -> Error {
     Error::Study("the pool is not loaded".into())
 }
 
 /// The lowest value of a history.
-fn lowest(history: &[Told]) -> f64 {
+pub(crate) fn lowest(history: &[Told]) -> f64 {
     history.iter().map(|told| told.value).fold(f64::INFINITY, f64::min)
 }
 

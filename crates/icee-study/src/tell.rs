@@ -1,7 +1,7 @@
 //! Telling a study what came out: one row, or a CSV file of many. All of it is taken, or nothing.
 
 use crate::record::{Entry, RowName, ToldValue};
-use crate::study::{Study, shown};
+use crate::study::{Study, not_loaded, shown};
 use crate::{Error, Result};
 use icee_base::table::Table;
 use serde::Serialize;
@@ -83,7 +83,7 @@ impl Study {
     /// Checks and records outcomes; the outer error lists what is wrong with them.
     fn tell_all(&mut self, items: Vec<Item>, replace: bool) -> std::result::Result<Result<TellSummary>, Vec<String>> {
         let ids: Vec<&str> = items.iter().map(|item| item.id.as_str()).collect();
-        let found = match self.load().and_then(|()| self.find(&ids)) {
+        let found = match self.load().and_then(|()| self.rows.as_mut().ok_or_else(not_loaded)?.find(&ids)) {
             Ok(found) => found,
             Err(error) => return Ok(Err(error)),
         };
@@ -102,12 +102,6 @@ impl Study {
             }
         });
         if problems.is_empty() { Ok(told) } else { Err(problems) }
-    }
-
-    fn find(&mut self, ids: &[&str]) -> Result<Vec<std::result::Result<RowName, String>>> {
-        let Some(rows) = &mut self.rows else { return Err(Error::Study("the pool is not loaded".into())) };
-        let found = rows.find(ids)?;
-        Ok(found.into_iter().map(|row| row.map(|row| rows.name(row))).collect())
     }
 
     /// What is to be recorded, or all that is wrong.

@@ -4,7 +4,7 @@ use crate::record::{Direction, Entry, ModelPin, RowName};
 use icee_bo::history::rounded;
 use icee_bo::pool::Told;
 use icee_bo::standard::{Standard, Variance};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// One row with an outcome.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,12 +22,35 @@ pub struct Trial {
 pub struct Trials {
     /// Rows with an outcome.
     pub told: Vec<Trial>,
-    /// Rows that are being tried.
-    pub running: Vec<(usize, RowName)>,
     /// The learned model that has been used.
     pub model: Option<ModelPin>,
     /// Where a row stands in `told`.
     places: HashMap<usize, usize>,
+    running: Running,
+}
+
+/// Rows that are being tried: kept so that a row is found, and goes, without a look at all others.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Running {
+    /// In the order suggested.
+    rows: BTreeMap<u64, (usize, RowName)>,
+    /// When each was suggested.
+    turns: HashMap<usize, u64>,
+    suggested: u64,
+}
+
+impl Running {
+    fn push(&mut self, row: usize, name: RowName) {
+        self.turns.insert(row, self.suggested);
+        self.rows.insert(self.suggested, (row, name));
+        self.suggested += 1;
+    }
+
+    fn remove(&mut self, row: usize) {
+        if let Some(turn) = self.turns.remove(&row) {
+            self.rows.remove(&turn);
+        }
+    }
 }
 
 impl Trials {
@@ -41,21 +64,39 @@ impl Trials {
         self.places.get(&row).map(|&place| &self.told[place])
     }
 
+    /// The rows that are being tried, in the order suggested.
+    pub fn running(&self) -> impl Iterator<Item = &(usize, RowName)> {
+        self.running.rows.values()
+    }
+
+    /// How many they are.
+    pub fn count_running(&self) -> usize {
+        self.running.rows.len()
+    }
+
     /// Takes in a line of the journal, or says why it makes no sense after those before it.
     pub fn apply(&mut self, entry: Entry, rows: usize) -> Result<(), String> {
+        self.check(&entry, rows)?;
+        self.take_in(entry);
+        Ok(())
+    }
+
+    /// Why a line makes no sense after those before it, if so.
+    pub fn check(&self, entry: &Entry, rows: usize) -> Result<(), String> {
         let position = |name: &RowName| {
             let known = (1..=rows).contains(&name.row);
             if known { Ok(name.row - 1) } else { Err(format!("the pool has no row {}", name.row)) }
         };
+        let mut new = HashSet::new();
         match entry {
-            Entry::Model(pin) => self.model = Some(pin),
+            Entry::Model(_) => {}
             Entry::Ask { rows: names, .. } => {
                 for name in names {
-                    let row = position(&name)?;
-                    if self.places.contains_key(&row) || self.running.iter().any(|(running, _)| *running == row) {
+                    let row = position(name)?;
+                    let known = self.places.contains_key(&row) || self.running.turns.contains_key(&row);
+                    if known || !new.insert(row) {
                         return Err(format!("row {} is suggested a second time", name.row));
                     }
-                    self.running.push((row, name));
                 }
             }
             Entry::Tell { outcomes } => {
@@ -64,20 +105,37 @@ impl Trials {
                     if told.value.is_some_and(|value| !value.is_finite()) {
                         return Err(format!("the value of row {} is not a finite number", told.row.row));
                     }
-                    match self.places.get(&row) {
-                        Some(&place) if told.replaces => self.told[place].value = told.value,
-                        None if !told.replaces => {
-                            self.running.retain(|(running, _)| *running != row);
-                            self.places.insert(row, self.told.len());
-                            self.told.push(Trial { row, name: told.row, value: told.value });
-                        }
-                        Some(_) => return Err(format!("row {} is told a second time", told.row.row)),
-                        None => return Err(format!("row {} has nothing to replace", told.row.row)),
+                    let known = self.places.contains_key(&row) || !new.insert(row);
+                    match (known, told.replaces) {
+                        (true, false) => return Err(format!("row {} is told a second time", told.row.row)),
+                        (false, true) => return Err(format!("row {} has nothing to replace", told.row.row)),
+                        _ => {}
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// Takes in a line that has been [checked](Trials::check).
+    pub fn take_in(&mut self, entry: Entry) {
+        match entry {
+            Entry::Model(pin) => self.model = Some(pin),
+            Entry::Ask { rows, .. } => rows.into_iter().for_each(|name| self.running.push(name.row - 1, name)),
+            Entry::Tell { outcomes } => {
+                for told in outcomes {
+                    let row = told.row.row - 1;
+                    match self.places.get(&row) {
+                        Some(&place) => self.told[place].value = told.value,
+                        None => {
+                            self.running.remove(row);
+                            self.places.insert(row, self.told.len());
+                            self.told.push(Trial { row, name: told.row, value: told.value });
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /// The best value told, the earliest of several.
@@ -96,7 +154,7 @@ impl Trials {
     pub fn taken(&self, rows: usize) -> Vec<bool> {
         let mut taken = vec![false; rows];
         let told = self.told.iter().map(|trial| trial.row);
-        told.chain(self.running.iter().map(|(row, _)| *row)).for_each(|row| taken[row] = true);
+        told.chain(self.running().map(|(row, _)| *row)).for_each(|row| taken[row] = true);
         taken
     }
 }
@@ -128,9 +186,9 @@ impl Units {
         told.filter(|told| told.value.is_finite()).collect()
     }
 
-    /// A model's number as the user would say it.
+    /// A model's number as the user would say it; the greatest there is, where it would be beyond.
     pub fn shown(&self, standard: f64) -> f64 {
-        self.sign * self.scale.undo(standard)
+        self.sign * self.scale.undo(standard).clamp(f64::MIN, f64::MAX)
     }
 }
 
@@ -158,7 +216,7 @@ mod tests {
         for entry in [ask(3), ask(1), tell(3, Some(2.0), false), tell(2, None, false), tell(2, Some(-1.0), true)] {
             trials.apply(entry, 5).unwrap();
         }
-        assert_eq!(trials.running, [(0, name(1))]);
+        assert_eq!(trials.running().collect::<Vec<_>>(), [&(0, name(1))]);
         assert_eq!(trials.best(Direction::Minimize).unwrap().row, 1);
         assert_eq!(trials.best(Direction::Maximize).unwrap().row, 2);
         assert_eq!(trials.taken(5), [true, true, true, false, false]);
@@ -167,6 +225,22 @@ mod tests {
         {
             assert!(trials.clone().apply(nonsense.clone(), 5).is_err(), "{nonsense:?}");
         }
+    }
+
+    /// With a look at all running rows for each that is told, this would take minutes.
+    #[test]
+    fn a_long_journal_is_followed_row_by_row() {
+        let rows = 200_000;
+        let mut trials = Trials::default();
+        for row in 1..=rows {
+            trials.apply(ask(row), rows).unwrap();
+        }
+        assert_eq!(trials.count_running(), rows);
+        for row in (2..=rows).rev() {
+            trials.apply(tell(row, Some(row as f64), false), rows).unwrap();
+        }
+        assert_eq!(trials.running().collect::<Vec<_>>(), [&(0, name(1))]);
+        assert_eq!(trials.values(), rows - 1);
     }
 
     #[test]
@@ -190,5 +264,14 @@ mod tests {
         assert_eq!(plain, history(-3.3, 5.0, Direction::Maximize));
         // The failed row is as bad as the worst.
         assert_eq!(plain[5].value, plain[2].value);
+    }
+
+    #[test]
+    fn what_is_beyond_all_numbers_is_the_greatest_one() {
+        let mut trials = Trials::default();
+        trials.apply(tell(1, Some(1.7e308), false), 2).unwrap();
+        trials.apply(tell(2, Some(-1.7e308), false), 2).unwrap();
+        let units = Units::of(&trials, Direction::Maximize);
+        assert_eq!([-3.0, 3.0].map(|standard| units.shown(standard)), [f64::MAX, f64::MIN]);
     }
 }

@@ -1,66 +1,15 @@
 //! Studies as a library: what they suggest, what they remember, what they refuse.
 
+mod common;
+
+use common::{Scratch, options, points, pool, value};
 use icee_base::random;
 use icee_bo::gp_surrogate::GpSurrogate;
-use icee_study::{Direction, LearnedModel, Models, SamplerKind, Status, Study, StudyOptions};
+use icee_study::{Direction, LearnedModel, Loader, Models, SamplerKind, Status, Study, StudyOptions};
 use proptest::prelude::*;
 use rand::RngExt;
 use std::collections::HashSet;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
-
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("icee-studies-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-
-    fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-
-    fn create(&self, name: &str, options: &StudyOptions) -> Study {
-        Study::create(&self.0.join(name), options, Models::default()).unwrap()
-    }
-
-    fn open(&self, name: &str) -> Study {
-        Study::open(&self.0.join(name), None, Models::default()).unwrap()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// Points of the unit square that leave no large gap, and a category.
-fn points(rows: usize) -> Vec<(f64, f64, &'static str)> {
-    let part = |row: usize, step: f64| (row as f64 * step).fract();
-    (0..rows).map(|row| (part(row + 1, 0.754_877_666), part(row + 1, 0.569_840_290), ["rye", "oat"][row % 2])).collect()
-}
-
-fn pool(rows: usize) -> String {
-    let mut text = String::from("a,b,kind\n");
-    points(rows).iter().for_each(|(a, b, kind)| writeln!(text, "{a},{b},{kind}").unwrap());
-    text
-}
-
-/// A bowl.
-fn value(row: usize) -> f64 {
-    let (a, b, kind) = points(row)[row - 1];
-    (a - 0.3).powi(2) + 2.0 * (b - 0.6).powi(2) + if kind == "oat" { 0.1 } else { 0.0 }
-}
-
-fn options(pool: &Path) -> StudyOptions {
-    StudyOptions { pool: pool.to_owned(), seed: 3, ..StudyOptions::default() }
-}
 
 /// Asks and tells a few rounds; some rows fail, some are left running. `with` lends the study for one step.
 fn some_rounds(rounds: usize, mut with: impl FnMut(&mut dyn FnMut(&mut Study))) -> Vec<usize> {
@@ -160,6 +109,12 @@ fn a_crash_at_any_byte_is_survived() {
         let kept = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(complete - 1).unwrap().0 + 1;
         std::fs::write(scratch.0.join("cut.jsonl"), &whole[..length]).unwrap();
         let mut study = scratch.open("cut.jsonl");
+        // A look changes nothing.
+        let notes = study.summary().notes;
+        assert_eq!(notes.iter().any(|note| note.contains("last line is incomplete")), length > kept, "{notes:?}");
+        assert_eq!(std::fs::read(scratch.0.join("cut.jsonl")).unwrap(), whole[..length]);
+        // Who would write mends it, even where in the end there is nothing to write.
+        assert!(study.tell("no such row", None, false).is_err());
         let aside = scratch.0.join("cut.jsonl.damaged-1");
         assert_eq!(aside.exists(), length > kept, "{length}");
         if length > kept {
@@ -221,7 +176,7 @@ fn a_batch_spreads_out() {
 
 /// A learned model that is a Gaussian process in truth.
 fn stand_in(hash: u64) -> Models {
-    let load: icee_study::Loader = Box::new(|| Ok(Box::new(GpSurrogate::default())));
+    let load: Loader = Box::new(|| Ok(Box::new(GpSurrogate::default())));
     let name = "stand-in".into();
     Models::default().with(LearnedModel { name, hash, columns: 1..=3, history: 8, sharpness: 2.0, load })
 }

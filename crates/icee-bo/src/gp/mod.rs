@@ -9,7 +9,7 @@ mod joint;
 pub mod objective;
 
 use crate::error::{BoError, BoResult, require_finite};
-use crate::kernel::{Profile, add_covariance, count_points, scaled, squared_distance};
+use crate::kernel::{Profile, Tiles, add_covariance, count_points, scaled};
 use crate::linalg::Cholesky;
 use crate::normal::Prediction;
 use rayon::prelude::*;
@@ -99,10 +99,11 @@ impl GaussianProcess {
         // Covariances between data and points, [n, m].
         let mut cross = vec![0.0; self.weights.len() * m];
         let rows = cross.chunks_exact_mut(m).zip(self.inputs.chunks_exact(dimension)).zip(&self.weights);
+        let tiles = Tiles::new(&points, dimension);
         for ((row, input), weight) in rows {
-            for ((entry, point), prediction) in row.iter_mut().zip(points.chunks_exact(dimension)).zip(&mut predictions)
-            {
-                *entry = output_scale * Profile::Matern52.covariance(squared_distance(input, point));
+            tiles.squared_distances(input, row);
+            for (entry, prediction) in row.iter_mut().zip(&mut predictions) {
+                *entry = output_scale * Profile::Matern52.covariance(*entry);
                 prediction.mean += weight * *entry;
             }
         }

@@ -5,7 +5,7 @@
 
 use super::{Hyperparameters, check_data};
 use crate::error::BoResult;
-use crate::kernel::{scaled, squared_distance};
+use crate::kernel::{Tiles, add_weighted_squares, scaled};
 use crate::linalg::Cholesky;
 use icee_base::math::{exp, ln};
 use std::f64::consts::{LN_2, TAU};
@@ -122,9 +122,12 @@ impl System {
         let points = scaled(objective.inputs, &at.length_scales);
         let mut correlation = vec![0.0; n * n];
         let mut fall = vec![0.0; n * n];
+        let tiles = Tiles::new(&points, dimension);
+        let mut squares = vec![0.0; n];
         for (i, a) in points.chunks_exact(dimension).enumerate() {
-            for (j, b) in points.chunks_exact(dimension).take(i).enumerate() {
-                let r = (5.0 * squared_distance(a, b)).sqrt();
+            tiles.squared_distances(a, &mut squares[..i]);
+            for (j, square) in squares[..i].iter().enumerate() {
+                let r = (5.0 * square).sqrt();
                 let decayed = exp(-r);
                 correlation[i * n + j] = (1.0 + r + r * r / 3.0) * decayed;
                 fall[i * n + j] = 5.0 / 3.0 * (1.0 + r) * decayed;
@@ -149,19 +152,18 @@ impl System {
         // Off the diagonal the lower triangle counts twice, which takes up the factor ½.
         let (mut by_noise, mut by_scale) = (0.0, 0.0);
         let mut by_length = vec![0.0; dimension];
+        let mut steep = vec![0.0; n];
         for (i, a) in self.points.chunks_exact(dimension).enumerate() {
             let row = i * n;
             let diagonal = 0.5 * (weights[i] * weights[i] - self.inverse[row + i]);
             by_noise += diagonal;
             by_scale += diagonal;
-            for (j, b) in self.points.chunks_exact(dimension).take(i).enumerate() {
+            for j in 0..i {
                 let pull = weights[i] * weights[j] - self.inverse[row + j];
                 by_scale += pull * self.correlation[row + j];
-                let steep = pull * self.fall[row + j];
-                for (sum, (a, b)) in by_length.iter_mut().zip(a.iter().zip(b)) {
-                    *sum += steep * (a - b) * (a - b);
-                }
+                steep[j] = pull * self.fall[row + j];
             }
+            add_weighted_squares(&mut by_length, &steep[..i], a, &self.points);
         }
         let length_scales = by_length.iter().zip(&at.length_scales);
         let gradient = Hyperparameters {

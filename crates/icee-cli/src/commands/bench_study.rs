@@ -1,11 +1,14 @@
 //! `icee bench study`: how long a suggestion takes as the history and the pool grow.
 
+use crate::terminal::say;
 use anyhow::{Context, Result};
 use clap::Args;
 use icee_models::study_models;
 use icee_study::{Study, StudyOptions};
 use serde::Serialize;
 use std::fmt::Write as _;
+use std::fs::DirBuilder;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -36,8 +39,21 @@ struct Measurement {
     command_milliseconds: f64,
 }
 
-/// A folder that is gone at the end.
+/// A folder that nobody else can look into, or knew of beforehand, and that is gone at the end.
 struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Scratch> {
+        let mut folder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+        // Not one that is there already, whoever made it; of these names none is met twice.
+        let path =
+            std::env::temp_dir().join(format!("icee-bench-study-{:016x}", RandomState::new().build_hasher().finish()));
+        folder.create(&path).with_context(|| format!("cannot create {}", path.display()))?;
+        Ok(Scratch(path))
+    }
+}
 
 impl Drop for Scratch {
     fn drop(&mut self) {
@@ -47,8 +63,7 @@ impl Drop for Scratch {
 
 /// Runs `icee bench study`.
 pub fn run(args: &StudyArgs) -> Result<()> {
-    let scratch = Scratch(std::env::temp_dir().join(format!("icee-bench-study-{}", std::process::id())));
-    std::fs::create_dir_all(&scratch.0).with_context(|| format!("cannot create {}", scratch.0.display()))?;
+    let scratch = Scratch::new()?;
     let mut results = Vec::new();
     for &rows in &args.rows {
         let pool = scratch.0.join(format!("pool-{rows}.csv"));
@@ -56,7 +71,7 @@ pub fn run(args: &StudyArgs) -> Result<()> {
         for &told in args.told.iter().filter(|&&told| told + 2 * args.repeat <= rows) {
             let measured = measure(&scratch.0, &pool, rows, told, args.repeat)?;
             let Measurement { ask_milliseconds: ask, command_milliseconds: command, .. } = measured;
-            eprintln!("{rows} rows, {told} told: {ask:.1} ms, as a command {command:.1} ms");
+            say(format_args!("{rows} rows, {told} told: {ask:.1} ms, as a command {command:.1} ms"));
             results.push(measured);
         }
     }
@@ -123,4 +138,21 @@ fn pool_text(rows: u32) -> String {
 fn value(row: u64) -> f64 {
     let [a, b, c, d] = point(row);
     (a - 0.3).powi(2) + (b - 0.6).powi(2) + 0.5 * (6.0 * c).sin() + 0.2 * (9.0 * d).cos()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn the_folder_is_private_new_and_gone_at_the_end() {
+        use std::os::unix::fs::PermissionsExt;
+        let (one, other) = (Scratch::new().unwrap(), Scratch::new().unwrap());
+        assert_ne!(one.0, other.0);
+        assert_eq!(std::fs::metadata(&one.0).unwrap().permissions().mode() & 0o777, 0o700);
+        let path = one.0.clone();
+        drop(one);
+        assert!(!path.exists());
+    }
 }

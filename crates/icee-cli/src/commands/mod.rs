@@ -23,8 +23,15 @@ pub mod train;
 pub mod tune;
 pub mod worlds;
 
-/// Whether the error is only that nobody reads our output any more.
+/// Whether the error is only that nobody reads our output any more. Writers of CSV and JSON hide it in errors of their own.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let pipe = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
-    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(pipe))
+    let kind = |cause: &(dyn std::error::Error + 'static)| {
+        let csv = cause.downcast_ref::<csv::Error>().and_then(|error| match error.kind() {
+            csv::ErrorKind::Io(error) => Some(error.kind()),
+            _ => None,
+        });
+        let json = || cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
+        csv.or_else(json).or_else(|| cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind))
+    };
+    error.chain().any(|cause| kind(cause) == Some(std::io::ErrorKind::BrokenPipe))
 }

@@ -1,12 +1,16 @@
 //! `icee study`: which row of a CSV file to try next.
 
 use super::study_print as print;
+use crate::terminal::say;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use icee_models::study_models;
 use icee_study::{Direction, SamplerKind, Study, StudyOptions};
-use std::io::{BufWriter, Write, stdout};
+use std::io::{BufWriter, IsTerminal, Write, stdout};
 use std::path::PathBuf;
+
+/// Said where the journal has more than the person could be shown.
+const NOT_PRINTED: &str = "this is in the study now (see `icee study show`), but could not be printed";
 
 /// What `icee study` does.
 #[derive(Subcommand)]
@@ -177,6 +181,11 @@ pub fn run(command: &StudyCommand) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Ends the answer of a command that has changed the study.
+fn answered(out: &mut impl Write, printed: anyhow::Result<()>) -> anyhow::Result<()> {
+    printed.and_then(|()| Ok(out.flush()?)).context(NOT_PRINTED)
+}
+
 fn create(out: &mut impl Write, args: &CreateArgs) -> anyhow::Result<()> {
     let path = Study::path(&args.dir, &args.name)?;
     let options = StudyOptions {
@@ -192,7 +201,8 @@ fn create(out: &mut impl Write, args: &CreateArgs) -> anyhow::Result<()> {
     };
     let mut study = Study::create(&path, &options, study_models()?)?;
     let summary = study.summary();
-    print::created(out, &args.name, &path, &summary, args.json)
+    let printed = print::created(out, &args.name, &path, &summary, args.json);
+    answered(out, printed)
 }
 
 fn ask(out: &mut impl Write, args: &AskArgs) -> anyhow::Result<()> {
@@ -202,7 +212,8 @@ fn ask(out: &mut impl Write, args: &AskArgs) -> anyhow::Result<()> {
         study.accept_model(sampler)?;
     }
     let answer = study.ask(args.count, sampler)?;
-    print::answer(out, &answer, args.study.json)
+    let printed = print::answer(out, &answer, args.study.json);
+    answered(out, printed)
 }
 
 fn tell(out: &mut impl Write, args: &TellArgs) -> anyhow::Result<()> {
@@ -213,7 +224,8 @@ fn tell(out: &mut impl Write, args: &TellArgs) -> anyhow::Result<()> {
         (None, None) => bail!("give --row with --value or --failed, or --csv FILE"),
     };
     let best = study.best();
-    print::told(out, &told, best.as_ref(), &study.take_notes(), args.study.json)
+    let printed = print::told(out, &told, best.as_ref(), &study.take_notes(), args.study.json);
+    answered(out, printed)
 }
 
 fn best(out: &mut impl Write, args: &LookArgs) -> anyhow::Result<()> {
@@ -238,7 +250,7 @@ fn predict(out: &mut impl Write, args: &PredictArgs) -> anyhow::Result<()> {
     }
     let forecasts = study.predict(sampler)?;
     print::notes(&study.take_notes());
-    print::forecasts(out, &forecasts, args.study.json)
+    print::forecasts(out, &forecasts, args.study.json, stdout().is_terminal())
 }
 
 fn sampler(name: Option<&str>) -> anyhow::Result<Option<SamplerKind>> {
@@ -260,8 +272,7 @@ impl StudyArgs {
         }
         let mut study = Study::open(&path, self.pool.as_deref(), study_models()?)
             .with_context(|| format!("study \"{}\" cannot be opened", self.name))?;
-        // Said even if what follows fails.
-        print::notes(&study.take_notes());
+        study.when_waiting(|path| say(format_args!("waiting: another process is at work on {}", path.display())));
         Ok(study)
     }
 

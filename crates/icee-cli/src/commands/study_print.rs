@@ -1,5 +1,7 @@
-//! What `icee study` prints: results on stdout, as text or JSON; notes on stderr.
+//! What `icee study` prints: results on stdout, as text or JSON; notes on stderr. Names and cells come from files of others,
+//! so in text they are [`printable`] first; JSON escapes them by itself, and CSV is for machines.
 
+use crate::terminal::{printable, say};
 use icee_study::{Answer, Cells, Direction, Forecast, Remaining, RowForecast, Summary, TellSummary, ToldRow};
 use serde::Serialize;
 use std::io::Write;
@@ -7,6 +9,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// The length at which a row's cells are cut off in text.
 const LINE: usize = 100;
+/// The same for a name.
+const NAME: usize = 60;
 
 /// The answer to a tell.
 #[derive(Serialize)]
@@ -17,7 +21,7 @@ struct Taken<'a> {
 
 /// Prints notes for the person, apart from the results.
 pub fn notes(notes: &[String]) {
-    notes.iter().for_each(|note| eprintln!("note: {note}"));
+    notes.iter().for_each(|note| say(format_args!("note: {note}")));
 }
 
 /// A study that has just been created.
@@ -39,14 +43,14 @@ pub fn answer(out: &mut impl Write, answer: &Answer, json: bool) -> anyhow::Resu
         return write_json(out, answer);
     }
     for suggestion in &answer.suggestions {
-        writeln!(out, "row {}: {}", suggestion.id, line(&suggestion.cells))?;
+        writeln!(out, "row {}: {}", printable(&suggestion.id), line(&suggestion.cells))?;
         match &suggestion.forecast {
             Some(forecast) => writeln!(out, "  {}", why(forecast))?,
             None => writeln!(out, "  a first look: too few values to predict from")?,
         }
     }
     if let (Some(best), Some(remaining)) = (answer.best, &answer.remaining) {
-        writeln!(out, "best so far {best}; {}", done(remaining))?;
+        writeln!(out, "best so far {}; {}", exact(best), done(remaining))?;
     }
     notes(&answer.notes);
     Ok(())
@@ -68,7 +72,9 @@ pub fn told(
     let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
     write!(out, "{}", parts.collect::<Vec<_>>().join(", "))?;
     match best {
-        Some(ToldRow { id, value: Some(value), .. }) => writeln!(out, "; best so far {value} (row {id})")?,
+        Some(ToldRow { id, value: Some(value), .. }) => {
+            writeln!(out, "; best so far {} (row {})", exact(*value), printable(id))?;
+        }
         _ => writeln!(out, "; no value yet")?,
     }
     Ok(())
@@ -89,7 +95,7 @@ pub fn summary(out: &mut impl Write, name: &str, summary: &Summary, json: bool) 
         return write_json(out, summary);
     }
     let (told, running) = (summary.told.len(), summary.running.len());
-    writeln!(out, "{name}: {} rows of {}, {}", summary.rows, tidy(&summary.pool), direction(summary))?;
+    writeln!(out, "{name}: {} rows of {}, {}", summary.rows, printable(&tidy(&summary.pool)), direction(summary))?;
     write_columns(out, summary)?;
     writeln!(out, "{told} told, {running} running, {} left", summary.left)?;
     for outcome in &summary.told {
@@ -98,13 +104,13 @@ pub fn summary(out: &mut impl Write, name: &str, summary: &Summary, json: bool) 
         write_outcome(out, outcome)?;
     }
     if running > 0 {
-        writeln!(out, "running: {}", summary.running.join(", "))?;
+        writeln!(out, "running: {}", printable(&summary.running.join(", ")))?;
     }
     Ok(())
 }
 
-/// Every row's forecast.
-pub fn forecasts(out: &mut impl Write, forecasts: &[RowForecast], json: bool) -> anyhow::Result<()> {
+/// Every row's forecast. Ids are as they stand in the pool, unless it is a terminal that gets them.
+pub fn forecasts(out: &mut impl Write, forecasts: &[RowForecast], json: bool, terminal: bool) -> anyhow::Result<()> {
     if json {
         return write_json(out, &forecasts);
     }
@@ -112,6 +118,7 @@ pub fn forecasts(out: &mut impl Write, forecasts: &[RowForecast], json: bool) ->
     table.write_record(["id", "status", "value", "mean", "low", "high", "beats_best"])?;
     for RowForecast { id, status, value, forecast } in forecasts {
         let Forecast { mean, low, high, beats_best } = forecast;
+        let id = if terminal { printable(id) } else { id.into() };
         table.serialize((id, status, value, mean, low, high, beats_best))?;
     }
     table.flush()?;
@@ -140,9 +147,9 @@ fn direction(summary: &Summary) -> &'static str {
 }
 
 fn write_columns(out: &mut impl Write, summary: &Summary) -> anyhow::Result<()> {
-    let names = summary.columns.iter().map(|(name, _)| name.chars().count()).chain([0]);
-    let width = names.max().unwrap_or_default();
-    for (name, what) in &summary.columns {
+    let columns: Vec<(String, &str)> = summary.columns.iter().map(|(name, what)| (cut(name, NAME), &**what)).collect();
+    let width = columns.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+    for (name, what) in columns {
         writeln!(out, "  {name:<width$}  {what}")?;
     }
     writeln!(out, "picked by {}, seed {}", summary.sampler.name(), summary.seed)?;
@@ -150,18 +157,22 @@ fn write_columns(out: &mut impl Write, summary: &Summary) -> anyhow::Result<()> 
 }
 
 fn write_outcome(out: &mut impl Write, outcome: &ToldRow) -> anyhow::Result<()> {
-    let value = outcome.value.map_or_else(|| "failed".into(), |value| value.to_string());
-    writeln!(out, "{value}  row {}: {}", outcome.id, line(&outcome.cells))?;
+    let value = outcome.value.map_or_else(|| "failed".into(), exact);
+    writeln!(out, "{value}  row {}: {}", printable(&outcome.id), line(&outcome.cells))?;
     Ok(())
 }
 
 /// A row's cells in one line.
 fn line(cells: &Cells) -> String {
     let cells: Vec<String> = cells.0.iter().map(|(name, cell)| format!("{name}={}", cell.replace('\n', " "))).collect();
-    let text = cells.join(", ");
-    match text.char_indices().nth(LINE) {
-        Some((cut, _)) => format!("{}…", &text[..cut]),
-        None => text,
+    cut(&cells.join(", "), LINE)
+}
+
+/// A text for the terminal, and its beginning where it is too long.
+fn cut(text: &str, length: usize) -> String {
+    match text.char_indices().nth(length) {
+        Some((end, _)) => format!("{}…", printable(&text[..end])),
+        None => printable(text).into_owned(),
     }
 }
 
@@ -175,9 +186,20 @@ fn done(remaining: &Remaining) -> String {
     format!("a better row is left with probability {}", percent(remaining.any))
 }
 
+/// All digits of what was told, and no row of zeros.
+fn exact(value: f64) -> String {
+    let plain = value == 0.0 || (1e-9..1e15).contains(&value.abs());
+    if plain { value.to_string() } else { format!("{value:e}") }
+}
+
 /// Four digits are enough for a prediction.
 fn short(value: f64) -> String {
-    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+    let digits = format!("{value:.3e}");
+    let rounded: f64 = digits.parse().unwrap_or(value);
+    if !rounded.is_finite() {
+        // Rounded up, the greatest numbers are none any more.
+        return digits;
+    }
     let plain = rounded == 0.0 || (1e-4..1e7).contains(&rounded.abs());
     if plain { rounded.to_string() } else { format!("{rounded:e}") }
 }
@@ -200,11 +222,27 @@ fn write_json(out: &mut impl Write, value: &impl Serialize) -> anyhow::Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+    use icee_study::Status;
+
+    #[test]
+    fn ids_are_whole_in_files_and_harmless_in_terminals() {
+        let forecast = Forecast { mean: 1.0, low: 0.0, high: 2.0, beats_best: 0.5 };
+        let row = RowForecast { id: "a\x1b[2J".into(), status: Status::Left, value: None, forecast };
+        let shown = |terminal| {
+            let mut out = Vec::new();
+            forecasts(&mut out, std::slice::from_ref(&row), false, terminal).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert!(shown(false).contains("\na\x1b[2J,left,"));
+        assert!(shown(true).contains("\na\\u{1b}[2J,left,"));
+    }
 
     #[test]
     fn numbers_are_short_and_readable() {
-        let shown = [0.0, 0.123_456, -1234.6, 12_345_678.0, 2.5e-7, 99_999.0].map(short);
-        assert_eq!(shown, ["0", "0.1235", "-1235", "1.235e7", "2.5e-7", "100000"]);
+        let shown = [0.0, 0.123_456, -1234.6, 12_345_678.0, 2.5e-7, 99_999.0, f64::MIN].map(short);
+        assert_eq!(shown, ["0", "0.1235", "-1235", "1.235e7", "2.5e-7", "100000", "-1.798e308"]);
+        let shown = [0.1, -1e15, 123_456_789_012.5, 1.25e308, 5e-324].map(exact);
+        assert_eq!(shown, ["0.1", "-1e15", "123456789012.5", "1.25e308", "5e-324"]);
         assert_eq!(
             [0.0, 0.034, 0.5, 0.996, 0.9999].map(percent),
             ["less than 0.1 %", "3.4 %", "50 %", "99.6 %", "more than 99.9 %"]

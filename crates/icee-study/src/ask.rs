@@ -1,0 +1,121 @@
+//! Asking a study: which rows to try next. They are chosen while others may write, and written down if nobody has.
+
+use crate::answer::{Answer, Forecast, Suggestion};
+use crate::choose::Scene;
+use crate::record::{Entry, ModelPin, SamplerKind};
+use crate::study::{Study, lowest, not_loaded};
+use crate::trials::Units;
+use crate::{Error, Result};
+use icee_base::random;
+use icee_bo::belief::Belief;
+
+/// Suggestions in one answer, at most.
+pub const MOST_SUGGESTIONS: usize = 1000;
+/// How often a choice is made without keeping the others waiting. If they have written each time meanwhile, they have to wait.
+const UNLOCKED_TRIES: usize = 2;
+
+/// An answer that is not in the journal yet.
+struct Draft {
+    answer: Answer,
+    entry: Entry,
+    /// The learned model behind it.
+    used: Option<ModelPin>,
+}
+
+impl Study {
+    /// Suggests rows to try, none of which was suggested or told before; they are in the journal when this returns.
+    ///
+    /// # Errors
+    /// Where nothing is left, or the pool or the journal cannot be used.
+    pub fn ask(&mut self, count: usize, sampler: Option<SamplerKind>) -> Result<Answer> {
+        if !(1..=MOST_SUGGESTIONS).contains(&count) {
+            return Err(Error::Study(format!("{count} rows were asked for; ask for 1 to {MOST_SUGGESTIONS}")));
+        }
+        self.load()?;
+        // Choosing can take long. What was chosen stands if nobody has written meanwhile, and is the same as under the lock.
+        for _ in 0..UNLOCKED_TRIES {
+            // By way of the lock, so that who may not write hears of it now and not in the end.
+            self.alone(|_| Ok(()))?;
+            let seen = self.journal.position();
+            let draft = self.draft(count, sampler)?;
+            let still = |study: &mut Study| (study.journal.position() == seen).then(|| study.commit(draft)).transpose();
+            if let Some(answer) = self.alone(still)? {
+                return Ok(answer);
+            }
+        }
+        self.alone(|study| study.draft(count, sampler).and_then(|draft| study.commit(draft)))
+    }
+
+    /// What would be answered now.
+    fn draft(&self, count: usize, sampler: Option<SamplerKind>) -> Result<Draft> {
+        let dimension = self.dimension()?;
+        let (sampler, note) = self.resolve(sampler, dimension)?;
+        let mut notes = Vec::from_iter(note);
+        let used = self.check_model(sampler, dimension)?;
+        let Some(rows) = &self.rows else { return Err(not_loaded()) };
+        let mut predictor = self.models.predictor(sampler, dimension)?;
+        let units = Units::of(&self.trials, self.header.direction);
+        let history = units.history(&self.trials);
+        let scene = Scene { pool: &rows.points, trials: &self.trials, history: &history };
+        let choice =
+            scene.choose(&mut predictor, count, &mut random::path(self.header.seed, &[self.journal.lines()]))?;
+        if choice.rows.is_empty() {
+            return Err(Error::Study(self.nothing_left()));
+        }
+        if choice.rows.len() < count {
+            notes.push(format!("only {} rows are left", choice.rows.len()));
+        }
+        if choice.scored < choice.left {
+            notes.push(format!(
+                "{} rows are left; {} of them were looked at: the neighbours of the best rows, and others by chance",
+                choice.left, choice.scored
+            ));
+        }
+        if history.len() > predictor.history {
+            notes.push(format!(
+                "{} rows were told; {} (the best, the latest, and some spread over the rest)",
+                history.len(),
+                predictor.thinning
+            ));
+        }
+        let best = lowest(&history);
+        let suggest = |(row, belief): &(usize, Option<Belief>)| {
+            let forecast = belief.as_ref().map(|belief| Forecast::new(belief, &units, best));
+            Suggestion::new(&rows.name(*row), rows.cells(*row), forecast)
+        };
+        let suggestions = choice.rows.iter().map(suggest).collect();
+        let entry = Entry::Ask { rows: choice.rows.iter().map(|(row, _)| rows.name(*row)).collect(), sampler };
+        let told_best = self.trials.best(self.header.direction).and_then(|trial| trial.value);
+        let answer =
+            Answer { suggestions, sampler, best: told_best, remaining: choice.remaining, left: choice.left, notes };
+        Ok(Draft { answer, entry, used })
+    }
+
+    /// Writes an answer down. Only under the lock.
+    fn commit(&mut self, draft: Draft) -> Result<Answer> {
+        let Draft { mut answer, entry, used } = draft;
+        let remembered = self.remember_model(used)?;
+        self.record(entry)?;
+        answer.notes.extend(remembered);
+        answer.notes.splice(0..0, self.take_notes());
+        Ok(answer)
+    }
+
+    /// Writes down which learned model was used, where the journal does not say so yet.
+    fn remember_model(&mut self, used: Option<ModelPin>) -> Result<Option<String>> {
+        let Some(here) = used.filter(|_| self.trials.model.is_none()) else { return Ok(None) };
+        let note = format!("from now on this study uses the model {here}; it did not say which one before");
+        self.record(Entry::Model(here))?;
+        Ok(Some(note))
+    }
+
+    fn nothing_left(&self) -> String {
+        let (rows, running) = (self.header.pool.rows, self.trials.count_running());
+        match running {
+            0 => format!("all {rows} rows have been told: nothing is left to suggest"),
+            _ => {
+                format!("all {rows} rows have been told or suggested: nothing is left; {running} are still to be told")
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What the tests of studies share.
+#![allow(dead_code, reason = "each test file is a program of its own and uses a part")]
+
+use icee_study::{Models, Study, StudyOptions};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+pub struct Scratch(pub PathBuf);
+
+impl Scratch {
+    pub fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("icee-studies-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub fn create(&self, name: &str, options: &StudyOptions) -> Study {
+        Study::create(&self.0.join(name), options, Models::default()).unwrap()
+    }
+
+    pub fn open(&self, name: &str) -> Study {
+        Study::open(&self.0.join(name), None, Models::default()).unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Points of the unit square that leave no large gap, and a category.
+pub fn points(rows: usize) -> Vec<(f64, f64, &'static str)> {
+    let part = |row: usize, step: f64| (row as f64 * step).fract();
+    (0..rows).map(|row| (part(row + 1, 0.754_877_666), part(row + 1, 0.569_840_290), ["rye", "oat"][row % 2])).collect()
+}
+
+pub fn pool(rows: usize) -> String {
+    let mut text = String::from("a,b,kind\n");
+    points(rows).iter().for_each(|(a, b, kind)| writeln!(text, "{a},{b},{kind}").unwrap());
+    text
+}
+
+/// A bowl.
+pub fn value(row: usize) -> f64 {
+    let (a, b, kind) = points(row)[row - 1];
+    (a - 0.3).powi(2) + 2.0 * (b - 0.6).powi(2) + if kind == "oat" { 0.1 } else { 0.0 }
+}
+
+pub fn options(pool: &Path) -> StudyOptions {
+    StudyOptions { pool: pool.to_owned(), seed: 3, ..StudyOptions::default() }
+}

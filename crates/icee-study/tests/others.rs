@@ -1,0 +1,188 @@
+//! Studies beside others: processes that write at the same time, files that are not what they should be, batches without end.
+
+mod common;
+
+use common::{Scratch, options, pool, value};
+use icee_bo::BoResult;
+use icee_bo::belief::Belief;
+use icee_bo::gp_surrogate::GpSurrogate;
+use icee_bo::pool::{Pool, Told};
+use icee_bo::surrogate::Surrogate;
+use icee_study::{Direction, LearnedModel, Loader, Models, SamplerKind, Study, StudyOptions};
+use rand::Rng;
+use std::collections::HashSet;
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A Gaussian process that does something each time it is asked.
+struct Meddler<F>(GpSurrogate, F);
+
+impl<F: FnMut() + Send> Surrogate for Meddler<F> {
+    fn name(&self) -> &'static str {
+        "meddler"
+    }
+
+    fn least_history(&self) -> usize {
+        self.0.least_history()
+    }
+
+    fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>> {
+        (self.1)();
+        self.0.predict(pool, told, candidates)
+    }
+}
+
+#[test]
+fn others_may_write_while_a_row_is_chosen() {
+    let scratch = Scratch::new("meddler");
+    let pool = scratch.write("pool.csv", &pool(12));
+    let path = scratch.0.join("s.jsonl");
+    let mut study = scratch.create("s.jsonl", &StudyOptions { sampler: Some(SamplerKind::GpEi), ..options(&pool) });
+    for row in [1, 2, 3] {
+        study.tell(&row.to_string(), Some(value(row)), false).unwrap();
+    }
+    // For each of the first answers somebody tells a row before it can be written down.
+    let told = Arc::new(AtomicUsize::new(3));
+    let counter = told.clone();
+    let load: Loader = Box::new(move || {
+        let (path, told) = (path.clone(), counter.clone());
+        Ok(Box::new(Meddler(GpSurrogate::default(), move || {
+            let file = std::fs::File::open(&path).unwrap();
+            if file.try_lock().is_err() {
+                return;
+            }
+            file.unlock().unwrap();
+            let row = told.fetch_add(1, Ordering::SeqCst) + 1;
+            if row <= 8 {
+                let mut other = Study::open(&path, None, Models::default()).unwrap();
+                other.tell(&row.to_string(), Some(value(row)), false).unwrap();
+            }
+        })))
+    });
+    let model = LearnedModel { name: "meddler".into(), hash: 1, columns: 1..=9, history: 64, sharpness: 2.0, load };
+    let mut asking = Study::open(&scratch.0.join("s.jsonl"), None, Models::default().with(model)).unwrap();
+    let answer = asking.ask(4, Some(SamplerKind::Icee)).unwrap();
+    assert!(told.load(Ordering::SeqCst) > 3, "the lock is held while a row is chosen");
+    assert!(answer.suggestions.iter().all(|suggestion| suggestion.row > 8), "{answer:?}");
+    // All of it is sound, and what was told is there.
+    let summary = scratch.open("s.jsonl").summary();
+    assert_eq!((summary.told.len(), summary.running.len()), (8, 4));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_copy_that_was_put_back_is_followed_and_another_study_is_not() {
+    let scratch = Scratch::new("put-back");
+    let pool = scratch.write("pool.csv", &pool(12));
+    let mut study = scratch.create("s.jsonl", &options(&pool));
+    let copy = scratch.0.join("copy.jsonl");
+    std::fs::copy(scratch.0.join("s.jsonl"), &copy).unwrap();
+    study.tell("1", Some(1.0), false).unwrap();
+    // The copy knows nothing of row 1; what is told now is told to it.
+    std::fs::rename(&copy, scratch.0.join("s.jsonl")).unwrap();
+    study.tell("2", Some(2.0), false).unwrap();
+    let told = |study: &mut Study| study.summary().told.iter().map(|told| told.row).collect::<Vec<_>>();
+    assert_eq!((told(&mut study), told(&mut scratch.open("s.jsonl"))), (vec![2], vec![2]));
+    scratch.create("other.jsonl", &StudyOptions { direction: Direction::Maximize, ..options(&pool) });
+    std::fs::rename(scratch.0.join("other.jsonl"), scratch.0.join("s.jsonl")).unwrap();
+    let refused = study.tell("3", Some(3.0), false).unwrap_err().to_string();
+    assert!(refused.contains("another study now"), "{refused}");
+    assert_eq!(told(&mut scratch.open("s.jsonl")), Vec::<usize>::new());
+}
+
+/// Counts the predictions for which a model would have to be fitted.
+struct Fits(GpSurrogate, Arc<AtomicUsize>, bool);
+
+impl Surrogate for Fits {
+    fn name(&self) -> &'static str {
+        "fits"
+    }
+
+    fn least_history(&self) -> usize {
+        self.0.least_history()
+    }
+
+    fn hold(&mut self, pool: &Pool, told: Option<&[Told]>) -> BoResult<()> {
+        self.2 = told.is_some();
+        self.0.hold(pool, told)
+    }
+
+    fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>> {
+        self.1.fetch_add(usize::from(!self.2), Ordering::SeqCst);
+        self.0.predict(pool, told, candidates)
+    }
+
+    fn any_below(&mut self, _: &Pool, _: &[Told], _: &[usize], _: f64, _: &mut dyn Rng) -> BoResult<f64> {
+        Ok(0.5)
+    }
+}
+
+#[test]
+fn a_large_batch_takes_no_more_fits_than_a_small_one() {
+    let scratch = Scratch::new("fits");
+    let pool = scratch.write("pool.csv", &pool(200));
+    let fits_of = |count: usize| {
+        let name = format!("s{count}.jsonl");
+        let mut study = scratch.create(&name, &StudyOptions { sampler: Some(SamplerKind::GpEi), ..options(&pool) });
+        for row in [1, 2, 3] {
+            study.tell(&row.to_string(), Some(value(row)), false).unwrap();
+        }
+        let fits = Arc::new(AtomicUsize::new(0));
+        let counter = fits.clone();
+        let load: Loader = Box::new(move || Ok(Box::new(Fits(GpSurrogate::default(), counter.clone(), false))));
+        let model = LearnedModel { name: "fits".into(), hash: 1, columns: 1..=9, history: 64, sharpness: 2.0, load };
+        let mut study = Study::open(&scratch.0.join(&name), None, Models::default().with(model)).unwrap();
+        let answer = study.ask(count, Some(SamplerKind::Icee)).unwrap();
+        let rows: Vec<usize> = answer.suggestions.iter().map(|suggestion| suggestion.row).collect();
+        assert_eq!(rows.iter().collect::<HashSet<_>>().len(), count);
+        (fits.load(Ordering::SeqCst), rows)
+    };
+    let ((few, first), (many, all)) = (fits_of(16), fits_of(80));
+    assert_eq!(few, many);
+    assert_eq!(first, all[..16], "a batch begins with what a smaller one is");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pool_that_never_ends_or_begins_is_refused() {
+    let scratch = Scratch::new("endless");
+    let pool = scratch.write("pool.csv", &pool(12));
+    scratch.create("s.jsonl", &options(&pool));
+    let pipe = scratch.0.join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for elsewhere in [Path::new("/dev/zero"), &pipe] {
+        let mut study = Study::open(&scratch.0.join("s.jsonl"), Some(elsewhere), Models::default()).unwrap();
+        let refused = study.ask(1, None).unwrap_err().to_string();
+        assert!(refused.contains("it is not a regular file"), "{refused}");
+        let options = options(elsewhere);
+        let refused = Study::create(&scratch.0.join("t.jsonl"), &options, Models::default()).err().unwrap();
+        assert!(refused.to_string().contains("it is not a regular file"), "{refused}");
+        // Nor can a journal be such a thing.
+        let link = scratch.0.join("u.jsonl");
+        std::os::unix::fs::symlink(elsewhere, &link).unwrap();
+        let refused = Study::open(&link, None, Models::default()).err().unwrap();
+        assert!(refused.to_string().contains("it is not a regular file"), "{refused}");
+        std::fs::remove_file(link).unwrap();
+    }
+    // No more is read than there was.
+    std::fs::write(&pool, vec![b'x'; 1 << 20]).unwrap();
+    let refused = scratch.open("s.jsonl").ask(1, None).unwrap_err().to_string();
+    assert!(refused.contains("has changed since"), "{refused}");
+}
+
+#[test]
+fn no_more_hints_are_made_than_are_shown() {
+    let scratch = Scratch::new("hints");
+    let mut text = String::from("name,a\n");
+    (0..50).for_each(|row| writeln!(text, "row-{row},{row}").unwrap());
+    text.push_str(&format!("{},50\n", "x".repeat(100_000)));
+    let pool = scratch.write("pool.csv", &text);
+    let mut study = scratch.create("s.jsonl", &StudyOptions { id: Some("name".into()), ..options(&pool) });
+    let mut results = format!("name,value\n{},1\n", "y".repeat(100_000));
+    (0..2000).for_each(|row| writeln!(results, "raw-{row},{row}").unwrap());
+    let refused = study.tell_csv(&scratch.write("results.csv", &results), false).unwrap_err().to_string();
+    assert_eq!(refused.matches("did you mean").count(), 19);
+    assert!(refused.ends_with("and 1981 more"), "{}", &refused[refused.len() - 100..]);
+}
