@@ -123,7 +123,7 @@ pub fn run(args: &EngineArgs) -> Result<()> {
     let cpu = Cpu::new(args.threads)?;
     let mut results = Vec::new();
     let mut add = |name, seconds: f64, tokens: usize| {
-        eprintln!("{name}: {:.3} ms", seconds * 1e3);
+        note!("{name}: {:.3} ms", seconds * 1e3);
         let tokens_per_second = tokens as f64 / seconds;
         results.push(Measurement { name, milliseconds: seconds * 1e3, tokens_per_second });
     };

@@ -27,7 +27,7 @@ impl DeviceName {
 pub fn suited<'a>(device: &Device, networks: impl IntoIterator<Item = &'a ModelSpec>) -> Device {
     let (device, why) = device.suited(networks);
     if let Some(why) = why {
-        eprintln!("not on the GPU: {why}");
+        note!("not on the GPU: {why}");
     }
     device
 }
