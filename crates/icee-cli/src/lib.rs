@@ -15,9 +15,8 @@
 
 #![forbid(unsafe_code)]
 
-#[macro_use]
-mod note;
 mod commands;
+mod terminal;
 
 use clap::{Parser, Subcommand};
 use icee_models::ModelStore;
@@ -25,6 +24,7 @@ use icee_worlds::Registry;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use terminal::say;
 
 /// The exit status of mistakes on the command line.
 const USAGE: u8 = 2;
@@ -74,16 +74,20 @@ pub fn run(registry: &Registry) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever read our output has seen enough (`icee worlds | head -1`).
         Err(error) if commands::is_broken_pipe(&error) => ExitCode::SUCCESS,
-        // Files are named where they are read and written; what has no name is stdout.
-        Err(error) if error.is::<std::io::Error>() => {
-            note!("error: cannot write the result: {error}");
-            ExitCode::FAILURE
-        }
         Err(error) => {
-            note!("error: {error:#}");
+            // Files are named where they are read and written; what has no name is stdout.
+            let unnamed = error.chain().len() == 1 && error.is::<std::io::Error>();
+            say(format_args!("error: {}{}", if unnamed { "cannot write the result: " } else { "" }, in_words(&error)));
             ExitCode::FAILURE
         }
     }
+}
+
+/// An error and its causes; some say theirs themselves.
+fn in_words(error: &anyhow::Error) -> String {
+    let mut causes = error.chain().map(ToString::to_string);
+    let first = causes.next().unwrap_or_default();
+    causes.fold(first, |text, cause| if text.ends_with(&cause) { text } else { format!("{text}: {cause}") })
 }
 
 /// Says what is wrong with the arguments, or gives the help that was asked for.
@@ -92,13 +96,13 @@ fn refuse(error: &clap::Error) -> ExitCode {
         // clap does not say which.
         let words = std::env::args_os().skip(1).filter(|word| word.to_str().is_none());
         let words: Vec<String> = words.map(|word| format!("\"{}\"", word.display())).collect();
-        note!("error: not UTF-8: the argument {}", words.join(", "));
+        say(format_args!("error: not UTF-8: the argument {}", words.join(", ")));
         return ExitCode::from(USAGE);
     }
     match error.print() {
         _ if error.use_stderr() => ExitCode::from(USAGE),
         Err(failure) if failure.kind() != std::io::ErrorKind::BrokenPipe => {
-            note!("error: cannot write the help: {failure}");
+            say(format_args!("error: cannot write the help: {failure}"));
             ExitCode::FAILURE
         }
         _ => ExitCode::SUCCESS,
@@ -119,5 +123,20 @@ fn dispatch(command: Command, registry: &Registry, models: &ModelStore) -> anyho
         Command::Play(args) => commands::play::run(&args, registry, models),
         Command::Study(command) => commands::study::run(&command),
         Command::Functions(arguments) => commands::functions::run(arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let io = || std::io::Error::other("full");
+        let file = icee_base::files::FileError::io("a.csv".as_ref())(io());
+        assert_eq!(in_words(&anyhow::Error::from(file)), "a.csv: full");
+        let context = Err::<(), _>(io()).context("cannot write b.csv").unwrap_err();
+        assert_eq!(in_words(&context), "cannot write b.csv: full");
     }
 }

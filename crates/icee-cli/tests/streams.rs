@@ -80,6 +80,14 @@ fn a_result_that_cannot_be_written_is_an_error() {
 }
 
 #[test]
+fn a_file_that_cannot_be_written_is_named() {
+    let scratch = Scratch::new("full-file");
+    let words = ["rollout", "DarkRoomTiny-v0", "--games", "1", "--log", "/dev/full"];
+    let said = common::complaint(scratch.icee(&words).output().unwrap());
+    assert_eq!(said, "error: cannot write /dev/full: No space left on device (os error 28)\n");
+}
+
+#[test]
 fn a_reader_who_has_seen_enough_is_no_error() {
     let (scratch, all) = commands("broken-out");
     for words in &all {

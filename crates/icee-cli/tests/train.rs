@@ -37,6 +37,11 @@ fn train_then_eval_tune_and_play() {
     let name = Path::new(run).file_name().unwrap().to_string_lossy().into_owned();
     assert!(name.starts_with("DarkRoomTiny-v0__icee__0__"), "{name}");
 
+    let summary = || std::fs::read_to_string(Path::new(run).join("summary.json")).unwrap();
+    let before = summary();
+    assert_eq!(ok(icee(&["train", "--resume", run, "--json"]).output().unwrap())["step"], 3, "nothing is left to do");
+    assert_eq!(summary(), before);
+
     let csv = scratch.file("returns.csv");
     let eval = ok(icee(&["eval", run, "--games", "5", "--json", "--csv", &csv]).output().unwrap());
     assert_eq!(eval["episodes"].as_array().unwrap().len(), 16);

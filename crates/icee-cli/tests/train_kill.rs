@@ -66,7 +66,8 @@ fn result(run: &Path) -> (Vec<u8>, Vec<u8>, Vec<String>) {
     let read = |file: &str| std::fs::read(run.join(file)).unwrap();
     let metrics = String::from_utf8(read("metrics.csv")).unwrap();
     let speed = metrics.lines().next().unwrap().split(',').position(|column| column == "tokens_per_second").unwrap();
-    let without = |line: &str| line.split(',').enumerate().filter(|(at, _)| *at != speed).map(|(_, cell)| cell).collect();
+    let without =
+        |line: &str| line.split(',').enumerate().filter(|(at, _)| *at != speed).map(|(_, cell)| cell).collect();
     (read("training.safetensors"), read("checkpoint/model.safetensors"), metrics.lines().map(without).collect())
 }
 
@@ -87,6 +88,10 @@ fn a_run_that_is_killed_anywhere_goes_on_with_the_same_bits() {
         if outcome.killed {
             kills += 1;
             ok(resume(&scratch, &run).output().unwrap());
+            let left = [&run, &run.join("checkpoint")].map(|folder| std::fs::read_dir(folder).unwrap());
+            let left = left.into_iter().flatten().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            let half = |name: &String| name.contains(".safetensors.") || name.contains(".csv.");
+            assert_eq!(left.filter(half).collect::<Vec<_>>(), [""; 0], "killed at call {n}");
         } else {
             assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
         }

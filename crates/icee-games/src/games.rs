@@ -9,7 +9,9 @@ use crate::source::Source;
 use crate::{KIND, Result, card};
 use icee_base::random::HELD_OUT;
 use icee_nn::Model;
-use icee_train::{DataFile, Device, Error, HeldOutMetrics, Initialisation, NetworkSpec, Prepared, Problem, TrainConfig};
+use icee_train::{
+    DataFile, Device, Error, HeldOutMetrics, Initialisation, NetworkSpec, Prepared, Problem, TrainConfig,
+};
 use icee_worlds::Split;
 use serde_json::Value;
 

@@ -95,7 +95,11 @@ fn a_run_that_was_stopped_goes_on_as_if_it_had_not_been() {
         assert!(said.contains("another training is at work"), "{said}");
         let path = folder.path().to_owned();
         drop(folder);
+        let left =
+            ["training.safetensors.7-0.tmp", "checkpoint/model.safetensors.7-1.tmp", "mine.tmp"].map(|f| path.join(f));
+        left.iter().for_each(|file| std::fs::write(file, "half").unwrap());
         let reopened = RunFolder::open(&path).unwrap();
+        assert_eq!(left.map(|file| file.exists()), [false, false, true], "what a killed save left");
         let again = resumed_problem(&reopened, &Registry::builtin()).unwrap();
         assert_eq!(again.to_toml().unwrap(), problem.to_toml().unwrap());
         let mut second = Trainer::resume(&*again, &reopened, &Device::cpu(2).unwrap()).unwrap();
@@ -138,7 +142,10 @@ fn a_loss_that_is_no_number_stops_with_the_way_back() {
         let wild = problem("icee", &["train.lr=1e30", "train.warmup=0", save_every]);
         let mut trainer = Trainer::resume(&*wild, &folder, &Device::cpu(1).unwrap()).unwrap();
         diverges(&mut trainer, &folder);
-        assert!(Trainer::resume(&*sound, &folder, &Device::cpu(1).unwrap()).is_ok(), "the last good state is still there");
+        assert!(
+            Trainer::resume(&*sound, &folder, &Device::cpu(1).unwrap()).is_ok(),
+            "the last good state is still there"
+        );
     }
 }
 

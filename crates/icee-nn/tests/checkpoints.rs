@@ -374,9 +374,9 @@ fn a_training_state_without_a_checksum_is_read() {
     let mut training: Value = serde_json::from_str(&header.metadata().as_ref().unwrap()["training"]).unwrap();
     assert!(training.as_object_mut().unwrap().remove("checksum").is_some());
     let entries = entries_of(&path);
-    let views = entries.iter().map(|(name, dtype, shape, data)| {
-        (name.as_str(), TensorView::new(*dtype, shape.clone(), data).unwrap())
-    });
+    let views = entries
+        .iter()
+        .map(|(name, dtype, shape, data)| (name.as_str(), TensorView::new(*dtype, shape.clone(), data).unwrap()));
     let metadata = [("training".to_string(), training.to_string())].into();
     fs::write(&path, safetensors::serialize(views, Some(metadata)).unwrap()).unwrap();
     assert_eq!(bits(checkpoint::load_training(&path).unwrap().models[0].1.weights()), bits(model.weights()));

@@ -86,8 +86,7 @@ pub fn evaluate(
         Ok(reports)
     })?;
     let against_gp_ei = paired_difference(&reports[0], &reports[1]);
-    let calibration =
-        if checks_beliefs { pool.install(|| check_beliefs(model, protocol, &count))? } else { vec![] };
+    let calibration = if checks_beliefs { pool.install(|| check_beliefs(model, protocol, &count))? } else { vec![] };
     Ok(OptimiserEvaluation {
         world: model.config.world.clone(),
         method: model.config.method.clone(),
@@ -101,11 +100,7 @@ pub fn evaluate(
     })
 }
 
-fn check_beliefs(
-    model: &OptimiserModel,
-    protocol: &Protocol,
-    count: &(dyn Fn() + Sync),
-) -> Result<Vec<Calibration>> {
+fn check_beliefs(model: &OptimiserModel, protocol: &Protocol, count: &(dyn Fn() + Sync)) -> Result<Vec<Calibration>> {
     let make = || {
         count();
         model.value_sampler(&Device::cpu(1)?)

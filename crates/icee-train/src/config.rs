@@ -72,9 +72,10 @@ impl TrainConfig {
         if self.steps == 0 || self.save_every == 0 {
             return fail("train.steps and train.save_every must be at least 1");
         }
-        for (key, value, advice) in
-            [("batch", self.batch, ""), ("eval_games", self.eval_games, "; train.eval_every=0 evaluates at the end only")]
-        {
+        for (key, value, advice) in [
+            ("batch", self.batch, ""),
+            ("eval_games", self.eval_games, "; train.eval_every=0 evaluates at the end only"),
+        ] {
             if !(1..=MAX_GAMES).contains(&value) {
                 return fail(&format!("train.{key} is {value}; it must lie between 1 and {MAX_GAMES}{advice}"));
             }

@@ -3,6 +3,7 @@
 use crate::device::Device;
 use crate::{DataFile, Error, Problem, Result};
 use icee_base::files::FileError;
+use icee_nn::checkpoint::TENSORS;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The state to go on from.
 const STATE: &str = "training.safetensors";
+/// The metrics of every step.
+const METRICS: &str = "metrics.csv";
 /// The file that whoever trains has locked.
 const LOCK: &str = "lock";
 
@@ -101,7 +104,22 @@ impl RunFolder {
             let problem = format!("no {STATE} here; give the folder of a run that has saved at least once");
             return Err(FileError::content(path, problem).into());
         }
-        RunFolder::locked(path.to_owned())
+        let folder = RunFolder::locked(path.to_owned())?;
+        folder.sweep();
+        Ok(folder)
+    }
+
+    /// Deletes what whoever was killed while saving has left: files as large as the model that never got their names.
+    fn sweep(&self) {
+        let ours = [STATE, METRICS, TENSORS];
+        let folders = [self.path.clone(), self.checkpoint()];
+        for entry in folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".tmp") && ours.iter().any(|ours| name.starts_with(&format!("{ours}."))) {
+                // What cannot be deleted is only in the way.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
     }
 
     fn locked(path: PathBuf) -> Result<RunFolder> {
@@ -151,7 +169,7 @@ impl RunFolder {
     /// The metrics of every step.
     #[must_use]
     pub fn metrics(&self) -> PathBuf {
-        self.path.join("metrics.csv")
+        self.path.join(METRICS)
     }
 }
 

@@ -56,7 +56,7 @@ pub fn run(args: &StudyArgs) -> Result<()> {
         for &told in args.told.iter().filter(|&&told| told + 2 * args.repeat <= rows) {
             let measured = measure(&scratch.0, &pool, rows, told, args.repeat)?;
             let Measurement { ask_milliseconds: ask, command_milliseconds: command, .. } = measured;
-            note!("{rows} rows, {told} told: {ask:.1} ms, as a command {command:.1} ms");
+            eprintln!("{rows} rows, {told} told: {ask:.1} ms, as a command {command:.1} ms");
             results.push(measured);
         }
     }

@@ -1,5 +1,6 @@
 //! How far a long command has come, on stderr: a bar on a terminal; on one that cannot draw (`TERM=dumb`) plain lines now and then.
 
+use crate::terminal::say;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Display;
 use std::io::IsTerminal;
@@ -69,7 +70,7 @@ impl Progress {
                 let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
                 if last.elapsed() > PLAIN_EVERY || done == all {
                     *last = Instant::now();
-                    note!("{} {done}/{all} {message} {} left", self.what, left());
+                    say(format_args!("{} {done}/{all} {message} {} left", self.what, left()));
                 }
             }
             Shown::Nothing => {}
@@ -80,7 +81,7 @@ impl Progress {
     pub fn line(&self, line: &str) {
         match &self.shown {
             Shown::Bar(bar) => bar.println(line),
-            Shown::Lines(_) => note!("{line}"),
+            Shown::Lines(_) => say(line),
             Shown::Nothing => {}
         }
     }

@@ -1,6 +1,7 @@
 //! Ctrl-C, `kill` and a terminal that goes away: the first lets training save and stop after the step it is in, the second ends
 //! the program at once.
 
+use crate::terminal::say;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +23,7 @@ pub fn on_signals() -> &'static AtomicBool {
             // In this order: at the first signal the flag is not set yet.
             let second = flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&STOP));
             if let Err(error) = second.and_then(|_| flag::register(signal, Arc::clone(&STOP))) {
-                note!("signal {signal} will not save: {error}");
+                say(format_args!("signal {signal} will not save: {error}"));
             }
         }
     });

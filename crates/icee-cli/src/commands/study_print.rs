@@ -17,7 +17,7 @@ struct Taken<'a> {
 
 /// Prints notes for the person, apart from the results.
 pub fn notes(notes: &[String]) {
-    notes.iter().for_each(|note| note!("note: {note}"));
+    notes.iter().for_each(|note| eprintln!("note: {note}"));
 }
 
 /// A study that has just been created.

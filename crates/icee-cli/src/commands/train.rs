@@ -4,6 +4,7 @@ use super::counts::minutes;
 use super::device::{DeviceName, suited};
 use super::progress::{Elsewhere, Progress};
 use super::stop;
+use crate::terminal::say;
 use anyhow::bail;
 use icee_base::files::write_atomically;
 use icee_models::kind::{new_problem, resumed_problem};
@@ -111,7 +112,7 @@ impl Job {
     /// Trains to the end, until the time is up, or until Ctrl-C (or another signal to end); progress goes to stderr.
     pub fn run(self, device: &Device, max_minutes: Option<f64>) -> anyhow::Result<(Summary, RunFolder)> {
         let problem = &*self.problem;
-        problem.remarks().iter().for_each(|remark| note!("{remark}"));
+        problem.remarks().iter().for_each(say);
         let device = &suited(device, problem.networks().iter().map(|network| &network.spec));
         let (mut trainer, folder) = match self.place {
             Place::Old(folder) => (Trainer::resume(problem, &folder, device)?, folder),
@@ -124,21 +125,25 @@ impl Job {
                 (trainer, RunFolder::create(&out, problem, &info)?)
             }
         };
+        let from = trainer.step();
         let stop = stop::on_signals();
-        let progress = Progress::new("step", trainer.step(), Elsewhere::Lines).within(max_minutes);
+        let progress = Progress::new("step", from, Elsewhere::Lines).within(max_minutes);
         let mut watcher = Watcher { progress, metric: String::new() };
-        note!("run folder {}, {}", folder.path().display(), device.describe());
+        say(format_args!("run folder {}, {}", folder.path().display(), device.describe()));
         let limits = Limits { max_minutes, stop: Some(stop) };
         let summary = icee_train::train(&mut trainer, &folder, limits, &mut watcher);
         watcher.progress.end();
         let summary = summary?;
         let path = folder.path().join("summary.json");
         let text = serde_json::to_string_pretty(&report(&summary, &folder))?;
-        write_atomically(&path, text.as_bytes())?;
+        // Where there was nothing left to do, the summary of what was done stays.
+        if summary.step > from || !path.is_file() {
+            write_atomically(&path, text.as_bytes())?;
+        }
         if summary.stopped != Stopped::Finished {
             let why = if summary.stopped == Stopped::OutOfTime { "time is up" } else { "stopped" };
             let path = folder.path().display();
-            note!("{why} at step {}; go on with: icee train --resume {path}", summary.step);
+            say(format_args!("{why} at step {}; go on with: icee train --resume {path}", summary.step));
         }
         Ok((summary, folder))
     }

@@ -50,8 +50,8 @@ pub fn run_traced(command: &mut Command) -> Outcome {
 
 /// How many of a Rust program's system calls are the loader's and the runtime's, before `main`.
 pub fn startup(calls: &[i64]) -> usize {
-    // The stack for signal handlers is the last thing that the runtime sees to.
-    calls.iter().take(100).rposition(|&call| call == libc::SYS_sigaltstack).unwrap_or_default()
+    // A stack for signal handlers is among the last things that the runtime sees to.
+    calls.iter().position(|&call| call == libc::SYS_sigaltstack).unwrap_or_default()
 }
 
 /// Runs a program and kills it when it is about to make system call number `n`, from zero; that call is not made.

@@ -6,8 +6,8 @@ use crate::{Error, Result};
 use cudarc::nvrtc::{result, sys};
 use icee_base::files::write_atomically;
 use icee_base::hash::checksum;
-use std::ffi::{CStr, CString};
 use std::ffi::OsString;
+use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 
 /// In the order in which they are compiled as one program.

@@ -1,0 +1,45 @@
+//! What goes to a person's terminal: nothing that was read from a file may command it, and nobody's absence is a crash.
+
+use std::borrow::Cow;
+use std::fmt::{Display, Write as _};
+use std::io::Write as _;
+
+/// Prints a line on standard error; where nobody takes it, it is lost.
+pub fn say(text: impl Display) {
+    let text = text.to_string();
+    let lines: Vec<Cow<str>> = text.split('\n').map(printable).collect();
+    let _ = writeln!(std::io::stderr().lock(), "{}", lines.join("\n"));
+}
+
+/// A text in which characters that a terminal would obey (escapes, line breaks, changes of direction) are written out.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_command) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_command(c) {
+            // To a string, which never fails.
+            let _ = write!(shown, "{}", c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Control characters, and those that turn the direction of writing.
+fn is_command(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_to_the_terminal_are_written_out() {
+        assert_eq!(printable("Käse \"x\" \\ 🙂"), "Käse \"x\" \\ 🙂");
+        assert_eq!(printable("\x1b[2Ja\tb\r\n\u{9b}c\u{202e}d"), "\\u{1b}[2Ja\\tb\\r\\n\\u{9b}c\\u{202e}d");
+    }
+}
