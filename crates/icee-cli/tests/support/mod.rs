@@ -71,6 +71,8 @@ pub fn kill_at_call(command: &mut Command, n: usize, counts: impl Fn(i64) -> boo
     let stderr = std::thread::spawn(move || text(&mut stderr));
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
     let (killed, code, calls) = trace(pid, n, counts);
+    // Its end has been seen already; the handle need not know.
+    let _ = child.wait();
     Outcome { killed, code, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap(), calls }
 }
 
