@@ -132,9 +132,10 @@ pub(super) fn check_weights(name: &str, weights: &[f32]) -> std::result::Result<
     }
 }
 
-/// Makes 0 of weights that are too small to matter.
+/// Makes 0 of weights that are too small to matter. The sign stays, so that a model stored anew has the same bytes.
 pub(super) fn flush_tiny(weights: &mut [f32]) {
-    weights.iter_mut().filter(|weight| weight.abs() < MIN_WEIGHT).for_each(|weight| *weight = 0.0);
+    let tiny = weights.iter_mut().filter(|weight| weight.abs() < MIN_WEIGHT);
+    tiny.for_each(|weight| *weight = 0.0_f32.copysign(*weight));
 }
 
 /// Whether the file holds a tensor of that name and shape.
@@ -244,7 +245,7 @@ mod tests {
         }
         let mut weights = [1e-40, -1e-20, 1e-17, -0.25];
         flush_tiny(&mut weights);
-        assert_eq!(weights, [0.0, 0.0, 1e-17, -0.25]);
+        assert_eq!(weights.map(f32::to_bits), [0.0, -0.0, 1e-17, -0.25].map(f32::to_bits));
     }
 
     proptest! {
