@@ -19,13 +19,23 @@ mod commands;
 mod terminal;
 
 use clap::{Parser, Subcommand};
+use icee_models::ModelStore;
 use icee_worlds::Registry;
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use terminal::say;
+
+/// The exit status of mistakes on the command line.
+const USAGE: u8 = 2;
 
 /// In-context exploration and exploitation: agents that learn a new task from its first episodes, without a gradient.
 #[derive(Parser)]
 #[command(name = "icee", version, about, propagate_version = true, arg_required_else_help = true)]
 struct Cli {
+    /// Look for models here first; then in the folder ICEE_MODELS (a variable), ./models, ../models and the program.
+    #[arg(long, value_name = "DIR", global = true, display_order = 500)]
+    models: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -54,30 +64,79 @@ enum Command {
 /// Runs the command line of this process, with these worlds.
 #[must_use]
 pub fn run(registry: &Registry) -> ExitCode {
-    match dispatch(Cli::parse().command, registry) {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    let done = commands::models::store(cli.models).and_then(|models| dispatch(cli.command, registry, &models));
+    // What is still in the buffer can fail, too.
+    match done.and_then(|()| Ok(std::io::stdout().flush()?)) {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever read our output has seen enough (`icee worlds | head -1`).
         Err(error) if commands::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            terminal::say(format_args!("error: {error:#}"));
+            // Files are named where they are read and written; what has no name is stdout.
+            let unnamed = error.chain().len() == 1 && error.is::<std::io::Error>();
+            say(format_args!("error: {}{}", if unnamed { "cannot write the result: " } else { "" }, in_words(&error)));
             ExitCode::FAILURE
         }
     }
 }
 
-fn dispatch(command: Command, registry: &Registry) -> anyhow::Result<()> {
+/// An error and its causes; some say theirs themselves.
+fn in_words(error: &anyhow::Error) -> String {
+    let mut causes = error.chain().map(ToString::to_string);
+    let first = causes.next().unwrap_or_default();
+    causes.fold(first, |text, cause| if text.ends_with(&cause) { text } else { format!("{text}: {cause}") })
+}
+
+/// Says what is wrong with the arguments, or gives the help that was asked for.
+fn refuse(error: &clap::Error) -> ExitCode {
+    if error.kind() == clap::error::ErrorKind::InvalidUtf8 {
+        // clap does not say which.
+        let words = std::env::args_os().skip(1).filter(|word| word.to_str().is_none());
+        let words: Vec<String> = words.map(|word| format!("\"{}\"", word.display())).collect();
+        say(format_args!("error: not UTF-8: the argument {}", words.join(", ")));
+        return ExitCode::from(USAGE);
+    }
+    match error.print() {
+        _ if error.use_stderr() => ExitCode::from(USAGE),
+        Err(failure) if failure.kind() != std::io::ErrorKind::BrokenPipe => {
+            say(format_args!("error: cannot write the help: {failure}"));
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn dispatch(command: Command, registry: &Registry, models: &ModelStore) -> anyhow::Result<()> {
     match command {
-        Command::Demo(args) => commands::demo::run(&args, registry),
-        Command::Reproduce(args) => commands::reproduce::run(&args, registry),
-        Command::Models(args) => commands::models::run(&args),
+        Command::Demo(args) => commands::demo::run(&args, registry, models),
+        Command::Reproduce(args) => commands::reproduce::run(&args, registry, models),
+        Command::Models(args) => commands::models::run(&args, models),
         Command::Bench(command) => commands::bench::run(&command, registry),
         Command::Worlds(args) => commands::worlds::run(&args, registry),
         Command::Rollout(args) => commands::rollout::run(&args, registry),
         Command::Train(args) => commands::train::run(&args, registry),
-        Command::Eval(args) => commands::eval::run(&args, registry),
-        Command::Tune(args) => commands::tune::run(&args, registry),
-        Command::Play(args) => commands::play::run(&args, registry),
+        Command::Eval(args) => commands::eval::run(&args, registry, models),
+        Command::Tune(args) => commands::tune::run(&args, registry, models),
+        Command::Play(args) => commands::play::run(&args, registry, models),
         Command::Study(command) => commands::study::run(&command),
         Command::Functions(arguments) => commands::functions::run(arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let io = || std::io::Error::other("full");
+        let file = icee_base::files::FileError::io("a.csv".as_ref())(io());
+        assert_eq!(in_words(&anyhow::Error::from(file)), "a.csv: full");
+        let context = Err::<(), _>(io()).context("cannot write b.csv").unwrap_err();
+        assert_eq!(in_words(&context), "cannot write b.csv: full");
     }
 }

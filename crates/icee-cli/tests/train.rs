@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{SMALL, Scratch, ok};
+use common::{SMALL, Scratch, complaint, ok};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -36,6 +36,11 @@ fn train_then_eval_tune_and_play() {
     }
     let name = Path::new(run).file_name().unwrap().to_string_lossy().into_owned();
     assert!(name.starts_with("DarkRoomTiny-v0__icee__0__"), "{name}");
+
+    let summary = || std::fs::read_to_string(Path::new(run).join("summary.json")).unwrap();
+    let before = summary();
+    assert_eq!(ok(icee(&["train", "--resume", run, "--json"]).output().unwrap())["step"], 3, "nothing is left to do");
+    assert_eq!(summary(), before);
 
     let csv = scratch.file("returns.csv");
     let eval = ok(icee(&["eval", run, "--games", "5", "--json", "--csv", &csv]).output().unwrap());
@@ -71,25 +76,165 @@ fn saved_run(folder: &str) -> PathBuf {
     }
 }
 
-/// Ctrl-C is SIGINT: the step is finished, all is saved, the way on is said, and resuming ends where it would have.
+/// A training of some seconds, and what saves often.
+const LONG: [&str; 3] = ["train.steps=400", "train.save_every=5", "train.eval_every=0"];
+
+#[cfg(unix)]
+fn signal(signal: &str, child: &std::process::Child) {
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+}
+
+/// Ctrl-C, `kill` and a closed terminal: the step is finished, all is saved, the way on is said, and resuming ends where it
+/// would have.
 #[cfg(unix)]
 #[test]
-fn ctrl_c_saves_and_says_how_to_go_on() {
+fn signals_save_and_say_how_to_go_on() {
     let scratch = Scratch::new("interrupt");
-    let settings = ["train.steps=400", "train.save_every=5", "train.eval_every=0"];
-    let whole = ok(train(&scratch.file("whole"), &settings).output().unwrap());
-    let child =
-        train(&scratch.file("stopped"), &settings).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let run = saved_run(&scratch.file("stopped"));
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && said.contains("go on with: icee train --resume"), "{said}");
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(report["finished"], false);
-    ok(icee(&["train", "--resume", run.to_str().unwrap(), "--json"]).output().unwrap());
-    let bytes = |run: &Path| std::fs::read(run.join("training.safetensors")).unwrap();
-    assert!(bytes(Path::new(whole["run"].as_str().unwrap())) == bytes(&run), "the weights differ");
+    let whole = ok(train(&scratch.file("whole"), &LONG).output().unwrap());
+    for name in ["-INT", "-TERM", "-HUP"] {
+        let out = scratch.file(name);
+        let child = train(&out, &LONG).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let run = saved_run(&out);
+        signal(name, &child);
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && said.contains("go on with: icee train --resume"), "{name}: {said}");
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["finished"], false);
+        ok(icee(&["train", "--resume", run.to_str().unwrap(), "--json"]).output().unwrap());
+        let bytes = |run: &Path| std::fs::read(run.join("training.safetensors")).unwrap();
+        assert!(bytes(Path::new(whole["run"].as_str().unwrap())) == bytes(&run), "{name}: the weights differ");
+    }
+}
+
+/// `nohup` ignores SIGHUP, and whoever uses it wants training to go on.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_ignored_signal_stays_ignored() {
+    let scratch = Scratch::new("nohup");
+    let inner = train(&scratch.file("runs"), &LONG);
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(inner.get_program()).args(inner.get_args());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    saved_run(&scratch.file("runs"));
+    signal("-HUP", &child);
+    assert_eq!(ok(child.wait_with_output().unwrap())["finished"], true);
+}
+
+#[test]
+fn one_training_at_a_time_in_a_folder() {
+    let scratch = Scratch::new("lock");
+    let settings = ["train.steps=100000", "train.save_every=5", "train.eval_every=0"];
+    let mut child =
+        train(&scratch.file("runs"), &settings).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let run = saved_run(&scratch.file("runs"));
+    let resume = ["train", "--resume", run.to_str().unwrap(), "--max-minutes", "0", "--json"];
+    let said = complaint(icee(&resume).output().unwrap());
+    assert!(said.contains("another training is at work"), "{said}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The dead hold nothing.
+    ok(icee(&resume).output().unwrap());
+}
+
+#[cfg(unix)]
+#[test]
+fn words_that_are_no_utf_8_are_named_and_folders_need_not_be() {
+    use std::os::unix::ffi::OsStrExt;
+    let scratch = Scratch::new("bytes");
+    let word = std::ffi::OsStr::from_bytes(b"caf\xe9");
+    let said = complaint(icee(&["train", "dark-room-tiny"]).arg("--method").arg(word).output().unwrap());
+    assert!(said.contains("not UTF-8") && said.contains("caf\u{fffd}"), "{said}");
+    let out = scratch.0.join(word);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_icee"));
+    command.args(["train", "dark-room-tiny", "--threads", "1", "--set", "train.steps=1", "--json", "--out"]).arg(&out);
+    SMALL.iter().for_each(|setting| {
+        command.args(["--set", setting]);
+    });
+    assert_eq!(ok(command.output().unwrap())["step"], 1);
+    let info = std::fs::read_dir(&out).unwrap().next().unwrap().unwrap().path().join("run.json");
+    assert!(std::fs::read_to_string(info).unwrap().contains("caf\u{fffd}"));
+    // A log is written down and found again by its name, so that one must be UTF-8.
+    let log = scratch.0.join(word);
+    std::fs::remove_dir_all(&out).unwrap();
+    std::fs::write(&log, "game,episode,step,observation,action,reward\n0,0,0,1,0,1\n").unwrap();
+    let said = complaint(train(&scratch.file("runs"), &[]).arg("--logs").arg(&log).output().unwrap());
+    assert!(said.contains("rename it") && !scratch.0.join("runs").exists(), "{said}");
+}
+
+#[test]
+fn a_run_on_logs_goes_on_from_anywhere_but_not_with_another_log() {
+    let scratch = Scratch::new("moved");
+    let elsewhere = Scratch::new("moved-elsewhere");
+    ok(scratch.icee(&["rollout", "DarkRoomHardTiny-v0", "--games", "6", "--log", "log.csv"]).output().unwrap());
+    let mut command = train("runs", &["train.steps=2", "train.save_every=1"]);
+    command.args(["--logs", "log.csv", "--max-minutes", "0"]).current_dir(&scratch.0);
+    let run = scratch.0.join(ok(command.output().unwrap())["run"].as_str().unwrap());
+    let resume = || {
+        let mut command = icee(&["train", "--resume", run.to_str().unwrap(), "--max-minutes", "0", "--json"]);
+        command.current_dir(&elsewhere.0).output().unwrap()
+    };
+    assert_eq!(ok(resume())["step"], 2, "from another folder");
+    let log = scratch.0.join("log.csv");
+    let text = std::fs::read_to_string(&log).unwrap();
+    // One probability, so that the games look as before.
+    let (all_but_one, _) = text.trim_end().rsplit_once(',').unwrap();
+    std::fs::write(&log, format!("{all_but_one},0.123\n")).unwrap();
+    let said = complaint(resume());
+    assert!(said.contains("is not the log that the run began with"), "{said}");
+    std::fs::remove_file(&log).unwrap();
+    let said = complaint(resume());
+    assert!(said.contains("log.csv") && said.contains("is not there; put it back"), "{said}");
+    std::fs::write(run.join("log.csv"), text).unwrap();
+    assert_eq!(ok(resume())["step"], 2, "a copy in the run folder");
+}
+
+#[test]
+fn a_model_does_not_play_a_world_of_another_shape() {
+    let scratch = Scratch::new("shape");
+    let report = ok(train(&scratch.file("runs"), &["train.steps=1"]).output().unwrap());
+    let run = report["run"].as_str().unwrap();
+    let config = Path::new(run).join("checkpoint/config.json");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, text.replace("DarkRoomTiny-v0", "DarkRoom-v0")).unwrap();
+    for command in [&["eval", run, "--games", "1"][..], &["tune", run, "--games", "1"], &["play", run]] {
+        let said = complaint(icee(command).output().unwrap());
+        assert!(said.contains("DarkRoom-v0 (81 places, 5 actions) is seen or played in another way"), "{said}");
+    }
+}
+
+#[test]
+fn models_are_found_by_flag_and_variable_in_this_order() {
+    let scratch = Scratch::new("roots");
+    let report = ok(train(&scratch.file("runs"), &["train.steps=1"]).output().unwrap());
+    let run = report["run"].as_str().unwrap();
+    let place = |set: &dyn Fn(&mut Command)| {
+        let mut command = scratch.icee(&["models", "--json"]);
+        set(&mut command);
+        let rows = ok(command.output().unwrap());
+        let row = rows.as_array().unwrap().iter().find(|row| row["name"] == "dark-room__icee").unwrap();
+        row["place"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(place(&|_| {}), "inside the program");
+    for folder in ["models", "variable", "flag"] {
+        std::fs::create_dir_all(scratch.0.join(folder)).unwrap();
+    }
+    let mut add = scratch.icee(&["models", "add", run, "dark-room__icee"]);
+    ok(add.output().unwrap());
+    assert_eq!(place(&|_| {}), "models/dark-room__icee");
+    let mut add = scratch.icee(&["models", "add", run, "dark-room__icee"]);
+    ok(add.env("ICEE_MODELS", scratch.0.join("variable")).output().unwrap());
+    ok(scratch.icee(&["--models", "flag", "models", "add", run, "dark-room__icee"]).output().unwrap());
+    let variable = |command: &mut Command| {
+        command.env("ICEE_MODELS", "variable");
+    };
+    assert_eq!(place(&variable), "variable/dark-room__icee");
+    let both = |command: &mut Command| {
+        command.env("ICEE_MODELS", "variable").args(["--models", "flag"]);
+    };
+    assert_eq!(place(&both), "flag/dark-room__icee");
+    let said = complaint(scratch.icee(&["models", "--models", "nowhere"]).output().unwrap());
+    assert!(said.contains("--models: there is no folder nowhere"), "{said}");
 }
 
 #[test]
@@ -195,9 +340,30 @@ fn mistakes_are_answered() {
         (&["train", "dark-room-tiny", "--method", "icce"], "did you mean \"icee\"?"),
         (&["train", "--resume", "nowhere"], "no training.safetensors"),
         (&["eval", "nowhere"], "nowhere"),
+        (&["eval", "bo__value", "--trials", "0"], "at least 1"),
+        (&["eval", "dark-room__icee", "--games", "0"], "at least 1"),
+        (&["tune", "dark-room__icee", "--games", "0"], "at least 1"),
+        (&["play", "dark-room__icee", "--episodes", "0"], "at least 1"),
+        (&["rollout", "DarkRoomTiny-v0", "--episodes", "0"], "at least 1"),
+        (&["train", "dark-room-tiny", "--max-minutes", "nan"], "number of minutes"),
+        (&["train", "dark-room-tiny", "--set", "train.beta2=1"], "train.beta2 is 1"),
     ] {
         let output = icee(arguments).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && said.contains(answer), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn more_threads_than_the_machine_can_use_are_refused() {
+    for command in [
+        &["train", "dark-room-tiny"][..],
+        &["eval", "dark-room__icee"],
+        &["eval", "bo__value"],
+        &["tune", "bo__value", "--dry-run"],
+    ] {
+        let mut icee = Command::new(env!("CARGO_BIN_EXE_icee"));
+        let said = complaint(icee.args(command).args(["--threads", "100000"]).output().unwrap());
+        assert!(said.contains("could not start 100000 threads"), "{command:?}: {said}");
     }
 }

@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 /// What all configs of games share.
 pub(crate) const SCHEMA: Schema = Schema { kind: crate::KIND, renamed: &[] };
 
+/// The most episodes of a sequence, and the greatest weight of the auxiliary loss: beyond them lie overflows alone.
+const MAX_EPISODES: usize = 1 << 20;
+const MAX_REWARD_WEIGHT: f64 = 1e6;
+
 /// The whole configuration of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -201,8 +205,11 @@ impl Config {
         if !(model.init_std > 0.0 && model.init_std <= 1.0) {
             return fail("model.init_std must be above 0 and at most 1");
         }
-        if !(model.reward_head >= 0.0 && model.reward_head.is_finite()) {
-            return fail("model.reward_head must be 0 or a positive weight");
+        if !(0.0..=MAX_REWARD_WEIGHT).contains(&model.reward_head) {
+            return fail("model.reward_head must be 0 or a positive weight of at most 1e6");
+        }
+        if self.data.episodes > MAX_EPISODES {
+            return fail(&format!("data.episodes is {}; at most {MAX_EPISODES} can be", self.data.episodes));
         }
         let paper = model.architecture == Architecture::Paper;
         if paper && method.bayes && model.action_rule == ActionRule::Bayes {
@@ -262,6 +269,9 @@ mod tests {
             ("acting.episode_rule=never", "never"),
             ("model.architecture=paper", "model.action_rule"),
             ("data.pool=3", "unknown key \"data.pool\""),
+            ("data.episodes=4611686018427387904", "data.episodes is 4611686018427387904"),
+            ("model.reward_head=1e300", "at most 1e6"),
+            ("model.reward_head=nan", "at most 1e6"),
         ] {
             let error = layered(setting).unwrap_err().to_string();
             assert!(error.contains(said), "{setting}: {error}");

@@ -67,20 +67,45 @@ pub fn evaluate(
     episodes: Option<usize>,
     seed: u64,
 ) -> Result<(Evaluation, Returns)> {
+    evaluate_watched(device, model, registry, games, episodes, seed, |_, _| {})
+}
+
+/// As [`evaluate`], with somebody who is told after every episode how many have been played, and of how many.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_watched(
+    device: &Device,
+    model: &TrainedModel,
+    registry: &Registry,
+    games: usize,
+    episodes: Option<usize>,
+    seed: u64,
+    mut watch: impl FnMut(usize, usize),
+) -> Result<(Evaluation, Returns)> {
     let world = world_of(model, registry)?;
     let mut agent = Agent::new(device, model)?;
     let episodes = episodes.unwrap_or(world.spec().episodes);
-    evaluate_agent(&mut agent, &*world, games, episodes, seed, Split::Evaluation)
+    let all = games.saturating_mul(episodes);
+    let mut played = 0;
+    play(&mut agent, &*world, games, episodes, seed, Split::Evaluation, |done| {
+        played += usize::from(done);
+        if done {
+            watch(played, all);
+        }
+    })
 }
 
-/// The world that a model was trained on.
+/// The world that a model was trained on, if it still is what it was.
 pub(crate) fn world_of(model: &TrainedModel, registry: &Registry) -> Result<Box<dyn World>> {
     if model.task.name == "logs" {
         return Err(Error::Config(
             "this model was trained on logs, so there is no world to play; use a live agent".into(),
         ));
     }
-    Ok(registry.make(&model.task.name)?)
+    let world = registry.make(&model.task.name)?;
+    model.task.check_world(world.spec())?;
+    Ok(world)
 }
 
 /// Lets an agent play games of a world.
@@ -95,10 +120,26 @@ pub fn evaluate_agent(
     seed: u64,
     split: Split,
 ) -> Result<(Evaluation, Returns)> {
+    play(agent, world, games, episodes, seed, split, |_| {})
+}
+
+/// `watch` is told of every step whether it ended an episode.
+fn play(
+    agent: &mut Agent,
+    world: &dyn World,
+    games: usize,
+    episodes: usize,
+    seed: u64,
+    split: Split,
+    mut watch: impl FnMut(bool),
+) -> Result<(Evaluation, Returns)> {
     let mut dealt = Games::deal(world, games, seed, split)?;
     let start = Instant::now();
     let mut decisions = 0u64;
-    let returns = dealt.play_watched(agent, episodes, |_| decisions += 1)?;
+    let returns = dealt.play_watched(agent, episodes, |step| {
+        decisions += 1;
+        watch(step.outcome.done);
+    })?;
     let seconds = start.elapsed().as_secs_f64();
     let entropies = agent.entropy_by_episode();
     let row = |episode: usize| {

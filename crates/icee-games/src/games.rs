@@ -9,7 +9,9 @@ use crate::source::Source;
 use crate::{KIND, Result, card};
 use icee_base::random::HELD_OUT;
 use icee_nn::Model;
-use icee_train::{Device, Error, HeldOutMetrics, Initialisation, NetworkSpec, Prepared, Problem, TrainConfig};
+use icee_train::{
+    DataFile, Device, Error, HeldOutMetrics, Initialisation, NetworkSpec, Prepared, Problem, TrainConfig,
+};
 use icee_worlds::Split;
 use serde_json::Value;
 
@@ -96,6 +98,13 @@ impl Problem for Games {
         let games = self.config.train.eval_games;
         let (evaluation, _) = evaluate_agent(&mut agent, &**world, games, episodes, seed, Split::Evaluation)?;
         held_out(&evaluation).map(Some)
+    }
+
+    fn data_file(&self) -> Option<&DataFile> {
+        match &self.source {
+            Source::Logs(logs) => Some(&logs.file),
+            Source::World(_) => None,
+        }
     }
 
     fn remarks(&self) -> Vec<&'static str> {

@@ -4,9 +4,12 @@
 use crate::task::{GameSpec, ObservationKind};
 use crate::{Error, Result};
 use icee_base::files::FileError;
+use icee_base::hash::checksum;
 use icee_base::table::{Row, Table};
+use icee_train::DataFile;
 use icee_worlds::{Observation, ObservationSpace, Observations, PlayedStep, SequenceBatch, WorldSpec, returns_to_go};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,6 +24,10 @@ const MAX_TOKENS: usize = 2048;
 /// Bounds that keep a damaged log from asking for absurd memory.
 const MAX_ACTIONS: u32 = 4096;
 const MAX_CELLS: u32 = 1 << 20;
+/// A number far above all others in a log is a slip, and a network with a place for each number below it would be mostly empty.
+/// So beyond this many, at least one in so many must occur.
+const DENSE_ACTIONS: (usize, usize) = (64, 4);
+const DENSE_CELLS: (usize, usize) = (1 << 16, 16);
 /// Classes of real-valued rewards.
 const REWARD_CLASSES: usize = 16;
 
@@ -33,6 +40,8 @@ pub struct Logs {
     pub task: GameSpec,
     /// Whether every line has the action's probability; where not, importance weights are 1.
     pub has_probabilities: bool,
+    /// Where it was read from, and what it was.
+    pub file: DataFile,
 }
 
 /// One line.
@@ -76,7 +85,11 @@ impl Logs {
         if lines.is_empty() {
             return Err(Error::Logs { path: path.to_owned(), count: 1, lines: vec!["there is no step".into()] });
         }
-        Ok(assemble(&lines))
+        if let Some(problem) = sparse(&lines) {
+            return Err(Error::Logs { path: path.to_owned(), count: 1, lines: vec![problem] });
+        }
+        let file = DataFile { path: path.to_owned(), checksum: checksum(0, text.as_bytes()) };
+        Ok(assemble(&lines, file))
     }
 }
 
@@ -215,7 +228,25 @@ fn fits(before: &[Line], line: Line) -> std::result::Result<Line, String> {
     Err(format!("does not follow game {game}, episode {episode}, step {step}: keep games, episodes and steps in order"))
 }
 
-fn assemble(lines: &[Line]) -> Logs {
+/// What is wrong where actions or observations have numbers far above those that occur.
+fn sparse(lines: &[Line]) -> Option<String> {
+    let problem = |what: &str, number: &dyn Fn(&Line) -> u32, (fine, one_in): (usize, usize)| {
+        let largest = lines.iter().max_by_key(|line| number(line))?;
+        let (size, kinds) = (number(largest) as usize + 1, lines.iter().map(number).collect::<HashSet<_>>().len());
+        let Line { game, episode, step, .. } = largest;
+        (size > fine && size > one_in * kinds).then(|| {
+            format!(
+                "{what} {} (game {game}, episode {episode}, step {step}) in a log with {kinds} different {what}s: number \
+                 them from 0 without gaps",
+                size - 1
+            )
+        })
+    };
+    let seen = |line: &Line| if let Seen::Discrete(index) = line.observation { index } else { 0 };
+    problem("action", &|line| line.action, DENSE_ACTIONS).or_else(|| problem("observation", &seen, DENSE_CELLS))
+}
+
+fn assemble(lines: &[Line], file: DataFile) -> Logs {
     let actions = lines.iter().map(|l| l.action).max().unwrap_or(0) as usize + 1;
     let has_probabilities = lines.iter().all(|l| l.probability.is_some());
     let (space, observation) = match &lines[0].observation {
@@ -266,7 +297,7 @@ fn assemble(lines: &[Line]) -> Logs {
         }
     }
     let task = task_of(&data, observation);
-    Logs { data: Arc::new(data), task, has_probabilities }
+    Logs { data: Arc::new(data), task, has_probabilities, file }
 }
 
 /// Sizes and ranges, as far as the data shows them.
@@ -375,6 +406,21 @@ mod tests {
         assert!(!logs.has_probabilities);
         assert_eq!(logs.task.observation, ObservationKind::Vector { size: 2 });
         assert_eq!(logs.data.taken_probability(0), 0.5);
+    }
+
+    #[test]
+    fn a_number_far_above_all_others_is_refused() {
+        let log = |action: u32, observation: u32| {
+            read(&format!("{}\n0,0,0,3,1,0,0.5\n0,0,1,{observation},{action},0,0.5\n", COLUMNS.join(",")))
+        };
+        assert_eq!(log(63, 3).unwrap().task.actions, 64);
+        let said = log(4095, 3).unwrap_err().to_string();
+        assert!(said.contains("action 4095 (game 0, episode 0, step 1) in a log with 2 different actions"), "{said}");
+        let said = log(1, 1_000_000).unwrap_err().to_string();
+        assert!(said.contains("observation 1000000") && said.contains("without gaps"), "{said}");
+        // As many as there really are.
+        let lines: String = (0..200).map(|i| format!("0,0,{i},3,{i},0,0.5\n")).collect();
+        assert_eq!(read(&format!("{}\n{lines}", COLUMNS.join(","))).unwrap().task.actions, 200);
     }
 
     #[test]

@@ -90,6 +90,28 @@ impl GameSpec {
         Ok(())
     }
 
+    /// Checks that a world is seen and played as these games are, so that their model can play it.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with both.
+    pub fn check_world(&self, world: &WorldSpec) -> Result<()> {
+        let theirs = GameSpec::of_world(world);
+        if (theirs.observation, theirs.actions) == (self.observation, self.actions) {
+            return Ok(());
+        }
+        let shape = |task: &GameSpec| match task.observation {
+            ObservationKind::Discrete { size } => format!("{size} places, {} actions", task.actions),
+            ObservationKind::Vector { size } => format!("{size} numbers, {} actions", task.actions),
+        };
+        Err(Error::Config(format!(
+            "{} ({}) is seen or played in another way than {} ({}), on which the model was trained",
+            world.id,
+            shape(&theirs),
+            self.name,
+            shape(self)
+        )))
+    }
+
     /// The most tokens of a sequence of `episodes` episodes.
     #[must_use]
     pub fn tokens(&self, episodes: usize) -> usize {

@@ -11,6 +11,9 @@ use icee_base::random::VALIDATION;
 use icee_train::Device;
 use icee_worlds::{Registry, Split};
 
+/// Temperatures that are tried for the best of the other settings.
+const TEMPERATURES: [f64; 4] = [1.0, 0.5, 0.25, 0.125];
+
 /// One setting of the acting rules and what it earned.
 #[derive(Clone, Debug)]
 pub struct ActingResult {
@@ -41,7 +44,8 @@ fn tuning_grid(model: &TrainedModel) -> Vec<Acting> {
 }
 
 /// Tries the grid on `games` validation games, then other temperatures for the best, and gives all trials and the
-/// number of the best: the one with the highest mean return over all episodes.
+/// number of the best: the one with the highest mean return over all episodes. `tried` is told of every trial, and how many
+/// there will be.
 ///
 /// # Errors
 /// Whatever fails at play.
@@ -51,10 +55,13 @@ pub fn tune(
     registry: &Registry,
     games: usize,
     seed: u64,
-    mut tried: impl FnMut(&ActingResult),
+    mut tried: impl FnMut(&ActingResult, usize),
 ) -> Result<(Vec<ActingResult>, usize)> {
     let world = world_of(model, registry)?;
     let mut agent = Agent::new(device, model)?;
+    let (grid, temperature) = (tuning_grid(model), model.config.acting.temperature);
+    let temperatures: Vec<f64> = TEMPERATURES.into_iter().filter(|&t| t != temperature).collect();
+    let all = grid.len() + temperatures.len();
     let mut trials: Vec<ActingResult> = Vec::new();
     let mut run = |acting: Acting, trials: &mut Vec<ActingResult>| -> Result<()> {
         agent.set_acting(&acting)?;
@@ -63,15 +70,15 @@ pub fn tune(
         let seed = seed ^ VALIDATION;
         let (evaluation, _) = evaluate_agent(&mut agent, &*world, games, episodes, seed, Split::Evaluation)?;
         let trial = ActingResult { acting, evaluation };
-        tried(&trial);
+        tried(&trial, all);
         trials.push(trial);
         Ok(())
     };
-    for acting in tuning_grid(model) {
+    for acting in grid {
         run(acting, &mut trials)?;
     }
     let first = trials[best(&trials)].acting.clone();
-    for temperature in [1.0, 0.5, 0.25, 0.125].into_iter().filter(|&t| t != first.temperature) {
+    for temperature in temperatures {
         run(Acting { temperature, ..first.clone() }, &mut trials)?;
     }
     let best = best(&trials);

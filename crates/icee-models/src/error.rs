@@ -53,6 +53,14 @@ pub enum Error {
     /// A model of that name exists already.
     #[error("{} exists already; give another name, or --force to replace it", .0.display())]
     Exists(PathBuf),
+    /// What bears the name of a model is none, and is not replaced.
+    #[error("{} is not replaced: {why}; give another name, or move it away", folder.display())]
+    NoModel {
+        /// The folder.
+        folder: PathBuf,
+        /// What it is.
+        why: String,
+    },
     /// A file that cannot be used.
     #[error(transparent)]
     File(#[from] FileError),

@@ -8,7 +8,7 @@ use icee_games::{Config, Games, Source, TrainedModel};
 use icee_nn::checkpoint;
 use icee_optim::{Functions, OptimiserModel};
 use icee_train::config::{KIND, last_word};
-use icee_train::{Problem, RunFolder};
+use icee_train::{Problem, RunFolder, RunInfo};
 use icee_worlds::Registry;
 use serde_json::Value;
 use std::path::Path;
@@ -123,8 +123,11 @@ pub fn resumed_problem(folder: &RunFolder, registry: &Registry) -> Result<Box<dy
         Kind::Functions => Ok(Box::new(Functions::new(icee_optim::Meta::read(&path, meta)?.config)?)),
         Kind::Games => {
             let meta = icee_games::Meta::read(&path, meta)?;
-            let logs = folder.info()?.logs;
-            let source = source_of(&meta.config, logs.as_deref(), registry)?;
+            let RunInfo { logs, logs_checksum, .. } = folder.info()?;
+            let source = match &logs {
+                Some(path) => Source::Logs(resumed_logs(folder, path, logs_checksum.as_deref())?),
+                None => Source::of_config(&meta.config, registry)?,
+            };
             if source.task() != meta.task {
                 let what = if logs.is_some() { "log" } else { "world" };
                 return Err(Error::Kind(format!("the {what} is not what the run began with; start a new run")));
@@ -132,6 +135,25 @@ pub fn resumed_problem(folder: &RunFolder, registry: &Registry) -> Result<Box<dy
             Ok(Box::new(Games::new(meta.config, source)?))
         }
     }
+}
+
+/// The log of a run that is to go on: where it was or, by its name, in the run folder; and only if it is the same.
+fn resumed_logs(folder: &RunFolder, path: &Path, checksum: Option<&str>) -> Result<Logs> {
+    let copy = folder.path().join(path.file_name().unwrap_or_default());
+    let Some(place) = [path, &copy].into_iter().find(|place| place.is_file()) else {
+        let (log, run) = (path.display(), folder.path().display());
+        return Err(Error::Kind(format!(
+            "the log {log}, which this run learns from, is not there; put it back, or a copy of it into {run}"
+        )));
+    };
+    let logs = Logs::read(place)?;
+    if checksum.is_some_and(|checksum| checksum != logs.file.checksum_text()) {
+        let place = place.display();
+        return Err(Error::Kind(format!(
+            "{place} is not the log that the run began with; put that one back, or start a new run"
+        )));
+    }
+    Ok(logs)
 }
 
 fn source_of(config: &Config, logs: Option<&Path>, registry: &Registry) -> Result<Source> {

@@ -1,4 +1,4 @@
-//! Where models are looked for: a folder that is given, `models/` here or one above, the program itself.
+//! Where models are looked for: folders that are given, `models/` here or one above, the program itself.
 
 use crate::kind::{Kind, Model};
 use crate::recipes;
@@ -86,6 +86,13 @@ impl ModelStore {
     pub fn with_root(mut self, root: PathBuf) -> Self {
         self.roots.insert(0, root);
         self
+    }
+
+    /// The folder that is looked into first.
+    #[must_use]
+    pub fn first(&self) -> &Path {
+        // There are always some.
+        self.roots.first().map_or(Path::new("models"), PathBuf::as_path)
     }
 
     /// A model by its folder (a checkpoint or a run) or by its name.
@@ -252,7 +259,7 @@ pub(crate) fn embedded(name: &str) -> Option<&'static Embedded> {
     EMBEDDED.iter().find(|model| model.name == name)
 }
 
-fn is_checkpoint(folder: &Path) -> bool {
+pub(crate) fn is_checkpoint(folder: &Path) -> bool {
     folder.join(CONFIG).is_file() && folder.join(TENSORS).is_file()
 }
 

@@ -91,7 +91,15 @@ fn a_run_that_was_stopped_goes_on_as_if_it_had_not_been() {
         let (mut first, folder) = begin(&*problem, &scratch);
         let summary = go(&mut first, &folder, 7);
         assert_eq!((summary.step, summary.stopped), (7, Stopped::Interrupted));
-        let reopened = RunFolder::open(folder.path()).unwrap();
+        let said = RunFolder::open(folder.path()).unwrap_err().to_string();
+        assert!(said.contains("another training is at work"), "{said}");
+        let path = folder.path().to_owned();
+        drop(folder);
+        let left =
+            ["training.safetensors.7-0.tmp", "checkpoint/model.safetensors.7-1.tmp", "mine.tmp"].map(|f| path.join(f));
+        left.iter().for_each(|file| std::fs::write(file, "half").unwrap());
+        let reopened = RunFolder::open(&path).unwrap();
+        assert_eq!(left.map(|file| file.exists()), [false, false, true], "what a killed save left");
         let again = resumed_problem(&reopened, &Registry::builtin()).unwrap();
         assert_eq!(again.to_toml().unwrap(), problem.to_toml().unwrap());
         let mut second = Trainer::resume(&*again, &reopened, &Device::cpu(2).unwrap()).unwrap();
@@ -99,8 +107,8 @@ fn a_run_that_was_stopped_goes_on_as_if_it_had_not_been() {
 
         let weights = |trainer: &Trainer<'_>| trainer.models().map(|m| m.weights().to_vec()).collect::<Vec<_>>();
         assert_eq!(weights(&whole), weights(&second), "{name}");
-        assert_eq!(metrics(&whole_folder), metrics(&folder));
-        let (step, kind) = match Model::load(folder.path()).unwrap() {
+        assert_eq!(metrics(&whole_folder), metrics(&reopened));
+        let (step, kind) = match Model::load(&path).unwrap() {
             Model::Functions(model) => (model.step, Kind::Functions),
             Model::Games(model) => (model.step, Kind::Games),
         };
@@ -126,9 +134,23 @@ fn models_of_games_and_of_functions_are_not_mistaken_for_each_other() {
 #[test]
 fn a_loss_that_is_no_number_stops_with_the_way_back() {
     let scratch = Scratch::new("diverged");
-    let problem = problem("icee", &["train.lr=1e30", "train.warmup=0", "train.save_every=1"]);
-    let (mut trainer, folder) = begin(&*problem, &scratch);
-    let error = train(&mut trainer, &folder, Limits::default(), &mut icee_train::Silent).unwrap_err();
+    let sound = problem("icee", &["train.save_every=1"]);
+    let (mut trainer, folder) = begin(&*sound, &scratch);
+    go(&mut trainer, &folder, 2);
+    // Once with weights that cannot be saved, once with a loss that is no number.
+    for save_every in ["train.save_every=1", "train.save_every=12"] {
+        let wild = problem("icee", &["train.lr=1e30", "train.warmup=0", save_every]);
+        let mut trainer = Trainer::resume(&*wild, &folder, &Device::cpu(1).unwrap()).unwrap();
+        diverges(&mut trainer, &folder);
+        assert!(
+            Trainer::resume(&*sound, &folder, &Device::cpu(1).unwrap()).is_ok(),
+            "the last good state is still there"
+        );
+    }
+}
+
+fn diverges(trainer: &mut Trainer<'_>, folder: &RunFolder) {
+    let error = train(trainer, folder, Limits::default(), &mut icee_train::Silent).unwrap_err();
     assert!(matches!(error, Error::Diverged { .. }), "{error}");
     let said = error.to_string();
     assert!(said.contains("training.safetensors") && said.contains("train.lr"), "{said}");

@@ -211,21 +211,29 @@ fn damaged_tensors_are_refused() {
 /// A tensor of a file.
 type Entry = (String, Dtype, Vec<usize>, Vec<u8>);
 
+fn entries_of(path: &Path) -> Vec<Entry> {
+    let file = fs::read(path).unwrap();
+    let entry =
+        |(name, t): (&str, TensorView<'_>)| (name.to_string(), t.dtype(), t.shape().to_vec(), t.data().to_vec());
+    SafeTensors::deserialize(&file).unwrap().iter().map(entry).collect()
+}
+
+/// As files were written before there were checksums.
+fn write_entries(path: &Path, entries: &[Entry]) {
+    let views = entries
+        .iter()
+        .map(|(name, dtype, shape, data)| (name.as_str(), TensorView::new(*dtype, shape.clone(), data).unwrap()));
+    fs::write(path, safetensors::serialize(views, None).unwrap()).unwrap();
+}
+
 /// Changes the tensors of a checkpoint of a certain storage and returns what loading says.
 fn with_entries(name: &str, storage: Storage, change: impl FnOnce(&mut Vec<Entry>)) -> String {
     let folder = Folder::new(name);
     saved(&folder.0, storage);
     let path = folder.0.join(checkpoint::TENSORS);
-    let file = fs::read(&path).unwrap();
-    let tensors = SafeTensors::deserialize(&file).unwrap();
-    let entry =
-        |(name, t): (&str, TensorView<'_>)| (name.to_string(), t.dtype(), t.shape().to_vec(), t.data().to_vec());
-    let mut entries: Vec<Entry> = tensors.iter().map(entry).collect();
+    let mut entries = entries_of(&path);
     change(&mut entries);
-    let views = entries
-        .iter()
-        .map(|(name, dtype, shape, data)| (name.as_str(), TensorView::new(*dtype, shape.clone(), data).unwrap()));
-    fs::write(&path, safetensors::serialize(views, None).unwrap()).unwrap();
+    write_entries(&path, &entries);
     problem(&folder.0)
 }
 
@@ -295,6 +303,83 @@ fn a_full_or_forbidden_folder_is_an_error() {
     fs::write(&file, "x").unwrap();
     let error = checkpoint::save(&file, &[("trunk", &small())], &Value::Null, Storage::Single).unwrap_err();
     assert!(error.to_string().contains("plain"), "{error}");
+}
+
+/// Weights of a checkpoint that hold these numbers, and what loading says or gives.
+fn with_weights(name: &str, numbers: [f32; 2]) -> Result<Model, String> {
+    let folder = Folder::new(name);
+    saved(&folder.0, Storage::Single);
+    let path = folder.0.join(checkpoint::TENSORS);
+    let mut entries = entries_of(&path);
+    let data = &mut entries.iter_mut().find(|entry| entry.0 == "trunk/norm.gain").unwrap().3;
+    data[..8].copy_from_slice(&numbers.map(f32::to_le_bytes).concat());
+    write_entries(&path, &entries);
+    checkpoint::load(&folder.0).map(|mut read| read.models.remove(0).1).map_err(|error| error.to_string())
+}
+
+#[test]
+fn weights_that_no_training_leaves_behind_are_refused_and_tiny_ones_become_zero() {
+    for bad in [3e38, -3e38, 2e6] {
+        let said = with_weights("large", [1.0, bad]).unwrap_err();
+        assert!(said.contains("trunk/norm.gain") && said.contains("no trained weight"), "{said}");
+    }
+    let model = with_weights("tiny", [1e-40, -1e-38]).unwrap();
+    let at = model.layout().norm.gain.start;
+    assert_eq!(model.weights()[at..at + 2], [0.0, 0.0]);
+}
+
+#[test]
+fn any_flipped_bit_of_the_tensors_is_found_and_files_without_a_checksum_are_read() {
+    let folder = Folder::new("flip-weights");
+    let state = folder.0.join("training.safetensors");
+    for storage in [Storage::Single, Storage::Half, Storage::Byte] {
+        let model = saved(&folder.0, storage);
+        let path = folder.0.join(checkpoint::TENSORS);
+        let config = fs::read(folder.0.join(checkpoint::CONFIG)).unwrap();
+        let good = fs::read(&path).unwrap();
+        for at in (0..60).map(|i| good.len() - 1 - i * 97) {
+            let mut bytes = good.clone();
+            bytes[at] ^= 1 << (at % 8);
+            assert!(checkpoint::parse(&config, &bytes).is_err(), "{storage:?}, byte {at} of {}", good.len());
+        }
+        let wanted = checkpoint::load(&folder.0).unwrap().models.remove(0).1;
+        write_entries(&path, &entries_of(&path));
+        assert_eq!(bits(checkpoint::load(&folder.0).unwrap().models[0].1.weights()), bits(wanted.weights()));
+
+        let adam = AdamW::new(model.layout(), AdamConfig::default());
+        checkpoint::save_training(&state, &[("trunk", &model, &adam)], &json!({"step": 3, "rate": 0.1})).unwrap();
+    }
+    let good = fs::read(&state).unwrap();
+    let header = 8 + u64::from_le_bytes(good[..8].try_into().unwrap()) as usize;
+    // All of the description, and some of the numbers.
+    for at in (0..header).chain((header..good.len()).step_by(1009)) {
+        let mut bytes = good.clone();
+        bytes[at] ^= 1 << (at % 8);
+        fs::write(&state, bytes).unwrap();
+        let read = checkpoint::load_training(&state);
+        assert!(read.is_err(), "byte {at} of {header}: {:?}", good[at] as char);
+    }
+}
+
+/// A state as it was written before there were checksums.
+#[test]
+fn a_training_state_without_a_checksum_is_read() {
+    let folder = Folder::new("old-state");
+    let path = folder.0.join("training.safetensors");
+    let model = small();
+    let adam = AdamW::new(model.layout(), AdamConfig::default());
+    checkpoint::save_training(&path, &[("trunk", &model, &adam)], &json!({"step": 3})).unwrap();
+    let file = fs::read(&path).unwrap();
+    let (_, header) = SafeTensors::read_metadata(&file).unwrap();
+    let mut training: Value = serde_json::from_str(&header.metadata().as_ref().unwrap()["training"]).unwrap();
+    assert!(training.as_object_mut().unwrap().remove("checksum").is_some());
+    let entries = entries_of(&path);
+    let views = entries
+        .iter()
+        .map(|(name, dtype, shape, data)| (name.as_str(), TensorView::new(*dtype, shape.clone(), data).unwrap()));
+    let metadata = [("training".to_string(), training.to_string())].into();
+    fs::write(&path, safetensors::serialize(views, Some(metadata)).unwrap()).unwrap();
+    assert_eq!(bits(checkpoint::load_training(&path).unwrap().models[0].1.weights()), bits(model.weights()));
 }
 
 proptest! {

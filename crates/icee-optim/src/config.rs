@@ -250,6 +250,9 @@ impl Config {
                 return fail(format!("{key} is {value}; it must be above 0"));
             }
         }
+        if model.init_std > 1.0 {
+            return fail(format!("model.init_std is {}; it must be at most 1", model.init_std));
+        }
         Ok(self.train.check()?)
     }
 }
@@ -274,6 +277,7 @@ mod tests {
             ("data.queries=400", "between 1 and 256"),
             ("data.pool=0", "data.pool is 0"),
             ("acting.sharpness=-1", "at least 0"),
+            ("model.init_std=1e30", "at most 1"),
             ("train.lr=-1", "above 0"),
         ] {
             let error = layered(setting).unwrap_err().to_string();

@@ -13,8 +13,10 @@ use icee_bo::report::Report;
 use icee_bo::search::{RandomSampler, Sampler, SearchTask};
 use icee_bo::surrogate::Surrogate;
 use icee_bo::surrogate_sampler::SurrogateSampler;
+use icee_nn::cpu::thread_count;
 use icee_train::Device;
 use serde::Serialize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Trials of each function on which beliefs are checked; they take a search each.
 const CALIBRATION_TRIALS: usize = 5;
@@ -44,14 +46,32 @@ pub struct OptimiserEvaluation {
     pub calibration: Vec<Calibration>,
 }
 
-/// Puts a model through the protocol, on `threads` threads.
+/// Puts a model through the protocol, on `threads` threads. `begun` is told, by any of them, how many searches have begun,
+/// and how many there will be.
 ///
 /// # Errors
 /// Where the protocol cannot be run, or the model does not fit two columns.
-pub fn evaluate(model: &OptimiserModel, protocol: &Protocol, threads: usize) -> Result<OptimiserEvaluation> {
+pub fn evaluate(
+    model: &OptimiserModel,
+    protocol: &Protocol,
+    threads: usize,
+    begun: &(dyn Fn(usize, usize) + Sync),
+) -> Result<OptimiserEvaluation> {
+    if protocol.trials == 0 {
+        return Err(Error::Config("at least one trial of each function is needed".into()));
+    }
+    let threads = thread_count(threads)?;
+    let objective = model.config.method()?.objective;
+    let checks_beliefs = matches!(objective, Objective::Value | Objective::Table);
+    let of_trials = |trials: usize| trials * protocol.functions.len();
+    let checked = of_trials(protocol.trials.min(CALIBRATION_TRIALS)) + CALIBRATION_FUNCTIONS;
+    let all = 3 * of_trials(protocol.trials) + if checks_beliefs { checked } else { 0 };
+    let count = AtomicUsize::new(0);
+    let count = || begun((count.fetch_add(1, Ordering::Relaxed) + 1).min(all), all);
     // Each task has a sampler of its own on one thread; tasks run side by side.
     model.sampler(&Device::cpu(1)?)?;
     let ours = || -> Box<dyn Sampler> {
+        count();
         let sampler = Device::cpu(1).map_err(Error::Train).and_then(|device| model.sampler(&device));
         sampler.unwrap_or_else(|error| Box::new(Broken(error.to_string())))
     };
@@ -61,17 +81,28 @@ pub fn evaluate(model: &OptimiserModel, protocol: &Protocol, threads: usize) -> 
         let rivals: [fn() -> Box<dyn Sampler>; 2] = [|| Box::new(gp_ei()), || Box::new(RandomSampler)];
         let mut reports = vec![protocol.run(ours)?];
         for rival in rivals {
-            reports.push(protocol.run(rival)?);
+            reports.push(protocol.run(|| {
+                count();
+                rival()
+            })?);
         }
         Ok(reports)
     })?;
     let against_gp_ei = paired_difference(&reports[0], &reports[1]);
-    let calibration = match model.config.method()?.objective {
+    let calibration = match objective {
         Objective::Value => {
-            pool.install(|| check_beliefs(model, protocol, || model.value_sampler(&Device::cpu(1)?)))?
+            let make = || {
+                count();
+                model.value_sampler(&Device::cpu(1)?)
+            };
+            pool.install(|| check_beliefs(model, protocol, make))?
         }
         Objective::Table => {
-            pool.install(|| check_beliefs(model, protocol, || model.table_sampler(&Device::cpu(1)?)))?
+            let make = || {
+                count();
+                model.table_sampler(&Device::cpu(1)?)
+            };
+            pool.install(|| check_beliefs(model, protocol, make))?
         }
         Objective::Drawn { .. } | Objective::Improvers => vec![],
     };

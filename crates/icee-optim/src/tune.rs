@@ -7,6 +7,7 @@ use crate::plan::Plan;
 use crate::{Error, Result};
 use icee_base::random::VALIDATION;
 use icee_bo::search::SearchTask;
+use icee_nn::cpu::thread_count;
 use icee_train::Device;
 use rayon::prelude::*;
 
@@ -41,7 +42,7 @@ fn settings(config: &Config) -> Result<Vec<Acting>> {
 }
 
 /// Tries every setting on `functions` fresh functions, on `threads` threads, and gives all trials and the number of the one
-/// with the lowest regret.
+/// with the lowest regret. `tried` is told of every trial, and how many there will be.
 ///
 /// # Errors
 /// Where no function is asked for, or a search fails.
@@ -50,16 +51,18 @@ pub fn tune(
     functions: usize,
     seed: u64,
     threads: usize,
-    mut tried: impl FnMut(&PickingResult),
+    mut tried: impl FnMut(&PickingResult, usize),
 ) -> Result<(Vec<PickingResult>, usize)> {
     if functions == 0 {
         return Err(Error::Config("at least one function is needed".into()));
     }
     let tasks = Plan::new(&model.config)?.tasks(functions, seed ^ VALIDATION)?;
+    let threads = thread_count(threads)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|e| Error::Config(format!("cannot start {threads} threads: {e}")))?;
     let mut trials = Vec::new();
-    for acting in settings(&model.config)? {
+    let settings = settings(&model.config)?;
+    for acting in &settings {
         let acts =
             OptimiserModel { config: Config { acting: acting.clone(), ..model.config.clone() }, ..model.clone() };
         let curves: Vec<Vec<f64>> =
@@ -68,12 +71,12 @@ pub fn tune(
         let over_tasks =
             |of: fn(&[f64]) -> f64| curves.iter().map(|curve| of(curve)).sum::<f64>() / curves.len() as f64;
         let trial = PickingResult {
-            acting,
+            acting: acting.clone(),
             regret: over_tasks(|curve| curve.iter().sum::<f64>() / curve.len().max(1) as f64),
             last: over_tasks(|curve| curve.last().copied().unwrap_or(0.0)),
             solved: over_tasks(|curve| f64::from(u8::from(curve.last() == Some(&0.0)))),
         };
-        tried(&trial);
+        tried(&trial, settings.len());
         trials.push(trial);
     }
     let best = (0..trials.len()).fold(0, |best, at| if trials[at].regret < trials[best].regret { at } else { best });

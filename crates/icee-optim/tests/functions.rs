@@ -321,12 +321,20 @@ fn a_model_is_trained_loaded_and_measured() {
 
     let functions = ["Branin", "SixHumpCamel"].map(|name| functions::find(name).unwrap()).to_vec();
     let protocol = Protocol { functions, trials: 2, pool: 64, initial: 4, evaluations: 14, seed: 1 };
-    let (trials, best) = bo::tune(&model, 3, 0, 1, |_| {}).unwrap();
-    let (again, _) = bo::tune(&model, 3, 0, 2, |_| {}).unwrap();
+    let (trials, best) = bo::tune(&model, 3, 0, 1, |_, all| assert_eq!(all, 5)).unwrap();
+    let (again, _) = bo::tune(&model, 3, 0, 2, |_, _| {}).unwrap();
     let regrets = |trials: &[bo::PickingResult]| trials.iter().map(|trial| trial.regret).collect::<Vec<_>>();
     assert_eq!(regrets(&trials), regrets(&again), "any number of threads");
     assert!(trials.iter().all(|trial| trial.regret >= trials[best].regret && trial.last <= trial.regret));
-    let comparison = bo::evaluate(&model, &protocol, 1).unwrap();
+    let none = Protocol { trials: 0, ..protocol.clone() };
+    assert!(bo::evaluate(&model, &none, 1, &|_, _| {}).unwrap_err().to_string().contains("at least one trial"));
+    let most = std::sync::atomic::AtomicUsize::new(0);
+    let begun = |count: usize, all: usize| {
+        assert!(count <= all && all == 3 * 4 + 4 + 80, "{count} of {all}");
+        most.fetch_max(count, std::sync::atomic::Ordering::Relaxed);
+    };
+    let comparison = bo::evaluate(&model, &protocol, 1, &begun).unwrap();
+    assert_eq!(most.into_inner(), 96);
     assert_eq!(comparison.reports.iter().map(|r| r.sampler).collect::<Vec<_>>(), ["icee", "gp-ei", "random"]);
     assert_eq!(comparison.against_gp_ei.len(), 14);
     for calibration in &comparison.calibration {

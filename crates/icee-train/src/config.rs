@@ -10,6 +10,9 @@ use toml::{Table, Value};
 /// The key that says what kind of problem a config is of.
 pub const KIND: &str = "kind";
 
+/// The most games, or functions, of a batch or an evaluation: more is a slip of the keyboard, and no memory holds it.
+const MAX_GAMES: usize = 1 << 20;
+
 /// How it is learned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -66,21 +69,30 @@ impl TrainConfig {
     /// [`Error::Config`] with the key and what would do.
     pub fn check(&self) -> Result<()> {
         let fail = |message: &str| Err(Error::Config(message.into()));
-        if self.steps == 0 || self.batch == 0 || self.save_every == 0 {
-            return fail("train.steps, train.batch and train.save_every must be at least 1");
+        if self.steps == 0 || self.save_every == 0 {
+            return fail("train.steps and train.save_every must be at least 1");
         }
-        if self.eval_games == 0 {
-            return fail("train.eval_games must be at least 1; train.eval_every=0 evaluates at the end only");
-        }
-        for (key, value) in [("lr", self.lr), ("clip_norm", self.clip_norm), ("weight_clip", self.weight_clip)] {
-            if !(value > 0.0 && value.is_finite()) {
-                return fail(&format!("train.{key} is {value}; it must be above 0"));
+        for (key, value, advice) in [
+            ("batch", self.batch, ""),
+            ("eval_games", self.eval_games, "; train.eval_every=0 evaluates at the end only"),
+        ] {
+            if !(1..=MAX_GAMES).contains(&value) {
+                return fail(&format!("train.{key} is {value}; it must lie between 1 and {MAX_GAMES}{advice}"));
             }
         }
-        for (key, value) in [("floor", self.floor), ("weight_decay", self.weight_decay), ("beta2", self.beta2)] {
+        // All of them are used in 32 bits, where other numbers are 0, 1 or infinite.
+        for (key, value) in [("lr", self.lr), ("clip_norm", self.clip_norm), ("weight_clip", self.weight_clip)] {
+            if !(value > 0.0 && (value as f32).is_normal()) {
+                return fail(&format!("train.{key} is {value}; it must be a number above 0 that 32 bits can hold"));
+            }
+        }
+        for (key, value) in [("floor", self.floor), ("weight_decay", self.weight_decay)] {
             if !(0.0..=1.0).contains(&value) {
                 return fail(&format!("train.{key} is {value}; it must lie between 0 and 1"));
             }
+        }
+        if !(0.0..1.0).contains(&(self.beta2 as f32)) {
+            return fail(&format!("train.beta2 is {}; it must be at least 0 and below 1", self.beta2));
         }
         Ok(())
     }
@@ -234,6 +246,21 @@ mod tests {
             ("train.steps", "is not key=value"),
             ("train.lr=-1", "above 0"),
             ("train.lr=nan", "above 0"),
+            ("train.lr=inf", "above 0"),
+            ("train.lr=1e-60", "32 bits"),
+            ("train.lr=1e60", "32 bits"),
+            ("train.clip_norm=1e-60", "32 bits"),
+            ("train.weight_clip=0", "above 0"),
+            ("train.beta2=1", "below 1"),
+            ("train.beta2=0.99999999999", "below 1"),
+            ("train.beta2=-0.1", "at least 0"),
+            ("train.beta2=nan", "below 1"),
+            ("train.weight_decay=nan", "between 0 and 1"),
+            ("train.floor=1.5", "between 0 and 1"),
+            ("train.batch=0", "between 1"),
+            ("train.batch=1000000000000", "between 1"),
+            ("train.eval_games=0", "train.eval_every=0"),
+            ("train.save_every=0", "at least 1"),
         ] {
             let error = layered(&[], &[setting]).unwrap_err().to_string();
             assert!(error.contains(said), "{setting}: {error}");

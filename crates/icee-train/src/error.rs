@@ -25,9 +25,9 @@ pub enum Error {
     /// A file that cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The loss is no longer a number.
+    /// The loss is no longer a number, or weights are too large to be used.
     #[error(
-        "the loss is {loss} at step {step} (learning rate {rate:.2e}); {}; try a lower train.lr",
+        "training has diverged at step {step}: the loss is {loss} (learning rate {rate:.2e}); {}; try a lower train.lr",
         last_good.as_ref().map_or("no checkpoint was saved yet".into(), |p| format!("the last good checkpoint is {}", p.display()))
     )]
     Diverged {

@@ -1,17 +1,28 @@
 //! One folder a run: `runs/<world>__<method>__<seed>__<time>/` with the config, the metrics and the checkpoint.
 
 use crate::device::Device;
-use crate::{Error, Problem, Result};
+use crate::{DataFile, Error, Problem, Result};
 use icee_base::files::FileError;
+use icee_nn::checkpoint::TENSORS;
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A run's folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The state to go on from.
+const STATE: &str = "training.safetensors";
+/// The metrics of every step.
+const METRICS: &str = "metrics.csv";
+/// The file that whoever trains has locked.
+const LOCK: &str = "lock";
+
+/// A run's folder. As long as it lives, no other process can train in it.
+#[derive(Clone, Debug)]
 pub struct RunFolder {
     path: PathBuf,
+    /// The system lets go of the lock when the process ends, however it ends.
+    _lock: Arc<File>,
 }
 
 /// What made the run, for whoever wants to make it again.
@@ -23,22 +34,27 @@ pub struct RunInfo {
     pub device: String,
     /// Operating system and architecture.
     pub platform: String,
-    /// The log that was learned from, where it was not a world.
+    /// The log that was learned from, where it was not a world: the whole path, so that it is found from any folder.
     pub logs: Option<PathBuf>,
+    /// The log's checksum; older runs do not say.
+    #[serde(default)]
+    pub logs_checksum: Option<String>,
     /// The command that made it, as typed.
     #[serde(default)]
     pub command: Option<String>,
 }
 
 impl RunInfo {
-    /// What makes a run here and now.
+    /// What makes a run here and now; `data` is [`Problem::data_file`].
     #[must_use]
-    pub fn new(device: &Device, logs: Option<&Path>) -> RunInfo {
+    pub fn new(device: &Device, data: Option<&DataFile>) -> RunInfo {
+        let whole = |data: &DataFile| std::path::absolute(&data.path).unwrap_or_else(|_| data.path.clone());
         RunInfo {
             icee: env!("CARGO_PKG_VERSION").into(),
             device: device.describe(),
             platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-            logs: logs.map(Path::to_owned),
+            logs: data.map(whole),
+            logs_checksum: data.map(DataFile::checksum_text),
             command: None,
         }
     }
@@ -50,6 +66,13 @@ impl RunFolder {
     /// # Errors
     /// Where it exists already, or cannot be written.
     pub fn create(root: &Path, problem: &dyn Problem, info: &RunInfo) -> Result<RunFolder> {
+        if let Some(logs) = info.logs.as_ref().filter(|logs| logs.to_str().is_none()) {
+            return Err(FileError::content(logs, "the path is not UTF-8 and cannot be written down; rename it").into());
+        }
+        let texts = [
+            ("config.toml", problem.to_toml()?),
+            ("run.json", serde_json::to_string_pretty(info).map_err(|e| Error::Config(e.to_string()))?),
+        ];
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let (name, method, seed) = (problem.name(), problem.method(), problem.seed());
         let name = format!("{name}__{method}__{seed}__{}", stamp(seconds));
@@ -64,26 +87,55 @@ impl RunFolder {
             number += 1;
             path = root.join(format!("{name}-{number}"));
         }
-        let write = |file: &str, text: String| {
-            let file = path.join(file);
-            fs::write(&file, text).map_err(FileError::io(&file))
-        };
-        write("config.toml", problem.to_toml()?)?;
-        write("run.json", serde_json::to_string_pretty(info).map_err(|e| Error::Config(e.to_string()))?)?;
-        Ok(RunFolder { path })
+        let folder = RunFolder::locked(path)?;
+        for (file, text) in texts {
+            let file = folder.path.join(file);
+            fs::write(&file, text).map_err(FileError::io(&file))?;
+        }
+        Ok(folder)
     }
 
     /// An existing run.
     ///
     /// # Errors
-    /// Where there is no training state to go on from.
+    /// Where there is no training state to go on from, or another process trains here.
     pub fn open(path: &Path) -> Result<RunFolder> {
-        let folder = RunFolder { path: path.to_owned() };
-        if folder.state().is_file() {
-            return Ok(folder);
+        if !path.join(STATE).is_file() {
+            let problem = format!("no {STATE} here; give the folder of a run that has saved at least once");
+            return Err(FileError::content(path, problem).into());
         }
-        let problem = "no training.safetensors here; give the folder of a run that has saved at least once";
-        Err(FileError::content(path, problem).into())
+        let folder = RunFolder::locked(path.to_owned())?;
+        folder.sweep();
+        Ok(folder)
+    }
+
+    /// Deletes what whoever was killed while saving has left: files as large as the model that never got their names.
+    fn sweep(&self) {
+        let ours = [STATE, METRICS, TENSORS];
+        let folders = [self.path.clone(), self.checkpoint()];
+        for entry in folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".tmp") && ours.iter().any(|ours| name.starts_with(&format!("{ours}."))) {
+                // What cannot be deleted is only in the way.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    fn locked(path: PathBuf) -> Result<RunFolder> {
+        let file = path.join(LOCK);
+        let lock = OpenOptions::new().create(true).append(true).open(&file).map_err(FileError::io(&file))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            // Some network file systems have no locks.
+            Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) => return Err(FileError::io(&file)(error).into()),
+            Err(TryLockError::WouldBlock) => {
+                let problem = "another training is at work in this folder; wait for it, or stop it (Ctrl-C saves)";
+                return Err(FileError::content(&path, problem).into());
+            }
+        }
+        Ok(RunFolder { path, _lock: Arc::new(lock) })
     }
 
     /// What made the run.
@@ -111,13 +163,13 @@ impl RunFolder {
     /// The state to go on from.
     #[must_use]
     pub fn state(&self) -> PathBuf {
-        self.path.join("training.safetensors")
+        self.path.join(STATE)
     }
 
     /// The metrics of every step.
     #[must_use]
     pub fn metrics(&self) -> PathBuf {
-        self.path.join("metrics.csv")
+        self.path.join(METRICS)
     }
 }
 

@@ -76,7 +76,7 @@ pub use device::{Device, DeviceChoice, GpuInference, Inference, Learner, Update}
 pub use error::{Error, Result};
 pub use folder::{RunFolder, RunInfo};
 pub use networks::{Initialisation, NetworkSpec};
-pub use problem::{HeldOutMetrics, Prepared, Problem};
+pub use problem::{DataFile, HeldOutMetrics, Prepared, Problem};
 pub use run::{Limits, Observer, Silent, StepReport, Stopped, Summary, train};
 pub use saved::{checkpoint_in, write_acting};
 pub use trainer::Trainer;

@@ -4,9 +4,9 @@ use crate::device::Update;
 use crate::events::EventWriter;
 use crate::folder::RunFolder;
 use crate::{HeldOutMetrics, Prepared, Problem, Result};
-use icee_base::files::FileError;
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use icee_base::files::{FileError, write_atomically};
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::PathBuf;
 
 /// Where the metrics go.
@@ -35,21 +35,15 @@ impl Metrics {
         let held_out = problem.held_out_metrics().len();
 
         let path = folder.metrics();
-        let mut text = columns.join(",") + "\n";
-        if step > 0
-            && let Ok(old) = fs::read_to_string(&path)
-        {
-            for line in old.lines().skip(1) {
-                let at = line.split(',').next().and_then(|cell| cell.parse::<u64>().ok());
-                if at.is_some_and(|at| at <= step) {
-                    text += line;
-                    text.push('\n');
-                }
-            }
-        }
-        let file = File::create(&path).map_err(FileError::io(&path))?;
-        let mut csv = BufWriter::new(file);
-        csv.write_all(text.as_bytes()).map_err(FileError::io(&path))?;
+        let old = match fs::read(&path) {
+            Ok(old) if step > 0 => old,
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(FileError::io(&path)(error).into()),
+            _ => Vec::new(),
+        };
+        // Whole or not at all: who is killed here must not lose the lines that are there.
+        write_atomically(&path, lines_until(step, &columns.join(","), &String::from_utf8_lossy(&old)).as_bytes())?;
+        let file = OpenOptions::new().append(true).open(&path).map_err(FileError::io(&path))?;
+        let csv = BufWriter::new(file);
         let events = EventWriter::create(folder.path(), step)?;
         Ok(Metrics { path, csv, events, columns, held_out })
     }
@@ -84,5 +78,27 @@ impl Metrics {
     pub fn flush(&mut self) -> Result<()> {
         self.csv.flush().map_err(FileError::io(&self.path))?;
         self.events.flush()
+    }
+}
+
+/// The header, and the lines of an old file up to a step; a last line that was cut in its first number is none.
+fn lines_until(step: u64, header: &str, old: &str) -> String {
+    let is_kept = |line: &&str| {
+        let at = line.split_once(',').and_then(|(at, _)| at.parse::<u64>().ok());
+        at.is_some_and(|at| at <= step)
+    };
+    let kept = old.lines().skip(1).filter(is_kept);
+    std::iter::once(header).chain(kept).map(|line| format!("{line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_later_steps_and_cut_ones_go() {
+        let old = "step,loss\n1,0.5\n2,0.4\n13,0.3\n1";
+        assert_eq!(lines_until(2, "step,loss", old), "step,loss\n1,0.5\n2,0.4\n");
+        assert_eq!(lines_until(0, "step,loss", ""), "step,loss\n");
     }
 }

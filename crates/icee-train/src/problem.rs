@@ -7,6 +7,24 @@ use crate::networks::{Initialisation, NetworkSpec};
 use icee_nn::Model;
 use icee_nn::batch::Batch;
 use serde_json::Value;
+use std::path::PathBuf;
+
+/// A file that is learned from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The checksum of its content.
+    pub checksum: u64,
+}
+
+impl DataFile {
+    /// The checksum as it is written down.
+    #[must_use]
+    pub fn checksum_text(&self) -> String {
+        format!("{:016x}", self.checksum)
+    }
+}
 
 /// What is learned: networks, batches without end, and a measure of progress.
 pub trait Problem: Send + Sync {
@@ -71,6 +89,11 @@ pub trait Problem: Send + Sync {
     fn evaluate(&self, device: &Device, models: &[&Model]) -> Result<Option<HeldOutMetrics>> {
         let _ = (device, models);
         Ok(None)
+    }
+
+    /// The file that is learned from, where there is one.
+    fn data_file(&self) -> Option<&DataFile> {
+        None
     }
 
     /// What the user should know before it starts.

@@ -142,7 +142,13 @@ fn run(
         let stopping = step < steps && stopped != Stopped::Finished;
         if stopping || step == steps || step.is_multiple_of(settings.save_every) {
             metrics.flush()?;
-            trainer.save(folder)?;
+            match trainer.save(folder) {
+                // Weights that could not be read back are not saved.
+                Err(Error::Engine(icee_nn::Error::Checkpoint { .. })) => {
+                    return Err(Error::Diverged { step, loss, rate, last_good });
+                }
+                saved => saved?,
+            }
             last_good = Some(folder.state());
             observer.saved(step, &folder.checkpoint());
         }

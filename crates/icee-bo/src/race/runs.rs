@@ -79,10 +79,10 @@ pub fn read(path: &Path, pools: &[RealPool]) -> BoResult<Vec<PoolRun>> {
             number.map(|row| row - 1).ok_or_else(|| wrong(format!("\"{cell}\" is no row of {pool}")))
         };
         let rows = rows.split_whitespace().map(row).collect::<BoResult<Vec<_>>>()?;
-        let run = run.parse().map_err(|_| wrong(format!("\"{run}\" is no number of a run")))?;
+        let run: usize = run.parse().map_err(|_| wrong(format!("\"{run}\" is no number of a run")))?;
         let milliseconds =
             milliseconds.parse().map_err(|_| wrong(format!("\"{milliseconds}\" are no milliseconds")))?;
-        if known.first.get(run).is_none_or(|first| !rows.starts_with(first)) {
+        if known.first.get(run).is_none_or(|first: &Vec<usize>| !rows.starts_with(first)) {
             return Err(wrong(format!("run {run} of {pool} does not begin with the first rows of that run")));
         }
         Ok(PoolRun { pool: pool.to_owned(), method: method.to_owned(), run, milliseconds, rows })

@@ -1,5 +1,6 @@
 //! `icee bench engine`: how fast the engine trains, decodes and answers queries on this machine's CPU.
 
+use crate::terminal::say;
 use anyhow::Result;
 use clap::Args;
 use icee_nn::batch::{Batch, ClassTargets, FieldValues, Tokens};
@@ -124,7 +125,7 @@ pub fn run(args: &EngineArgs) -> Result<()> {
     let cpu = Cpu::new(args.threads)?;
     let mut results = Vec::new();
     let mut add = |name, seconds: f64, tokens: usize| {
-        eprintln!("{name}: {:.3} ms", seconds * 1e3);
+        say(format_args!("{name}: {:.3} ms", seconds * 1e3));
         let tokens_per_second = tokens as f64 / seconds;
         results.push(Measurement { name, milliseconds: seconds * 1e3, tokens_per_second });
     };

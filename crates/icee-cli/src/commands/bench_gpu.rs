@@ -8,6 +8,7 @@ use icee_nn::cuda::{self, Cuda};
 use icee_nn::optim::AdamConfig;
 use icee_nn::{History, Model, ModelSpec};
 use serde::Serialize;
+use std::io::Write;
 use std::time::Instant;
 
 const WARM_UP: usize = 5;
@@ -55,11 +56,12 @@ pub fn run(args: &GpuArgs) -> Result<()> {
 }
 
 fn skip(args: &GpuArgs, reason: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
     if args.json {
         let report = Report { device: None, skipped: Some(reason.into()), results: vec![] };
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {
-        println!("skipped: no CUDA device ({reason})");
+        writeln!(out, "skipped: no CUDA device ({reason})")?;
     }
     Ok(())
 }
@@ -137,27 +139,30 @@ fn speed(args: &GpuArgs, cuda: &Cuda) -> Result<()> {
         matrix_share: 0.0,
         memory_share: bytes / seconds / ceilings.bytes,
     });
+    let mut out = std::io::stdout().lock();
     if args.json {
         let report = Report { device: Some(cuda.name().into()), skipped: None, results };
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         return Ok(());
     }
-    println!(
+    writeln!(
+        out,
         "{}, mean of {} steps; ceilings here: {:.0} TFLOP/s, {:.2} TB/s",
         cuda.name(),
         args.repeat,
         ceilings.operations / 1e12,
         ceilings.bytes / 1e12
-    );
+    )?;
     for r in &results {
-        println!(
+        writeln!(
+            out,
             "{:<34} {:>9.3} ms {:>12.0} tokens/s {:>4.0} % of matrix {:>4.0} % of memory",
             r.name,
             r.milliseconds,
             r.tokens_per_second,
             1e2 * r.matrix_share,
             1e2 * r.memory_share
-        );
+        )?;
     }
     Ok(())
 }

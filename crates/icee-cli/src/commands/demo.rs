@@ -53,14 +53,13 @@ struct Entry {
     rows: Vec<EpisodeRow>,
 }
 
-pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
-    let models = ModelStore::default();
+pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Result<()> {
     let device = Device::cpu(args.threads)?;
     let world = registry.make(WORLD)?;
     eprintln!("{} rooms of 9 x 9 cells; the goal is hidden, the agent sees only where it stands", args.games);
     let mut entries = Vec::new();
     for (key, model) in [("icee", MODEL), ("ad", RIVAL)] {
-        entries.extend(learned(key, model, args, &models, &device, &*world)?);
+        entries.extend(learned(key, model, args, models, &device, &*world)?);
     }
     for (entry, agent) in catalogue::references().filter(|(_, agent)| *agent != Reference::Source) {
         let mut games = Games::deal(&*world, args.games, args.seed, Split::Evaluation)?;
@@ -68,7 +67,7 @@ pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
         let rows = rows(&games.play(&mut agent, world.spec().episodes)?);
         entries.push(Entry { key: entry.key, label: entry.label.into(), mark: Mark::Dashed, rows });
     }
-    let runs = race_runs(args, &models)?;
+    let runs = race_runs(args, models)?;
     let page = page(args, &entries, &runs);
     let path = output::write_page(&page, &args.out)?;
     let mut out = std::io::stdout().lock();

@@ -1,5 +1,6 @@
 //! The device on the command line.
 
+use crate::terminal::say;
 use icee_nn::ModelSpec;
 use icee_train::{Device, DeviceChoice};
 
@@ -27,7 +28,7 @@ impl DeviceName {
 pub fn suited<'a>(device: &Device, networks: impl IntoIterator<Item = &'a ModelSpec>) -> Device {
     let (device, why) = device.suited(networks);
     if let Some(why) = why {
-        eprintln!("not on the GPU: {why}");
+        say(format_args!("not on the GPU: {why}"));
     }
     device
 }

@@ -2,10 +2,12 @@
 //! of functions, how soon it finds the lowest value.
 
 use super::acting::ActingArgs;
+use super::counts::count;
 use super::device::{DeviceName, suited};
 use super::eval_functions;
+use super::progress::{Elsewhere, Progress};
 use anyhow::{Context, bail};
-use icee_games::{Evaluation, TrainedModel, evaluate};
+use icee_games::{Evaluation, TrainedModel, evaluate_watched};
 use icee_models::catalogue::references;
 use icee_models::{Model, ModelStore};
 use icee_optim::OptimiserModel;
@@ -22,13 +24,13 @@ pub struct Args {
     #[arg(value_name = "MODEL")]
     model: String,
     /// Games to play [default: 100].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     games: Option<usize>,
     /// Episodes of each game [default: the world's K].
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = count)]
     episodes: Option<usize>,
     /// Trials of each benchmark function, for a model of functions [default: 5].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     trials: Option<usize>,
     /// Fixes the games or pools, and all choices.
     #[arg(long, value_name = "S", default_value_t = 0)]
@@ -62,8 +64,8 @@ struct Report {
     paper: Option<PaperRow>,
 }
 
-pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
-    match ModelStore::default().find(&args.model)?.load()? {
+pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Result<()> {
+    match models.find(&args.model)?.load()? {
         Model::Games(model) => eval_agent(args, model, registry),
         Model::Functions(model) => eval_optimiser(args, &model),
     }
@@ -88,7 +90,10 @@ fn eval_agent(args: &Args, mut model: TrainedModel, registry: &Registry) -> anyh
     let device = args.device.open(args.threads.unwrap_or(0))?;
     let device = suited(&device, model.models.iter().map(|model| model.spec()));
     let count = args.games.unwrap_or(100);
-    let (evaluation, returns) = evaluate(&device, &model, registry, count, args.episodes, args.seed)?;
+    let progress = Progress::new("episode", 0, Elsewhere::Nothing);
+    let watch = |played: usize, all: usize| progress.at(played as u64, all as u64, "episodes,");
+    let (evaluation, returns) = evaluate_watched(&device, &model, registry, count, args.episodes, args.seed, watch)?;
+    progress.end();
     if let Some(path) = &args.csv {
         write_csv(path, &returns).with_context(|| format!("cannot write {}", path.display()))?;
     }

@@ -1,5 +1,6 @@
 //! `icee eval` of a model of Bayesian optimisation: the paper's protocol, beside GP-EI and random search.
 
+use super::progress::{Elsewhere, Progress};
 use anyhow::Context;
 use icee_base::stats::Estimate;
 use icee_bo::protocol::Protocol;
@@ -23,7 +24,10 @@ pub fn run(
     csv: Option<&Path>,
 ) -> anyhow::Result<()> {
     let protocol = Protocol { trials, seed, ..Protocol::default() };
-    let comparison = icee_optim::evaluate(model, &protocol, threads)?;
+    let progress = Progress::new("search", 0, Elsewhere::Nothing);
+    let begun = |begun: usize, all: usize| progress.at(begun as u64, all as u64, "searches,");
+    let comparison = icee_optim::evaluate(model, &protocol, threads, &begun)?;
+    progress.end();
     if let Some(path) = csv {
         write_csv(path, &comparison).with_context(|| format!("cannot write {}", path.display()))?;
     }

@@ -1,7 +1,8 @@
 //! `icee functions`: the benchmark functions as a table, their values at given points to full precision, and the pools
 //! of the benchmark.
 
-use anyhow::{Context, bail};
+use super::counts::count;
+use anyhow::bail;
 use clap::{Args, Subcommand};
 use icee_base::table::{Row, Table};
 use icee_bo::functions::{self, BenchmarkFunction};
@@ -35,7 +36,7 @@ enum Action {
 #[derive(Args)]
 struct TaskArguments {
     /// Trials of each function.
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = count)]
     trials: usize,
     /// Fixes the pools, as that of `icee eval` does.
     #[arg(long, value_name = "S", default_value_t = 0)]
@@ -82,11 +83,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<()> {
         Some(Action::Eval(arguments)) => evaluate(&mut text, arguments)?,
         Some(Action::Tasks(arguments)) => write_tasks(&mut text, &arguments)?,
     }
-    match io::stdout().lock().write_all(&text) {
-        // A reader that has seen enough, such as `head`, is no failure.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.context("cannot write the result"),
-    }
+    Ok(io::stdout().lock().write_all(&text)?)
 }
 
 /// Every candidate of every pool: its place in [0, 1]², its standardised value and, where it is among those that are

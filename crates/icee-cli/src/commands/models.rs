@@ -1,6 +1,6 @@
 //! `icee models`: the trained models, where they are and what they earned; and a run made into one.
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use icee_models::add::{Addition, add};
 use icee_models::recipes;
 use icee_models::results::milestones;
@@ -42,9 +42,9 @@ struct AddArgs {
     /// What it earned: CSV by episode, or the output of `icee eval RUN --json`.
     #[arg(long, value_name = "FILE")]
     eval: Option<PathBuf>,
-    /// The folder of models.
-    #[arg(long, value_name = "DIR", default_value = "models")]
-    to: PathBuf,
+    /// The folder of models [default: the first that is looked into: --models, ICEE_MODELS or models].
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
     /// Replace a model of that name.
     #[arg(long)]
     force: bool,
@@ -64,13 +64,26 @@ struct Row {
     command: Option<String>,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let store = ModelStore::default();
+/// The variable that names a folder of models.
+const VARIABLE: &str = "ICEE_MODELS";
+
+/// Where models are looked for: the folder of the flag, that of the variable, then as [`ModelStore::default`].
+pub fn store(flag: Option<PathBuf>) -> anyhow::Result<ModelStore> {
+    if let Some(folder) = flag.as_ref().filter(|folder| !folder.is_dir()) {
+        bail!("--models: there is no folder {}", folder.display());
+    }
+    let variable = std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    // Each is put before all others.
+    Ok([variable, flag].into_iter().flatten().fold(ModelStore::default(), ModelStore::with_root))
+}
+
+pub fn run(args: &Args, store: &ModelStore) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match &args.action {
         Some(Action::Add(args)) => {
             let AddArgs { run, name, eval, to, force } = args;
-            let addition = Addition { run, name, models: to, evaluation: eval.as_deref(), force: *force };
+            let models = to.as_deref().unwrap_or(store.first());
+            let addition = Addition { run, name, models, evaluation: eval.as_deref(), force: *force };
             writeln!(out, "{}", add(&addition)?.display())?;
         }
         Some(Action::Card { name }) => {
@@ -78,7 +91,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             write!(out, "{}", card.unwrap_or_else(|| format!("{name} has no card\n")))?;
         }
         None => {
-            let rows = store.names().iter().map(|name| row(&store, name)).collect::<anyhow::Result<Vec<_>>>()?;
+            let rows = store.names().iter().map(|name| row(store, name)).collect::<anyhow::Result<Vec<_>>>()?;
             if args.json {
                 writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
             } else {

@@ -1,9 +1,9 @@
 //! `icee play`: look on while a trained model plays one game: the room, what it has seen, what it has in mind.
 
 use super::acting::ActingArgs;
+use super::counts::count;
 use super::play_svg::{self, Picture};
-use anyhow::bail;
-use icee_games::{GameSpec, LiveAgent, TrainedModel};
+use icee_games::{LiveAgent, TrainedModel};
 use icee_models::ModelStore;
 use icee_train::Device;
 use icee_worlds::{Observation, Registry, Split, World};
@@ -27,7 +27,7 @@ pub struct Args {
     #[arg(value_name = "WORLD")]
     pub(super) world: Option<String>,
     /// Episodes to play [default: the world's K].
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = count)]
     pub(super) episodes: Option<usize>,
     /// Fixes the game and the agent's choices.
     #[arg(long, value_name = "S", default_value_t = 0)]
@@ -45,21 +45,20 @@ pub struct Args {
     pub(super) acting: ActingArgs,
 }
 
-pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
-    let mut model = ModelStore::default().find(&args.model)?.load_agent()?;
+pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Result<()> {
+    let mut model = models.find(&args.model)?.load_agent()?;
     args.acting.apply(&mut model.config.acting)?;
     let id = args.world.as_ref().unwrap_or(&model.task.name);
     let mut world = registry.make(id)?;
-    let theirs = GameSpec::of_world(world.spec());
-    if (theirs.observation, theirs.actions) != (model.task.observation, model.task.actions) {
-        bail!("{id} is seen or played in another way than {}, on which the model was trained", model.task.name);
-    }
+    model.task.check_world(world.spec())?;
     let mut agent = LiveAgent::new(&Device::cpu(1)?, &model, args.seed)?;
     world.new_game(args.seed, Split::Evaluation);
     if let Some(path) = &args.svg {
         let as_stored = args.world.is_none() && !args.acting.given();
+        let rows = if as_stored { models.stored_results(&args.model)? } else { None };
+        let stored: &[f64] = &rows.unwrap_or_default().iter().map(|row| row.mean).collect::<Vec<_>>();
         let (dark, model, seed, episodes) = (args.dark, &args.model, args.seed, args.episodes);
-        let picture = Picture { path, dark, model, as_stored, seed, episodes };
+        let picture = Picture { path, dark, model, stored, seed, episodes };
         return play_svg::write(&picture, &mut *world, &mut agent);
     }
     let mut screen = Screen { delay: Duration::from_millis(args.delay), returns: Vec::new(), seen: HashSet::new() };

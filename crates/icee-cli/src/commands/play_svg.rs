@@ -2,7 +2,6 @@
 
 use anyhow::{Context, bail};
 use icee_games::LiveAgent;
-use icee_models::ModelStore;
 use icee_report::animation::{Episode, Game, Step, svg};
 use icee_report::ink::Paint;
 use icee_worlds::{Observation, World, grid};
@@ -20,8 +19,8 @@ pub struct Picture<'a> {
     pub dark: bool,
     /// The model's name.
     pub model: &'a str,
-    /// Whether the model acts as it is, on its own world: then its stored results are its own.
-    pub as_stored: bool,
+    /// Its stored mean returns by episode, where it acts as it did then.
+    pub stored: &'a [f64],
     /// Fixes the game.
     pub seed: u64,
     /// Episodes to play, where not the world's.
@@ -30,7 +29,7 @@ pub struct Picture<'a> {
 
 /// Plays the game and writes its picture; prints where, and the returns.
 pub fn write(wanted: &Picture<'_>, world: &mut dyn World, agent: &mut LiveAgent) -> anyhow::Result<()> {
-    let Picture { path, dark, model, as_stored, seed, episodes } = *wanted;
+    let Picture { path, dark, model, stored, seed, episodes } = *wanted;
     let spec = world.spec().clone();
     let Some(room) = grid::presets().into_iter().find(|rules| rules.id == spec.id) else {
         bail!("{} is not a room, and --svg draws rooms only", spec.id);
@@ -40,14 +39,13 @@ pub fn write(wanted: &Picture<'_>, world: &mut dyn World, agent: &mut LiveAgent)
     for episode in 0..last {
         episodes.push(play(world, agent, seed.wrapping_add(episode as u64))?);
     }
-    let stored = if as_stored { ModelStore::default().stored_results(model)? } else { None };
     let id = &spec.id;
     let game = Game {
         title: format!("{model} plays {id}, seed {seed}: it searches, finds the goal, and goes back to it"),
         columns: room.width,
         rows: room.height,
         most: f64::from(spec.return_range.1),
-        mean: stored.unwrap_or_default().iter().map(|row| row.mean).collect(),
+        mean: stored.to_vec(),
         episodes,
     };
     let shown: Vec<usize> = SHOWN.into_iter().filter(|number| *number < last).chain([last]).collect();

@@ -2,7 +2,8 @@
 //! where it was.
 
 use super::device::DeviceName;
-use super::train::{Job, was_stopped};
+use super::stop::was_stopped;
+use super::train::Job;
 use anyhow::{Context, bail};
 use icee_models::add::{Addition, add};
 use icee_models::kind::new_problem;
@@ -50,7 +51,7 @@ pub struct Args {
     threads: usize,
 }
 
-pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
+pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Result<()> {
     if args.games == 0 || args.trials == 0 {
         bail!("--games and --trials must be at least 1");
     }
@@ -60,7 +61,7 @@ pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
     };
     let options = Options { games: args.games, trials: args.trials, seed: args.seed, parts };
     let units = plan::units(&options);
-    let mut models = ModelStore::default();
+    let mut models = models.clone();
     if args.train {
         let folder = args.out.join("models");
         train_all(args, &units, &folder, registry)?;
@@ -114,7 +115,7 @@ fn job(recipe: &Recipe, settings: &[String], runs: &Path, registry: &Registry) -
     all.extend_from_slice(settings);
     let problem = new_problem(recipe.preset, recipe.method, &all, None, registry)
         .with_context(|| format!("cannot train {}", recipe.name))?;
-    Ok(Job::start(problem, None, runs))
+    Ok(Job::start(problem, runs))
 }
 
 /// What is being done and how long it will take: a bar on a terminal, plain lines elsewhere; both on stderr.

@@ -1,5 +1,6 @@
 //! `icee rollout`: an agent plays many games of a world; its mean return at every episode, or a look at one game.
 
+use super::counts::count;
 use anyhow::Context;
 use icee_games::logs::LogWriter;
 use icee_worlds::{Games, PlayedStep, Reference, ReferenceAgent, Registry, Returns, Split};
@@ -22,10 +23,10 @@ pub struct Args {
     #[arg(long, default_value = "source")]
     agent: String,
     /// Evaluation games to play, each with a hidden part of its own.
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = count)]
     games: usize,
     /// Episodes of each game [default: the world's K].
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = count)]
     episodes: Option<usize>,
     /// Fixes the games and the agent's choices.
     #[arg(long, value_name = "S", default_value_t = 0)]

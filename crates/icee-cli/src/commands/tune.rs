@@ -1,6 +1,8 @@
 //! `icee tune`: pick how a model acts on validation games, or on fresh functions, and write it into its checkpoint.
 
+use super::counts::count;
 use super::device::{DeviceName, suited};
+use super::progress::{Elsewhere, Progress};
 use anyhow::{Context, bail};
 use icee_games::config::OutcomeReading;
 use icee_games::{Acting, ActingResult, TrainedModel, tune};
@@ -17,7 +19,7 @@ pub struct Args {
     #[arg(value_name = "MODEL")]
     model: String,
     /// Validation games of each trial; functions for a model of functions.
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = count)]
     games: usize,
     /// Fixes the validation games.
     #[arg(long, value_name = "S", default_value_t = 0)]
@@ -47,8 +49,8 @@ struct Row {
     chosen: bool,
 }
 
-pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
-    let found = ModelStore::default().find(&args.model)?;
+pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Result<()> {
+    let found = models.find(&args.model)?;
     if found.place == Place::Program && !args.dry_run {
         bail!("{} is inside the program and cannot be changed; --dry-run shows the table", found.name);
     }
@@ -59,13 +61,15 @@ pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
 }
 
 fn tune_agent(args: &Args, place: &Place, mut model: TrainedModel, registry: &Registry) -> anyhow::Result<()> {
+    let progress = Progress::new("trial", 0, Elsewhere::Nothing);
     let mut count = 0;
-    let told = |trial: &ActingResult| {
+    let told = |trial: &ActingResult, all: usize| {
         count += 1;
-        eprintln!("trial {count}: mean return {:.3}", trial.evaluation.mean());
+        progress.at(count, all as u64, format_args!("trials, mean return {:.3},", trial.evaluation.mean()));
     };
     let device = suited(&args.device.open(args.threads)?, model.models.iter().map(|model| model.spec()));
     let (trials, best) = tune(&device, &model, registry, args.games, args.seed, told)?;
+    progress.end();
     let row = |(index, trial): (usize, &ActingResult)| {
         let [first, middle, last] = trial.evaluation.first_middle_last();
         let (acting, mean) = (trial.acting.clone(), trial.evaluation.mean());
@@ -109,12 +113,14 @@ fn tune_optimiser(args: &Args, place: &Place, mut model: OptimiserModel) -> anyh
     if matches!(args.device, DeviceName::Cuda) {
         bail!("models of functions are tuned on the CPU: leave out --device");
     }
+    let progress = Progress::new("trial", 0, Elsewhere::Nothing);
     let mut count = 0;
-    let told = |trial: &PickingResult| {
+    let told = |trial: &PickingResult, all: usize| {
         count += 1;
-        eprintln!("trial {count}: mean regret {:.3}", trial.regret);
+        progress.at(count, all as u64, format_args!("trials, mean regret {:.3},", trial.regret));
     };
     let (trials, best) = icee_optim::tune(&model, args.games, args.seed, args.threads, told)?;
+    progress.end();
     if let (Place::Folder(folder), false) = (place, args.dry_run) {
         model.config.acting = trials[best].acting.clone();
         model.save_acting(folder).context("cannot write the choice into the checkpoint")?;

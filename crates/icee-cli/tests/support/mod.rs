@@ -18,6 +18,8 @@
 //! Calls of the main thread are counted, whose number may differ a little from run to run. Linux on x86-64 alone: the
 //! number of a call is read from a register.
 
+#![allow(dead_code, reason = "each test file is a program of its own and uses a part")]
+
 use nix::libc;
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::{Signal, kill};
@@ -37,7 +39,7 @@ pub struct Outcome {
     /// What it had printed by then.
     pub stdout: String,
     pub stderr: String,
-    /// The numbers of the system calls that it had entered (`nix::libc::SYS_…`).
+    /// The numbers of the system calls, of those that count, that it had entered (`nix::libc::SYS_…`).
     pub calls: Vec<i64>,
 }
 
@@ -54,6 +56,11 @@ pub fn startup(calls: &[i64]) -> usize {
 
 /// Runs a program and kills it when it is about to make system call number `n`, from zero; that call is not made.
 pub fn kill_at_syscall(command: &mut Command, n: usize) -> Outcome {
+    kill_at_call(command, n, |_| true)
+}
+
+/// The same, where only those calls count that `counts` says: of a program with threads, the number of all calls is chance.
+pub fn kill_at_call(command: &mut Command, n: usize, counts: impl Fn(i64) -> bool) -> Outcome {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // SAFETY: between fork and exec the child makes one system call, and touches no memory of ours.
     unsafe { command.pre_exec(|| Ok(ptrace::traceme()?)) };
@@ -63,7 +70,7 @@ pub fn kill_at_syscall(command: &mut Command, n: usize) -> Outcome {
     let stdout = std::thread::spawn(move || text(&mut stdout));
     let stderr = std::thread::spawn(move || text(&mut stderr));
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
-    let (killed, code, calls) = trace(pid, n);
+    let (killed, code, calls) = trace(pid, n, counts);
     // Its end has been seen already; the handle need not know.
     let _ = child.wait();
     Outcome { killed, code, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap(), calls }
@@ -75,7 +82,7 @@ fn text(from: &mut impl Read) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn trace(pid: Pid, n: usize) -> (bool, Option<i32>, Vec<i64>) {
+fn trace(pid: Pid, n: usize, counts: impl Fn(i64) -> bool) -> (bool, Option<i32>, Vec<i64>) {
     // It stops by itself when the new program has been loaded.
     assert!(matches!(waitpid(pid, None), Ok(WaitStatus::Stopped(_, Signal::SIGTRAP))));
     ptrace::setoptions(pid, Options::PTRACE_O_TRACESYSGOOD | Options::PTRACE_O_EXITKILL).unwrap();
@@ -89,7 +96,10 @@ fn trace(pid: Pid, n: usize) -> (bool, Option<i32>, Vec<i64>) {
             WaitStatus::PtraceSyscall(_) => {
                 inside = !inside;
                 if inside {
-                    calls.push(ptrace::getregs(pid).unwrap().orig_rax.cast_signed());
+                    let call = ptrace::getregs(pid).unwrap().orig_rax.cast_signed();
+                    if counts(call) {
+                        calls.push(call);
+                    }
                     if calls.len() > n {
                         kill(pid, Signal::SIGKILL).unwrap();
                         killed = true;

@@ -9,6 +9,9 @@
 //! a matrix, row by row, share a scale (the last group may be shorter), and a weight is the I8 number times its scale. In
 //! numpy: `w = q * scale.astype("f4").repeat(64)[: q.size].reshape(q.shape)`.
 //!
+//! Both carry a checksum of their tensors (a training state also of its description), so that a flipped bit is found; files
+//! from before there was one are read as before. `config.json` has none: people read it and may change it.
+//!
 //! Files are written beside their final name and renamed, so a reader never sees half of one.
 
 mod tensors;
@@ -18,10 +21,11 @@ pub use tensors::Storage;
 use crate::optim::{AdamConfig, AdamW};
 use crate::{Error, Layout, Model, ModelSpec, Result};
 use icee_base::files::write_atomically;
+use icee_base::hash::checksum;
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
@@ -33,6 +37,10 @@ pub const CONFIG: &str = "config.json";
 
 /// The header's entry in a training state.
 const TRAINING: &str = "training";
+/// The header's entry in a checkpoint's tensors.
+const CHECKSUM: &str = "checksum";
+/// Stands in a training state's description where the checksum will be, so that it can be of the description, too.
+const BLANK: &str = "0000000000000000";
 const FORMAT: &str = "icee-checkpoint";
 const VERSION: u32 = 1;
 /// A description is text; one larger than this is not one of ours.
@@ -81,6 +89,10 @@ struct NamedSpec {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TrainingHeader {
+    /// Of this description, with [`BLANK`] in this place, and of all tensors; none in older states. It comes first, so that
+    /// nothing that looks like it stands before it.
+    #[serde(default)]
+    checksum: Option<String>,
     config: Config,
     optimisers: BTreeMap<String, OptimiserConfig>,
 }
@@ -103,7 +115,8 @@ pub fn save(folder: &Path, models: &[(&str, &Model)], meta: &Value, storage: Sto
             stored.extend(tensors::store(format!("{name}/{}", info.name), &info.shape, values, storage.of(info)));
         }
     }
-    tensors::write(&folder.join(TENSORS), &stored, None)?;
+    let sum = hex(tensors::checksum_of_stored(0, &stored));
+    tensors::write(&folder.join(TENSORS), &stored, (CHECKSUM, sum))?;
     let config = config_of(models.iter().copied(), meta);
     let text = serde_json::to_string_pretty(&config).expect("descriptions are plain data");
     Ok(write_atomically(&folder.join(CONFIG), format!("{text}\n").as_bytes())?)
@@ -153,9 +166,10 @@ pub fn save_training(path: &Path, models: &[(&str, &Model, &AdamW)], meta: &Valu
         optimisers.insert((*name).to_string(), OptimiserConfig { steps: adam.steps, adam: adam.config });
     }
     let config = config_of(models.iter().map(|(name, model, _)| (*name, *model)), meta);
-    let header = serde_json::to_string(&TrainingHeader { config, optimisers }).expect("plain data");
-    // One entry: several would be written in no fixed order.
-    tensors::write(path, &stored, Some(HashMap::from([(TRAINING.to_string(), header)])))
+    let header = TrainingHeader { checksum: Some(BLANK.into()), config, optimisers };
+    let text = serde_json::to_string(&header).expect("plain data");
+    let sum = tensors::checksum_of_stored(checksum(0, text.as_bytes()), &stored);
+    tensors::write(path, &stored, (TRAINING, text.replacen(BLANK, &hex(sum), 1)))
 }
 
 /// Reads what [`save_training`] wrote.
@@ -171,7 +185,7 @@ fn parse_training(bytes: &[u8], path: &Path) -> Result<TrainingState> {
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| damaged(format!("not a training state: {e}")))?;
     let text = header.metadata().as_ref().and_then(|m| m.get(TRAINING));
     let text = text.ok_or_else(|| damaged(format!("not a training state: the header has no `{TRAINING}`")))?;
-    let TrainingHeader { config, mut optimisers } =
+    let TrainingHeader { checksum: said, config, mut optimisers } =
         serde_json::from_str(text).map_err(|e| damaged(format!("not a training state: {e}")))?;
     check_format(&config, path)?;
     let layouts = layouts_of(&config, path)?;
@@ -187,6 +201,8 @@ fn parse_training(bytes: &[u8], path: &Path) -> Result<TrainingState> {
             Ok(values)
         };
         let (weights, first, second) = (read("weights")?, read("first")?, read("second")?);
+        // Tiny ones stay as they are, or going on would not be as if never stopped.
+        tensors::check_weights(&format!("{name}/weights"), &weights).map_err(damaged)?;
         let Some(OptimiserConfig { steps, adam }) = optimisers.remove(&name) else {
             return Err(damaged(format!("no optimiser state for model `{name}`")));
         };
@@ -198,6 +214,10 @@ fn parse_training(bytes: &[u8], path: &Path) -> Result<TrainingState> {
     }
     if tensors.len() != 3 * models.len() || !optimisers.is_empty() {
         return Err(damaged("holds more than its models".into()));
+    }
+    if let Some(said) = said {
+        let before = checksum(0, text.replacen(&said, BLANK, 1).as_bytes());
+        check_sum(&said, tensors::checksum_of_file(before, &tensors)).map_err(damaged)?;
     }
     Ok(TrainingState { models, meta: config.meta })
 }
@@ -224,6 +244,14 @@ fn check_before_saving<'a>(
         }
     }
     Ok(())
+}
+
+fn hex(sum: u64) -> String {
+    format!("{sum:016x}")
+}
+
+fn check_sum(said: &str, is: u64) -> std::result::Result<(), String> {
+    if said == hex(is) { Ok(()) } else { Err("damaged: its checksum is not that of its content; take a copy".into()) }
 }
 
 fn io(path: &Path, source: std::io::Error) -> Error {
@@ -297,12 +325,18 @@ fn read_models(layouts: Vec<(String, ModelSpec, Layout)>, bytes: &[u8], path: &P
             if tensors::read(&tensors, &full, &info.shape, &mut weights[start..]).map_err(damaged)? {
                 known.insert(tensors::scale_name(&full));
             }
+            tensors::check_weights(&full, &weights[start..]).map_err(damaged)?;
+            tensors::flush_tiny(&mut weights[start..]);
             known.insert(full);
         }
         models.push((name, Model::from_parts(spec, layout, weights)));
     }
     if let Some(extra) = tensors.names().into_iter().find(|name| !known.contains(*name)) {
         return Err(damaged(format!("tensor `{extra}` does not belong to the model")));
+    }
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| damaged(format!("damaged: {e}")))?;
+    if let Some(said) = header.metadata().as_ref().and_then(|entries| entries.get(CHECKSUM)) {
+        check_sum(said, tensors::checksum_of_file(0, &tensors)).map_err(damaged)?;
     }
     Ok(models)
 }

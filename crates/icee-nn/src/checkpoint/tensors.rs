@@ -3,6 +3,7 @@
 use crate::{Error, Result, TensorInfo};
 use half::f16;
 use icee_base::files::write_atomically;
+use icee_base::hash;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,15 @@ const LARGEST: f32 = 127.0;
 /// The smallest scale, 2^-17. From here on f16 is fine enough (1/256) for a group's largest number to become ±127 with the
 /// rounded scale, which is why storing again what was loaded gives the same bytes.
 const SMALLEST_SCALE: f32 = 1.0 / 131_072.0;
+
+/// The largest weight that is stored or read. Up to here no product, square or sum in a network leaves the range of f32; trained
+/// weights are below 100.
+const MAX_WEIGHT: f32 = 1e6;
+/// What rounding to 8 bits may add to it.
+const ROUNDING: f32 = 1.01;
+/// Weights below this become 0 when they are read. Beside weights of any use they change no output, but they, or the product of
+/// two, are subnormal, with which processors are a hundred times slower.
+const MIN_WEIGHT: f32 = 1e-18;
 
 /// In how many bits a checkpoint folder stores a number. Loaded models are f32 in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,13 +46,10 @@ impl Storage {
         }
     }
 
-    /// Whether a number of this size can be stored.
+    /// Whether a weight of this size can be stored.
     pub(super) fn holds(self, value: f32) -> bool {
-        match self {
-            Storage::Single => value.is_finite(),
-            Storage::Half => f16::from_f32(value).is_finite(),
-            Storage::Byte => f16::from_f32(value / LARGEST).is_finite(),
-        }
+        // Not a number is not below anything.
+        value.abs() <= MAX_WEIGHT && (self != Storage::Half || f16::from_f32(value).is_finite())
     }
 }
 
@@ -87,14 +94,48 @@ pub(super) fn scale_name(name: &str) -> String {
     format!("{name}.scale")
 }
 
-/// Writes a file of tensors.
-pub(super) fn write(path: &Path, tensors: &[Stored], metadata: Option<HashMap<String, String>>) -> Result<()> {
+/// Writes a file of tensors, and an entry of its header: one, since several would be written in no fixed order.
+pub(super) fn write(path: &Path, tensors: &[Stored], (key, text): (&str, String)) -> Result<()> {
     let failed =
         |e: safetensors::SafeTensorError| Error::Checkpoint { path: PathBuf::from(path), problem: e.to_string() };
     let views = tensors.iter().map(|t| Ok((&t.name, TensorView::new(t.dtype, t.shape.clone(), &t.bytes)?)));
     let views: Vec<(&String, TensorView<'_>)> = views.collect::<std::result::Result<_, _>>().map_err(failed)?;
-    let bytes = safetensors::serialize(views, metadata).map_err(failed)?;
+    let entry = HashMap::from([(key.to_owned(), text)]);
+    let bytes = safetensors::serialize(views, Some(entry)).map_err(failed)?;
     Ok(write_atomically(path, &bytes)?)
+}
+
+/// The checksum of all tensors, by name, continuing from `before`.
+pub(super) fn checksum<'a>(before: u64, tensors: impl Iterator<Item = (&'a str, &'a [u8])>) -> u64 {
+    let mut tensors: Vec<_> = tensors.collect();
+    // Files have an order of their own.
+    tensors.sort_unstable();
+    tensors.iter().fold(before, |sum, (name, bytes)| hash::checksum(hash::checksum(sum, name.as_bytes()), bytes))
+}
+
+/// [`checksum`] of tensors that are to be written.
+pub(super) fn checksum_of_stored(before: u64, tensors: &[Stored]) -> u64 {
+    checksum(before, tensors.iter().map(|tensor| (tensor.name.as_str(), tensor.bytes.as_slice())))
+}
+
+/// [`checksum`] of the tensors of a file.
+pub(super) fn checksum_of_file(before: u64, tensors: &SafeTensors<'_>) -> u64 {
+    let all: Vec<_> = tensors.iter().map(|(name, view)| (name, view.data())).collect();
+    checksum(before, all.into_iter())
+}
+
+/// Refuses weights that no training leaves behind.
+pub(super) fn check_weights(name: &str, weights: &[f32]) -> std::result::Result<(), String> {
+    match weights.iter().find(|weight| weight.is_nan() || weight.abs() > ROUNDING * MAX_WEIGHT) {
+        Some(weight) => Err(format!("tensor `{name}` holds {weight:e}; no trained weight is beyond ±{MAX_WEIGHT:e}")),
+        None => Ok(()),
+    }
+}
+
+/// Makes 0 of weights that are too small to matter. The sign stays, so that a model stored anew has the same bytes.
+pub(super) fn flush_tiny(weights: &mut [f32]) {
+    let tiny = weights.iter_mut().filter(|weight| weight.abs() < MIN_WEIGHT);
+    tiny.for_each(|weight| *weight = 0.0_f32.copysign(*weight));
 }
 
 /// Whether the file holds a tensor of that name and shape.
@@ -187,12 +228,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_for_a_scale_is_not_held() {
-        let largest = LARGEST * f16::MAX.to_f32();
-        assert!(Storage::Byte.holds(-largest) && !Storage::Byte.holds(largest * 1.01));
-        assert!(!Storage::Byte.holds(f32::NAN) && !Storage::Byte.holds(f32::NEG_INFINITY));
-        let (_, back) = stored(&[largest, 0.0]);
-        assert_eq!(back, [largest, 0.0]);
+    fn what_is_too_large_is_not_held_and_what_is_held_is_read() {
+        for storage in [Storage::Single, Storage::Byte] {
+            assert!(storage.holds(-MAX_WEIGHT) && !storage.holds(MAX_WEIGHT * 1.01));
+            assert!(!storage.holds(f32::NAN) && !storage.holds(f32::NEG_INFINITY));
+        }
+        assert!(Storage::Half.holds(65_504.0) && !Storage::Half.holds(MAX_WEIGHT));
+        check_weights("w", &stored(&[MAX_WEIGHT, 0.0]).1).unwrap();
+    }
+
+    #[test]
+    fn weights_that_no_training_leaves_behind_are_refused_and_tiny_ones_become_zero() {
+        for bad in [3e38, -3e38, 1.1e6, f32::NAN, f32::INFINITY] {
+            let said = check_weights("trunk/w", &[0.5, bad]).unwrap_err();
+            assert!(said.contains("trunk/w"), "{said}");
+        }
+        let mut weights = [1e-40, -1e-20, 1e-17, -0.25];
+        flush_tiny(&mut weights);
+        assert_eq!(weights.map(f32::to_bits), [0.0, -0.0, 1e-17, -0.25].map(f32::to_bits));
     }
 
     proptest! {

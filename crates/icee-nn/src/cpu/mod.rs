@@ -20,5 +20,5 @@ mod view;
 pub use learner::{Gradients, Learner, Losses};
 pub use network::{Cache, CandidateSet, Network};
 pub use simd::Isa;
-pub use threads::Cpu;
+pub use threads::{Cpu, thread_count};
 pub(crate) use update::{AdamStep, adam_update};

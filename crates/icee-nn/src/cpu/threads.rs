@@ -10,6 +10,28 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// More threads than this for each core are a mistake: nothing gets faster, and starting them can take for ever.
+const MOST_PER_CORE: usize = 4;
+/// As many are fine on any machine.
+const ALWAYS_FINE: usize = 64;
+
+/// The number of threads that is meant: 0 is one a core.
+///
+/// # Errors
+/// [`Error::Threads`] for more than four a core, where that is more than 64.
+pub fn thread_count(threads: usize) -> Result<usize> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let most = ALWAYS_FINE.max(MOST_PER_CORE * cores);
+    match threads {
+        0 => Ok(cores),
+        n if n <= most => Ok(n),
+        _ => {
+            let reason = format!("{most} are the most for {cores} core(s); 0 takes one a core");
+            Err(Error::Threads { threads, reason })
+        }
+    }
+}
+
 /// A CPU with its threads. Cheap to clone.
 #[derive(Clone)]
 pub struct Cpu {
@@ -27,10 +49,7 @@ impl Cpu {
     /// A given instruction set; an unavailable one is replaced by plain Rust.
     pub fn with_isa(threads: usize, isa: Isa) -> Result<Cpu> {
         let isa = if Isa::available().contains(&isa) { isa } else { Isa::Portable };
-        let threads = match threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            n => n,
-        };
+        let threads = thread_count(threads)?;
         let pool = if threads == 1 {
             None
         } else {
@@ -127,4 +146,19 @@ pub(crate) fn chunk(index: usize, size: usize, total: usize) -> Range<usize> {
 /// A range of rows as a range of their `by` numbers each.
 pub(crate) fn scaled(range: &Range<usize>, by: usize) -> Range<usize> {
     range.start * by..range.end * by
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_threads_than_any_machine_can_use_are_refused() {
+        assert!(thread_count(0).unwrap() > 0);
+        assert_eq!(thread_count(64).unwrap(), 64);
+        for threads in [100_000, usize::MAX] {
+            let said = Cpu::new(threads).unwrap_err().to_string();
+            assert!(said.contains(&threads.to_string()) && said.contains("0 takes one a core"), "{said}");
+        }
+    }
 }

@@ -6,8 +6,9 @@ use crate::{Error, Result};
 use cudarc::nvrtc::{result, sys};
 use icee_base::files::write_atomically;
 use icee_base::hash::checksum;
+use std::ffi::OsString;
 use std::ffi::{CStr, CString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// In the order in which they are compiled as one program.
 pub(super) const SOURCES: [(&str, &str); 13] = [
@@ -47,17 +48,39 @@ impl Kernels {
         let cubin = compile(&source, &options)?;
         if let Some(path) = path {
             // A cache that cannot be written costs a second at the next start, nothing else.
-            let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-            let _ = folder.map(|()| write_atomically(&path, &seal(&cubin)));
+            let _ = write_atomically(&path, &seal(&cubin));
         }
         Kernels::load(cuda, cubin)
     }
 }
 
+/// Where compiled programs are kept; none where others could write, too: what lies there runs on the card.
 fn cache_folder() -> Option<PathBuf> {
-    let folder = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    let base = folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
-    base.map(|base| base.join("icee").join("kernels"))
+    let folder = cache_base(|name| std::env::var_os(name))?.join("icee").join("kernels");
+    make_private(&folder).then_some(folder)
+}
+
+/// As the XDG specification says: a relative path is ignored.
+fn cache_base(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")))
+}
+
+/// Makes a folder unless it is there, and says whether it is this user's and nobody else may write into it.
+#[cfg(target_os = "linux")]
+fn make_private(folder: &Path) -> bool {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    // SAFETY: it takes nothing and cannot fail.
+    let user = unsafe { libc::geteuid() };
+    // Not what a link points to.
+    let state = made.and_then(|()| std::fs::symlink_metadata(folder));
+    state.is_ok_and(|state| state.is_dir() && state.uid() == user && state.mode() & 0o022 == 0)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn make_private(folder: &Path) -> bool {
+    std::fs::create_dir_all(folder).is_ok()
 }
 
 /// The file of a compiled program: a checksum, then the program.
@@ -102,6 +125,37 @@ fn compile(source: &str, options: &[String]) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn relative_cache_folders_are_ignored() {
+        let base = |xdg: &str, home: &str| {
+            cache_base(|name| Some(OsString::from(if name == "HOME" { home } else { xdg })).filter(|v| !v.is_empty()))
+        };
+        assert_eq!(base("/cache", "/home/me"), Some("/cache".into()));
+        for xdg in ["cache", "./cache", ""] {
+            assert_eq!(base(xdg, "/home/me"), Some("/home/me/.cache".into()), "{xdg}");
+        }
+        assert_eq!(base("cache", "me"), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_cache_folder_that_others_can_write_is_not_used() {
+        use std::fs::{Permissions, set_permissions, symlink_metadata};
+        use std::os::unix::fs::PermissionsExt;
+        let root = std::env::temp_dir().join(format!("icee-cache-{}", std::process::id()));
+        let folder = root.join("icee").join("kernels");
+        assert!(make_private(&folder) && make_private(&folder));
+        assert_eq!(symlink_metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        for (mode, private) in [(0o755, true), (0o775, false), (0o702, false)] {
+            set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
+            assert_eq!(make_private(&folder), private, "{mode:o}");
+        }
+        let link = root.join("link");
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        assert!(!make_private(&link), "a link");
+        std::fs::remove_dir_all(root).unwrap();
+    }
 
     #[test]
     fn damaged_cache_entries_are_not_trusted() {
