@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let caption = format!("Mean return over {games} unseen games; bands are 95 % intervals.");
     let table = table(&series);
     let id = Path::new(out).file_stem().and_then(|name| name.to_str()).unwrap_or("curves");
-    let (x, y) = (Axis::linear("episode"), Axis::linear("mean return"));
+    let (x, y) = (Axis::count("episode"), Axis::linear("mean return"));
     let figure = Figure::single(id, title, &caption, x, y, series);
     fs::write(format!("{out}.svg"), draw::svg_file(&figure))?;
     fs::write(format!("{out}.csv"), figure.to_csv()?)?;

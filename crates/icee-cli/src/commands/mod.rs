@@ -8,6 +8,7 @@ pub mod bench_gpu;
 mod bench_gpu_cases;
 mod bench_study;
 pub mod demo;
+mod demo_room;
 mod device;
 pub mod eval;
 mod eval_functions;

@@ -93,7 +93,7 @@ fn train_all(args: &Args, units: &[Unit], models: &Path, registry: &Registry) ->
             continue;
         }
         let runs = args.out.join("runs").join(name);
-        eprintln!("training {name}");
+        say(&format!("training {name}"));
         let (summary, folder) = job(&recipe, &args.settings, &runs, registry)?.run(&device, None)?;
         if summary.stopped != Stopped::Finished {
             bail!("stopped; the same command goes on");
@@ -163,7 +163,7 @@ impl Progress {
     fn say(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.println(line),
-            None => eprintln!("{line}"),
+            None => say(line),
         }
     }
 
@@ -181,7 +181,7 @@ impl Progress {
         }
         if was_stopped() {
             self.finish();
-            eprintln!("stopped; the same command goes on where it was");
+            say("stopped; the same command goes on where it was");
             std::process::exit(130);
         }
     }
@@ -194,7 +194,7 @@ impl Watcher for Progress {
             Some(bar) => bar.set_message(message),
             None if self.count.0 == 0 || self.said.elapsed() > PLAIN_EVERY => {
                 self.said = Instant::now();
-                eprintln!("{}/{} {message}", self.count.0 + 1, self.count.1);
+                say(&format!("{}/{} {message}", self.count.0 + 1, self.count.1));
             }
             None => {}
         }
@@ -205,6 +205,10 @@ impl Watcher for Progress {
             self.computed += unit.cost;
         }
         self.count_one(unit);
+    }
+
+    fn damaged(&mut self, _: &Unit, why: &str) {
+        self.say(&format!("{why}; it is computed again"));
     }
 
     fn lost(&mut self, unit: &Unit, why: &str) {
@@ -221,8 +225,13 @@ impl Watcher for Progress {
     }
 }
 
+/// A word on stderr. Nobody may be listening, or the disk behind it may be full: that must not stop what is computed.
+pub(super) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 fn write_summary(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
-    let Report { page, comparisons, results } = report;
+    let Report { page, comparisons, results, absent } = report;
     if comparisons.iter().any(|cell| cell.ours.is_some()) {
         writeln!(out, "{:<20}{:<15}{:>8}{:>16}{:>16}  verdict", "world", "method", "episode", "paper", "ours")?;
     }
@@ -243,6 +252,10 @@ fn write_summary(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     missing.dedup();
     if !missing.is_empty() {
         writeln!(out, "missing models: {}", missing.join(", "))?;
+    }
+    if !absent.is_empty() {
+        let names: Vec<&str> = absent.iter().map(|part| part.name()).collect();
+        writeln!(out, "not on the page yet: {}", names.join(", "))?;
     }
     writeln!(out, "{} results, {} computed now", results.outcomes.len(), results.computed)?;
     writeln!(out, "{}", page.display())
