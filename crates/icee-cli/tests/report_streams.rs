@@ -49,9 +49,7 @@ fn a_report_that_nobody_hears_or_reads_is_on_disk() {
 #[test]
 fn a_demo_that_nobody_hears_or_reads_is_on_disk() {
     let scratch = Scratch::new("unseen");
-    for (results, words, expected) in
-        [(broken(), Stdio::from(full()), 0), (Stdio::from(full()), Stdio::piped(), 1)]
-    {
+    for (results, words, expected) in [(broken(), Stdio::from(full()), 0), (Stdio::from(full()), Stdio::piped(), 1)] {
         let (code, words) = code(&mut scratch.icee(&DEMO), results, words);
         assert!(code == Some(expected) && !words.contains("panicked"), "{code:?} {words}");
         std::fs::remove_file(scratch.file("icee-demo.html")).expect("the page was written before anything was said");

@@ -46,7 +46,7 @@ pub enum Block {
 /// A table whose first column names the rows.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// What it shows.
+    /// What it shows; the first sentence is its title.
     pub caption: String,
     /// What stands above several columns at once, from the second on: its name, how many.
     pub groups: Vec<(String, usize)>,
@@ -175,7 +175,8 @@ impl Table {
     fn write(&self, out: &mut String) {
         let caption = escape(&self.caption);
         // A box that scrolls by itself where the table is too wide, also with the keyboard; the caption stays where it is.
-        let _ = writeln!(out, "<p class=\"caption\">{caption}</p>");
+        let (title, rest) = caption.split_once(". ").unwrap_or((&caption, ""));
+        let _ = writeln!(out, "<p class=\"caption\"><b>{}</b> {rest}</p>", title.trim_end_matches('.'));
         let _ = write!(out, "<div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">");
         *out += "<table><thead>";
         if !self.groups.is_empty() {
@@ -248,7 +249,8 @@ mod tests {
         let (x, y) = (Axis::count("episode"), Axis::linear("mean return"));
         let figure = Figure::single("curve", "A <curve> & more", "How to read it.", x, y, series);
         let cells = vec![Cell::from("a & b"), Cell { text: "<1>".into(), tone: Tone::Good, ..Cell::default() }];
-        let table = Table { caption: "T".into(), groups: Vec::new(), head: vec!["x".into(), "y".into()], rows: vec![cells] };
+        let table =
+            Table { caption: "T".into(), groups: Vec::new(), head: vec!["x".into(), "y".into()], rows: vec![cells] };
         let blocks = vec![Block::Text("1 < 2".into()), Block::Table(table), Block::Figure(figure)];
         let sections = vec![Section { heading: "One".into(), blocks }];
         Page { title: "A page".into(), lead: "With \"quotes\".".into(), sections, footer: "End.".into() }

@@ -102,16 +102,20 @@ fn every_figure_has_its_files() {
 #[test]
 fn the_summary_says_what_is_there_what_is_not_and_how_it_stands() {
     let results = results(&[]);
-    let comparisons: Vec<PaperComparison> = WORLDS.iter().flat_map(|world| chapters::compare(world, &results)).collect();
+    let comparisons: Vec<PaperComparison> =
+        WORLDS.iter().flat_map(|world| chapters::compare(world, &results)).collect();
     let all = Part::all();
     let shown = Options { games: 10, trials: 3, seed: 4, parts: all[..4].to_vec() };
     let blocks = chapters::summary(&shown, &all[4..], &comparisons, &results);
     let [Block::List(lines), Block::Table(table)] = &blocks[..] else { panic!("{blocks:?}") };
     let text = lines.join("\n");
-    assert!(text.contains("On this page: Dark Room, Dark Room (Hard), Dark Key-to-Door, Dark Room (Biased)."), "{text}");
+    assert!(
+        text.contains("On this page: Dark Room, Dark Room (Hard), Dark Key-to-Door, Dark Room (Biased)."),
+        "{text}"
+    );
     let count = |verdict: Verdict| comparisons.iter().filter(|cell| cell.verdict == Some(verdict)).count();
     let (higher, agree, lower) = (count(Verdict::Higher), count(Verdict::Agrees), count(Verdict::Lower));
-    let said = format!("{higher} of ours are higher, {agree} agree, {lower} are lower");
+    let said = format!("ours is higher in {higher}, agrees in {agree} and is lower in {lower}");
     assert!(higher + agree + lower == comparisons.len() && text.contains(&said), "{text}");
     assert!(text.contains("icee reproduce --only bo,ablations --games 10 --trials 3 --seed 4"), "{text}");
     assert!(!text.contains("Sixteen functions"), "{text}");
@@ -126,5 +130,8 @@ fn the_summary_says_what_is_there_what_is_not_and_how_it_stands() {
     let blocks = chapters::summary(&whole, &[], &comparisons, &results);
     let Block::List(lines) = &blocks[0] else { panic!("{blocks:?}") };
     let text = lines.join("\n");
-    assert!(text.contains("after 20 evaluations") && text.contains("GP-EI") && !text.contains("Not computed"), "{text}");
+    assert!(
+        text.contains("after 20 evaluations") && text.contains("GP-EI") && !text.contains("Not computed"),
+        "{text}"
+    );
 }

@@ -207,13 +207,17 @@ fn race_runs(args: &Args, models: &ModelStore) -> anyhow::Result<Vec<(&'static s
             say(&error.to_string());
             continue;
         }
-        say(&format!("{} searches {} functions, {} times each", ink::of(key).label, functions::all().len(), args.trials));
+        say(&format!(
+            "{} searches {} functions, {} times each",
+            ink::of(key).label,
+            functions::all().len(),
+            args.trials
+        ));
         let mut searched = Vec::new();
         // Function by function, so that no more copies of a model are in memory than one has runs.
         for function in functions::all() {
             let (trials, evaluations, seed) = (args.trials, EVALUATIONS, args.seed);
-            let protocol =
-                Protocol { functions: vec![function], trials, evaluations, seed, ..Protocol::default() };
+            let protocol = Protocol { functions: vec![function], trials, evaluations, seed, ..Protocol::default() };
             searched.extend(search(sampler, &protocol, args.threads, models)?);
         }
         runs.push((key, searched));
@@ -270,7 +274,7 @@ fn returns_table(entries: &[Entry]) -> Table {
     let episodes = milestones(entries.first().map_or(50, |entry| entry.rows.len()));
     let mut head = vec!["mean return".to_owned()];
     head.extend(episodes.map(|episode| format!("episode {episode}")));
-    let caption = "Mean return; below each agent what it learned from".into();
+    let caption = "Mean return. Below each agent what it learned from.".into();
     let mut table = Table { caption, head, ..Table::default() };
     for entry in entries {
         let cell = |episode: usize| match entry.rows.get(episode - 1) {
@@ -318,7 +322,7 @@ fn race_table(runs: &[(&'static str, Vec<Searched>)]) -> Table {
     head.extend(AT.map(|at| format!("{at} values")));
     let count = runs.first().map_or(0, |(_, searched)| regrets(searched, 1).len());
     let caption = format!(
-        "Mean regret after so many values, in standard deviations, with 95 % intervals over {count} runs. The last row is the mean \
+        "Mean regret. In standard deviations, after so many values, with 95 % intervals over {count} runs. The last row is the mean \
          difference on the same run: below zero, the learned optimiser is ahead."
     );
     Table { caption, head, rows, ..Table::default() }
@@ -340,7 +344,7 @@ fn write_table(out: &mut impl Write, table: &Table) -> std::io::Result<()> {
 fn write_next(out: &mut impl Write, path: &Path, has_model: bool) -> std::io::Result<()> {
     writeln!(out, "\npictures: {}", path.display())?;
     writeln!(out, "\nnext:")?;
-    let mut next = |command: &str, what: &str| writeln!(out, "  {command:<38} {what}");
+    let mut next = |command: &str, what: &str| writeln!(out, "  {command:<39} {what}");
     next("icee study create NAME --pool FILE.csv", "your own table: which row to try next?")?;
     if has_model {
         next(&format!("icee play {MODEL}"), "look on while it plays one room")?;

@@ -54,7 +54,8 @@ impl Rooms {
     /// Draws the first room in which the first episode found nothing and a later one did: there, both can be seen. None where
     /// there is no such room.
     pub fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let shows = |room: &&Room| room.goal.is_some() && room.episodes[0].earned == 0.0 && room.episodes[1].earned > 0.0;
+        let shows =
+            |room: &&Room| room.goal.is_some() && room.episodes[0].earned == 0.0 && room.episodes[1].earned > 0.0;
         let Some((index, room)) = self.games.iter().enumerate().find(|(_, room)| shows(room)) else { return Ok(()) };
         writeln!(out, "\nroom {}: S start, arrows where it went, G the goal, which it cannot see", index + 1)?;
         let width = 2 * self.columns as usize - 1 + GAP;
@@ -112,17 +113,17 @@ mod tests {
         let mut rooms = Rooms::new(3, 2, 2);
         rooms.games[0].episodes = [walk(&[0, 1], 1.0), walk(&[0, 1], 1.0)];
         rooms.games[0].goal = Some(1);
-        rooms.games[1] = Room {
-            episodes: [walk(&[0, 1, 2, 2], 0.0), walk(&[0, 3, 4, 5, 5], 2.0)],
-            goal: Some(5),
-            earned: false,
-        };
+        rooms.games[1] =
+            Room { episodes: [walk(&[0, 1, 2, 2], 0.0), walk(&[0, 3, 4, 5, 5], 2.0)], goal: Some(5), earned: false };
         let mut out = Vec::new();
         rooms.write(&mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[1].starts_with("room 2: "), "{text}");
-        assert_eq!(lines[2..], ["  episode 1: return 0  episode 10: return 2", "  S → •        S · ·", "  · · G        → → G"]);
+        assert_eq!(
+            lines[2..],
+            ["  episode 1: return 0  episode 10: return 2", "  S → •        S · ·", "  · · G        → → G"]
+        );
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
     }
 

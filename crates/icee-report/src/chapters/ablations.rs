@@ -138,7 +138,7 @@ fn figure(
     };
     let columns = panels.len().min(2);
     let head = ["", "episode 10 (5)", "30 (10)", "50 (20)", "all episodes"].map(String::from).to_vec();
-    let caption_of_table = "Mean return with 95 % intervals; in parentheses the episodes of Key-to-Door.".into();
+    let caption_of_table = "Mean return. With 95 % intervals; in parentheses the episodes of Key-to-Door.".into();
     let figure = Figure { id: id.into(), title, caption: caption.into(), panels, columns };
     Some((figure, Table { caption: caption_of_table, head, rows, ..Table::default() }))
 }

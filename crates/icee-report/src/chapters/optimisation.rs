@@ -12,8 +12,8 @@ use icee_models::catalogue;
 
 /// The evaluations at which the table looks.
 const MILESTONES: [usize; 5] = [10, 20, 30, 40, 55];
-/// The optimisers that figures are about: the one that ships and its rival.
-const HIGHLIGHTED: [&str; 2] = ["value", "gp-ei"];
+/// The optimiser that figures are about: the one that ships.
+const HIGHLIGHTED: &str = "value";
 /// Points of a curve over time.
 const TIMES: usize = 60;
 
@@ -53,7 +53,7 @@ impl<'a> Searches<'a> {
 
     fn series(&self, points: Vec<Point>) -> Series {
         let mark = if self.key == "random" { Mark::Dashed } else { Mark::Line };
-        Series::new(ink::of(self.key), mark, points).highlighted_if(HIGHLIGHTED.contains(&self.key))
+        Series::new(ink::of(self.key), mark, points).highlighted_if(self.key == HIGHLIGHTED)
     }
 }
 
@@ -66,7 +66,7 @@ pub fn optimisation(results: &Results) -> Vec<Block> {
         return vec![Block::Text("No optimiser has searched all functions.".into())];
     }
     let caption = "Best value so far minus the pool's minimum, values standardised, mean over all functions and trials. \
-                   Bands: 95 % intervals of ICEE, value and GP-EI; those of the others are in the table. The first five evaluations are random and the same for all.";
+                   The band is the 95 % interval of ICEE, value; those of the others are in the table. The first five evaluations are random and the same for all.";
     let regret = regret_figure("bo-regret", "Regret by evaluations", caption, &keys, results);
     let mut blocks: Vec<Block> = regret.map(Block::Figure).into_iter().collect();
     blocks.extend([
@@ -99,13 +99,14 @@ pub(super) fn regret_after_evaluations(key: &str, evaluations: usize, results: &
 pub fn race(runs: &[(&str, Vec<Searched>)]) -> Figure {
     let series = runs.iter().map(|(key, searched)| {
         let searches = Searches { key, functions: searched.iter().collect() };
-        searches.series(regret(&searches.trials().collect::<Vec<_>>()))
+        // All search the same pools, so it is the difference run by run that has an interval worth seeing.
+        searches.series(without_intervals(regret(&searches.trials().collect::<Vec<_>>())))
     });
     Figure::single(
         "race",
         "A race to the minimum",
-        "Best value so far minus the minimum of 1,024 candidates, values standardised, mean over all functions and trials. Bands: \
-         95 % intervals. The first five evaluations are random and the same for all.",
+        "Best value so far minus the minimum of 1,024 candidates, values standardised, mean over all functions and trials, \
+         on a logarithmic axis. The first five evaluations are random and the same for all.",
         Axis::count("evaluations"),
         Axis::log("regret, standard deviations"),
         series.collect(),
@@ -166,7 +167,7 @@ fn share_solved(all: &[Searches<'_>]) -> Figure {
     Figure::single(
         "bo-solved",
         "Share of searches that have found the minimum",
-        "Of all functions and trials. Bands: 95 % intervals of a share.",
+        "Of all functions and trials. The band is the 95 % interval of ICEE, value.",
         Axis::count("evaluations"),
         Axis::linear("share solved").between(0.0, 1.03),
         series.collect(),
@@ -209,7 +210,9 @@ fn table(all: &[Searches<'_>]) -> Table {
         row.push(format!("{:.2}", 1e3 * searches.seconds_per_suggestion()).into());
         row
     };
-    let caption = "Mean regret after so many evaluations, with 95 % intervals.".into();
+    let caption =
+        "Mean regret. After so many evaluations, with 95 % intervals; solved are searches that found the minimum."
+            .into();
     Table { caption, groups, head, rows: all.iter().map(row).collect() }
 }
 

@@ -45,8 +45,8 @@ fn verdicts(comparisons: &[PaperComparison]) -> Option<String> {
     let compared = higher + agree + lower;
     (compared > 0).then(|| {
         format!(
-            "Beside {compared} cells of the paper's tables: {higher} of ours are higher, {agree} agree, {lower} are lower, \
-             beyond what both 95 % intervals leave to chance."
+            "Beside {compared} cells of the paper's tables, ours is higher in {higher}, agrees in {agree} and is lower in \
+             {lower}: beyond what both 95 % intervals leave to chance."
         )
     })
 }

@@ -154,9 +154,10 @@ fn table(world: &'static CatalogueWorld, results: &Results) -> Table {
             rows.push(row);
         }
     }
-    let caption = "The paper's table and ours: mean return with 95 % intervals; below each method what it learned from, below \
+    let caption =
+        "The paper's table and ours. Mean return with 95 % intervals; below each method what it learned from, below \
                    our numbers the verdict: whether the difference exceeds what both intervals leave to chance."
-        .into();
+            .into();
     Table { caption, groups, head, rows }
 }
 
@@ -187,9 +188,10 @@ fn plain_table(world: &'static CatalogueWorld, results: &Results) -> Table {
         row
     };
     Table {
-        caption: "Mean return with 95 % intervals, below each method what it learned from; the paper has no table for this \
+        caption:
+            "Mean return. With 95 % intervals, below each method what it learned from; the paper has no table for this \
                   world."
-            .into(),
+                .into(),
         groups: Vec::new(),
         head,
         rows: all.into_iter().map(row).collect(),

@@ -201,4 +201,3 @@ fn marker(x: f64, y: f64, colour: &str, paint: Paint) -> Primitive {
         stroke_dasharray: None,
     }))
 }
-

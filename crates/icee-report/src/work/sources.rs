@@ -50,7 +50,8 @@ pub fn checksum(here: &Path) -> io::Result<String> {
 /// The project's crates among the dependencies of a manifest.
 fn dependencies(manifest: &Path) -> io::Result<Vec<String>> {
     let text = fs::read_to_string(manifest)?;
-    let lines = text.lines().skip_while(|line| *line != "[dependencies]").skip(1).take_while(|line| !line.starts_with('['));
+    let lines =
+        text.lines().skip_while(|line| *line != "[dependencies]").skip(1).take_while(|line| !line.starts_with('['));
     let names = lines.filter_map(|line| line.split(['.', ' ', '=']).next()).filter(|name| name.starts_with("icee-"));
     Ok(names.map(String::from).collect())
 }
