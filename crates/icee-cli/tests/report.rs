@@ -245,6 +245,7 @@ fn the_demo_shows_a_room_and_a_race_and_ends_with_a_page() {
     assert!(next.starts_with("  icee study "), "{next}");
     let html = std::fs::read_to_string(scratch.file("icee-demo.html")).unwrap();
     self_contained(&html).unwrap();
+    assert!(html.contains(room[2]), "the room is on the page, too");
     assert!(html.contains("Learning a new room in context") && html.contains("A race to the minimum"));
     // All functions, run by run.
     assert!(html.contains("95 % intervals over 16 runs") && text.contains("ICEE - GP-EI by run"), "{text}");

@@ -28,7 +28,7 @@ pub struct Section {
     pub blocks: Vec<Block>,
 }
 
-/// What stands in a section. All text is plain text.
+/// What stands in a section. All text is plain text, in which backticks enclose commands.
 #[derive(Clone, Debug)]
 pub enum Block {
     /// A paragraph.
@@ -144,10 +144,10 @@ impl Block {
     fn write(&self, out: &mut String) -> Result<(), csv::Error> {
         match self {
             Block::Text(text) => {
-                let _ = writeln!(out, "<p>{}</p>", escape(text));
+                let _ = writeln!(out, "<p>{}</p>", inline(text));
             }
             Block::List(items) => {
-                let items: String = items.iter().map(|item| format!("<li>{}</li>", escape(item))).collect();
+                let items: String = items.iter().map(|item| format!("<li>{}</li>", inline(item))).collect();
                 let _ = writeln!(out, "<ul>{items}</ul>");
             }
             Block::Code(text) => {
@@ -156,7 +156,7 @@ impl Block {
             Block::Table(table) => table.write(out),
             Block::Figure(figure) => {
                 let csv = figure.to_csv()?;
-                let (title, caption, id) = (escape(&figure.title), escape(&figure.caption), escape(&figure.id));
+                let (title, caption, id) = (escape(&figure.title), inline(&figure.caption), escape(&figure.id));
                 let _ = writeln!(out, "<figure id=\"{id}\"><h3>{title}</h3>");
                 // The style shows the one that fits.
                 for format in [Format::Wide, Format::Narrow] {
@@ -224,6 +224,17 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
+/// Plain text as HTML; what stands between backticks as code.
+fn inline(text: &str) -> String {
+    let parts: Vec<String> = text.split('`').map(escape).collect();
+    // An odd number of backticks is no code.
+    if parts.len().is_multiple_of(2) {
+        return escape(text);
+    }
+    let part = |(index, part): (usize, String)| if index % 2 == 1 { format!("<code>{part}</code>") } else { part };
+    parts.into_iter().enumerate().map(part).collect()
+}
+
 /// Text as part of a link.
 fn percent(text: &str) -> String {
     let mut out = String::with_capacity(text.len() * 2);
@@ -263,6 +274,12 @@ mod tests {
         assert!(html.contains("1 &lt; 2") && html.contains("a &amp; b") && html.contains("&lt;1&gt;"));
         assert!(html.contains("<svg ") && html.contains("viewBox=") && html.contains("var(--ink-icee)"));
         assert!(html.contains("prefers-color-scheme:dark") && html.contains("@media print"));
+    }
+
+    #[test]
+    fn commands_in_text_are_code() {
+        assert_eq!(inline("`a < b` and `c`"), "<code>a &lt; b</code> and <code>c</code>");
+        assert_eq!(inline("it`s"), "it`s");
     }
 
     #[test]

@@ -86,11 +86,14 @@ pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
         entries.push(Entry { key: entry.key, label: entry.label.into(), mark: Mark::Dashed, rows });
     }
     let runs = race_runs(args, &models)?;
-    let page = page(args, &entries, &runs);
+    let room = rooms.picture();
+    let page = page(args, room.as_deref(), &entries, &runs);
     // Whether or not the page can be written, what was computed is told.
     let written = output::write_page(&page, &args.out);
     let mut out = std::io::stdout().lock();
-    rooms.write(&mut out)?;
+    if let Some(room) = &room {
+        write!(out, "\n{room}")?;
+    }
     for block in page.sections.iter().flat_map(|section| &section.blocks) {
         if let Block::Table(table) = block {
             write_table(&mut out, table)?;
@@ -225,7 +228,7 @@ fn race_runs(args: &Args, models: &ModelStore) -> anyhow::Result<Vec<(&'static s
     Ok(runs)
 }
 
-fn page(args: &Args, entries: &[Entry], runs: &[(&'static str, Vec<Searched>)]) -> Page {
+fn page(args: &Args, room: Option<&str>, entries: &[Entry], runs: &[(&'static str, Vec<Searched>)]) -> Page {
     let mut series: Vec<Series> = entries
         .iter()
         .map(|entry| {
@@ -250,7 +253,8 @@ fn page(args: &Args, entries: &[Entry], runs: &[(&'static str, Vec<Searched>)]) 
         Axis::linear("mean return"),
         series,
     );
-    let rooms = vec![Block::Figure(figure), Block::Table(returns_table(entries))];
+    let mut rooms: Vec<Block> = room.map(|room| Block::Code(room.into())).into_iter().collect();
+    rooms.extend([Block::Figure(figure), Block::Table(returns_table(entries))]);
     let functions = vec![Block::Figure(race(runs)), Block::Table(race_table(runs))];
     Page {
         title: "icee: exploration and exploitation in context".into(),
@@ -349,7 +353,7 @@ fn write_next(out: &mut impl Write, path: &Path, has_model: bool) -> std::io::Re
     if has_model {
         next(&format!("icee play {MODEL}"), "look on while it plays one room")?;
     }
-    next("icee train dark-room-tiny", "train one of your own, in three minutes")?;
+    next("icee train dark-room-tiny", "train your own in three minutes")?;
     next("icee models", "the trained models")?;
     next("icee reproduce", "everything the paper reports")
 }

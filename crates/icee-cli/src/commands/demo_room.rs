@@ -1,12 +1,12 @@
 //! A room as the demo draws it on a terminal: where the agent went in its first episode, and where in a later one.
 
 use icee_worlds::{Observation, PlayedStep};
-use std::io::Write;
+use std::fmt::Write;
 
 /// The episodes that are drawn, from 0.
 const DRAWN: [usize; 2] = [0, 9];
 /// Columns between two rooms.
-const GAP: usize = 8;
+const GAP: usize = 6;
 
 /// What is remembered of every game that is watched: the cells of the drawn episodes, and where something was earned.
 pub struct Rooms {
@@ -53,21 +53,21 @@ impl Rooms {
 
     /// Draws the first room in which the first episode found nothing and a later one did: there, both can be seen. None where
     /// there is no such room.
-    pub fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+    pub fn picture(&self) -> Option<String> {
         let shows =
             |room: &&Room| room.goal.is_some() && room.episodes[0].earned == 0.0 && room.episodes[1].earned > 0.0;
-        let Some((index, room)) = self.games.iter().enumerate().find(|(_, room)| shows(room)) else { return Ok(()) };
-        writeln!(out, "\nroom {}: S start, arrows where it went, G the goal, which it cannot see", index + 1)?;
-        let width = 2 * self.columns as usize - 1 + GAP;
+        let (index, room) = self.games.iter().enumerate().find(|(_, room)| shows(room))?;
+        let mut text = format!("room {}: S start, arrows where it went, G the goal, which it cannot see\n", index + 1);
         let title = |(walk, episode): (&Walk, usize)| format!("episode {}: return {}", episode + 1, walk.earned);
-        let titles = room.episodes.iter().zip(DRAWN).map(title).map(|title| format!("{title:<width$}"));
-        writeln!(out, "  {}", titles.collect::<String>().trim_end())?;
-        let drawn = room.episodes.each_ref().map(|walk| self.drawn(walk, room.goal));
-        for row in 0..self.rows as usize {
-            let lines = drawn.iter().map(|lines| format!("{:<width$}", lines[row]));
-            writeln!(out, "  {}", lines.collect::<String>().trim_end())?;
+        let mut drawn = vec![room.episodes.iter().zip(DRAWN).map(title).collect::<Vec<String>>()];
+        let walks = room.episodes.each_ref().map(|walk| self.drawn(walk, room.goal));
+        drawn.extend((0..self.rows as usize).map(|row| walks.iter().map(|lines| lines[row].clone()).collect()));
+        let width = drawn.iter().flatten().map(|part| part.chars().count()).max().unwrap_or(0) + GAP;
+        for line in drawn {
+            let line: String = line.iter().map(|part| format!("{part:<width$}")).collect();
+            let _ = writeln!(text, "  {}", line.trim_end());
         }
-        Ok(())
+        Some(text)
     }
 
     /// One episode, line by line: each cell has the arrow of the last move from it.
@@ -115,22 +115,22 @@ mod tests {
         rooms.games[0].goal = Some(1);
         rooms.games[1] =
             Room { episodes: [walk(&[0, 1, 2, 2], 0.0), walk(&[0, 3, 4, 5, 5], 2.0)], goal: Some(5), earned: false };
-        let mut out = Vec::new();
-        rooms.write(&mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let text = rooms.picture().unwrap();
         let lines: Vec<&str> = text.lines().collect();
-        assert!(lines[1].starts_with("room 2: "), "{text}");
+        assert!(lines[0].starts_with("room 2: "), "{text}");
         assert_eq!(
-            lines[2..],
-            ["  episode 1: return 0  episode 10: return 2", "  S → •        S · ·", "  · · G        → → G"]
+            lines[1..],
+            [
+                "  episode 1: return 0       episode 10: return 2",
+                "  S → •                     S · ·",
+                "  · · G                     → → G"
+            ]
         );
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
     }
 
     #[test]
     fn no_room_is_drawn_where_none_shows_it() {
-        let mut out = Vec::new();
-        Rooms::new(3, 3, 4).write(&mut out).unwrap();
-        assert!(out.is_empty());
+        assert_eq!(Rooms::new(3, 3, 4).picture(), None);
     }
 }
