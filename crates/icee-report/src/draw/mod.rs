@@ -129,7 +129,7 @@ impl Grid {
             (Format::Wide, ..) => Grid { width: 244.0, height: 190.0, ..panel },
             (Format::Narrow, 1, _) => Grid { width: NARROW, height: 300.0, top, ..panel },
             (Format::Narrow, _, ..=3) => Grid { width: NARROW, height: 240.0, ..panel },
-            (Format::Narrow, ..) => Grid { width: NARROW / 2.0, height: 160.0, left: 44.0, ..panel },
+            (Format::Narrow, ..) => Grid { width: NARROW / 2.0, height: 160.0, ..panel },
         }
     }
 }
