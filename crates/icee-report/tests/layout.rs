@@ -94,19 +94,26 @@ fn a_page_has_a_drawing_for_desks_and_one_for_phones() {
     assert_eq!(unique.len(), ids.len(), "an id means one thing");
 }
 
+/// The numbers at the axis across.
+fn ticks(svg: &str) -> Vec<f64> {
+    let (_, texts) = read(svg);
+    let across = texts.into_iter().filter(|text| text.anchor == "middle");
+    across.filter_map(|text| text.content.parse().ok()).collect()
+}
+
 #[test]
 fn episodes_and_evaluations_are_whole() {
-    let ticks = |last: u32| {
+    let drawn = |last: u32| {
         let point = |x: u32| Point { x: f64::from(x), y: f64::from(x) / 7.0, half_width: None };
         let series = vec![Series::new(ink::of("icee"), Mark::Line, (1..=last).map(point).collect())];
         let (x, y) = (Axis::count("episode"), Axis::linear("mean return"));
-        let (_, texts) = read(&svg_file(&Figure::single("f", "F", "C", x, y, series)));
-        let across = texts.into_iter().filter(|text| text.anchor == "middle");
-        across.filter_map(|text| text.content.parse::<f64>().ok()).collect::<Vec<f64>>()
+        ticks(&svg_file(&Figure::single("f", "F", "C", x, y, series)))
     };
-    assert_eq!(ticks(20), [5.0, 10.0, 15.0, 20.0]);
+    assert_eq!(drawn(20), [5.0, 10.0, 15.0, 20.0]);
+    let picture = include_str!("../../../docs/results/dark-room-tiny.svg");
+    assert_eq!(ticks(picture), [5.0, 10.0, 15.0], "`curves OUT TITLE` draws it anew from its CSV");
     for last in [2, 3, 5, 10, 13, 50, 55, 200] {
-        let ticks = ticks(last);
+        let ticks = drawn(last);
         assert!(ticks.len() > 1 && ticks.iter().all(|tick| tick.fract() == 0.0), "{last}: {ticks:?}");
     }
 }
