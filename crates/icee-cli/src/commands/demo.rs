@@ -253,7 +253,10 @@ fn page(args: &Args, room: Option<&str>, entries: &[Entry], runs: &[(&'static st
         Axis::linear("mean return"),
         series,
     );
-    let mut rooms: Vec<Block> = room.map(|room| Block::Code(room.into())).into_iter().collect();
+    let mut rooms = Vec::new();
+    if let Some((caption, picture)) = room.and_then(|room| room.split_once('\n')) {
+        rooms.extend([Block::Text(caption.into()), Block::Code(picture.into())]);
+    }
     rooms.extend([Block::Figure(figure), Block::Table(returns_table(entries))]);
     let functions = vec![Block::Figure(race(runs)), Block::Table(race_table(runs))];
     Page {
