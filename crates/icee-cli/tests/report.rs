@@ -5,6 +5,7 @@ mod common;
 use common::{SMALL, Scratch, complaint, ok, said};
 use icee_report::check::self_contained;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A scratch folder with a stand-in for the Dark Room's model under `models/`.
@@ -147,6 +148,72 @@ fn a_report_is_made_once_and_names_what_is_missing() {
     assert!(reproduce("3").contains("5 results, 0 computed now"));
 }
 
+/// The files of a folder by name, but those that say how long something took.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.map(|path| (path.file_name().unwrap().to_str().unwrap().into(), std::fs::read(&path).unwrap())).collect()
+}
+
+#[test]
+fn a_page_keeps_the_parts_that_were_made_before() {
+    let scratch = with_model("parts");
+    let reproduce = |part: &str, games: &str| {
+        said(scratch.icee(&["reproduce", "--only", part, "--games", games, "--out", "report"]).output().unwrap())
+    };
+    let page = || std::fs::read_to_string(scratch.file("report/index.html")).unwrap();
+    let (first, second) = ("Dark Room: mean return by episode", "Dark Room (Hard): mean return by episode");
+    let printed = reproduce("dark-room", "3");
+    assert!(printed.contains("not on the page yet: dark-room-hard, key-to-door"), "{printed}");
+    assert!(page().contains(first) && !page().contains(second));
+    let printed = reproduce("dark-room-hard", "3");
+    assert!(printed.contains("not on the page yet: key-to-door, dark-room-biased, bo, ablations"), "{printed}");
+    let html = page();
+    self_contained(&html).unwrap();
+    assert!(html.contains(first) && html.contains(second));
+    let summary = html.find("<h2>Summary</h2>").unwrap();
+    assert!(summary < html.find(first).unwrap(), "the summary comes first");
+    for part in [
+        "On this page: Dark Room, Dark Room (Hard).",
+        "ours is higher in",
+        "Not computed yet",
+        "relabelled by an expert",
+    ] {
+        assert!(html[summary..html.find(first).unwrap()].contains(part), "{part}");
+    }
+    let results: Value = serde_json::from_slice(&std::fs::read(scratch.file("report/results.json")).unwrap()).unwrap();
+    assert_eq!(results["parts"], serde_json::json!(["dark-room", "dark-room-hard"]));
+    assert_eq!(results["tables"].as_array().unwrap().len(), 36);
+    // With other settings it is another page: numbers of different games do not stand under one heading.
+    reproduce("dark-room-hard", "2");
+    assert!(!page().contains(first) && page().contains(second));
+}
+
+#[test]
+fn a_second_report_is_the_same_to_the_last_digit_and_no_changed_figure_is_believed() {
+    let scratch = with_model("again");
+    let reproduce =
+        || scratch.icee(&["reproduce", "--only", "dark-room", "--games", "3", "--out", "report"]).output().unwrap();
+    let report = scratch.0.join("report");
+    let everything = || (files(&report.join("figures")), std::fs::read(report.join("results.json")).unwrap());
+    said(reproduce());
+    let first = everything();
+    assert!(said(reproduce()).contains("0 computed now"));
+    assert!(everything() == first, "what is read back is what was computed");
+
+    // The first digit of a mean becomes another.
+    let kept = std::fs::read_dir(report.join("work")).unwrap().map(|entry| entry.unwrap().path());
+    let path = kept.into_iter().find(|path| path.to_str().unwrap().contains("sweep")).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let at = text.find("\"mean\":").unwrap() + 7;
+    let other = if text.as_bytes()[at] == b'1' { "2" } else { "1" };
+    std::fs::write(&path, format!("{}{other}{}", &text[..at], &text[at + 1..])).unwrap();
+    let output = reproduce();
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(words.contains("its checksum does not fit what it says; it is computed again"), "{words}");
+    assert!(said(output).contains("1 computed now"));
+    assert!(everything().0 == first.0);
+}
+
 #[test]
 fn models_are_trained_for_the_report_where_that_is_asked_for() {
     let scratch = Scratch::new("anew");
@@ -162,14 +229,24 @@ fn models_are_trained_for_the_report_where_that_is_asked_for() {
 }
 
 #[test]
-fn the_demo_ends_with_a_page() {
-    let scratch = with_model("demo");
-    let text = said(scratch.icee(&["demo", "--games", "2", "--trials", "1"]).output().unwrap());
+fn the_demo_shows_a_room_and_a_race_and_ends_with_a_page() {
+    let scratch = Scratch::new("demo");
+    let text = said(scratch.icee(&["demo", "--games", "8", "--trials", "1"]).output().unwrap());
     for part in ["ICEE", "posterior sampling", "oracle", "paper: ICEE", "8.15", "GP-EI", "icee-demo.html", "icee play"]
     {
         assert!(text.contains(part), "{part}: {text}");
     }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let room: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("room ")).take(11).collect();
+    assert!(room.len() == 11 && room[1].contains("episode 1: return 0") && room[1].contains("episode 10: "), "{text}");
+    let drawn = |sign: char| room[2..].iter().map(|line| line.matches(sign).count()).sum::<usize>();
+    assert_eq!((drawn('G'), drawn('S')), (2, 2), "{text}");
+    let next = text.split("next:\n").nth(1).unwrap();
+    assert!(next.starts_with("  icee study "), "{next}");
     let html = std::fs::read_to_string(scratch.file("icee-demo.html")).unwrap();
     self_contained(&html).unwrap();
+    assert!(html.contains(room[2]), "the room is on the page, too");
     assert!(html.contains("Learning a new room in context") && html.contains("A race to the minimum"));
+    // All functions, run by run.
+    assert!(html.contains("95 % intervals over 16 runs") && text.contains("ICEE - GP-EI by run"), "{text}");
 }

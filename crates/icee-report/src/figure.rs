@@ -35,10 +35,21 @@ pub struct Panel {
 pub struct Axis {
     /// The quantity and its unit.
     pub label: String,
-    /// Whether it is logarithmic.
-    pub log: bool,
+    /// How values lie on it.
+    pub scale: Scale,
     /// Where it ends; none to take what the data needs.
     pub range: Option<(f64, f64)>,
+}
+
+/// How values lie on an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly.
+    Linear,
+    /// Evenly, and they are counts: only whole numbers are written at the axis.
+    Count,
+    /// By their logarithms.
+    Log,
 }
 
 /// Points that belong together.
@@ -50,6 +61,9 @@ pub struct Series {
     pub label: String,
     /// How it is drawn.
     pub mark: Mark,
+    /// Whether the figure is about it: a stronger line, with its intervals as a band. Bands of many lines would hide each
+    /// other; the intervals of the others are in the numbers.
+    pub highlighted: bool,
     /// The points from left to right.
     pub points: Vec<Point>,
 }
@@ -57,7 +71,7 @@ pub struct Series {
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// A line, with its interval as a band.
+    /// A line; with its intervals as a band where it is highlighted.
     Line,
     /// A dashed line: a ceiling or a reference.
     Dashed,
@@ -80,13 +94,19 @@ impl Axis {
     /// A linear axis.
     #[must_use]
     pub fn linear(label: &str) -> Axis {
-        Axis { label: label.into(), log: false, range: None }
+        Axis { label: label.into(), scale: Scale::Linear, range: None }
+    }
+
+    /// An axis that counts.
+    #[must_use]
+    pub fn count(label: &str) -> Axis {
+        Axis { scale: Scale::Count, ..Axis::linear(label) }
     }
 
     /// A logarithmic axis.
     #[must_use]
     pub fn log(label: &str) -> Axis {
-        Axis { label: label.into(), log: true, range: None }
+        Axis { scale: Scale::Log, ..Axis::linear(label) }
     }
 
     /// With fixed ends.
@@ -100,7 +120,13 @@ impl Series {
     /// A series named after its ink.
     #[must_use]
     pub fn new(ink: Ink, mark: Mark, points: Vec<Point>) -> Series {
-        Series { ink, label: ink.label.into(), mark, points }
+        Series { ink, label: ink.label.into(), mark, highlighted: true, points }
+    }
+
+    /// Only highlighted if so.
+    #[must_use]
+    pub fn highlighted_if(self, highlighted: bool) -> Series {
+        Series { highlighted, ..self }
     }
 
     /// With another name.

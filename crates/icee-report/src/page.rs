@@ -1,7 +1,7 @@
 //! One self-contained page: pictures and style inside, no script, nothing fetched; light or dark as the reader's screen
 //! is, readable on a phone and in print.
 
-use crate::draw::inline_svg;
+use crate::draw::{Format, inline_svg};
 use crate::figure::Figure;
 use crate::ink::css_variables;
 use std::fmt::Write;
@@ -28,7 +28,7 @@ pub struct Section {
     pub blocks: Vec<Block>,
 }
 
-/// What stands in a section. All text is plain text.
+/// What stands in a section. All text is plain text, in which backticks enclose commands.
 #[derive(Clone, Debug)]
 pub enum Block {
     /// A paragraph.
@@ -46,8 +46,10 @@ pub enum Block {
 /// A table whose first column names the rows.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// What it shows.
+    /// What it shows; the first sentence is its title.
     pub caption: String,
+    /// What stands above several columns at once, from the second on: its name, how many.
+    pub groups: Vec<(String, usize)>,
     /// The columns' names.
     pub head: Vec<String>,
     /// The rows.
@@ -55,18 +57,21 @@ pub struct Table {
 }
 
 /// A cell of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     /// What stands in it.
     pub text: String,
-    /// How it is meant.
+    /// A smaller line below it; may be empty.
+    pub note: String,
+    /// How the note is meant, or the text where there is none.
     pub tone: Tone,
 }
 
 /// How a cell is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// As it is.
+    #[default]
     Plain,
     /// Better than what it is compared with.
     Good,
@@ -76,9 +81,17 @@ pub enum Tone {
     None,
 }
 
+impl Cell {
+    /// With a smaller line below.
+    #[must_use]
+    pub fn noted(self, note: impl Into<String>, tone: Tone) -> Cell {
+        Cell { note: note.into(), tone, ..self }
+    }
+}
+
 impl From<String> for Cell {
     fn from(text: String) -> Cell {
-        Cell { text, tone: Tone::Plain }
+        Cell { text, ..Cell::default() }
     }
 }
 
@@ -131,10 +144,10 @@ impl Block {
     fn write(&self, out: &mut String) -> Result<(), csv::Error> {
         match self {
             Block::Text(text) => {
-                let _ = writeln!(out, "<p>{}</p>", escape(text));
+                let _ = writeln!(out, "<p>{}</p>", inline(text));
             }
             Block::List(items) => {
-                let items: String = items.iter().map(|item| format!("<li>{}</li>", escape(item))).collect();
+                let items: String = items.iter().map(|item| format!("<li>{}</li>", inline(item))).collect();
                 let _ = writeln!(out, "<ul>{items}</ul>");
             }
             Block::Code(text) => {
@@ -143,8 +156,12 @@ impl Block {
             Block::Table(table) => table.write(out),
             Block::Figure(figure) => {
                 let csv = figure.to_csv()?;
-                let (svg, caption, id) = (inline_svg(figure), escape(&figure.caption), escape(&figure.id));
-                let _ = writeln!(out, "<figure id=\"{id}\"><div class=\"picture\">{svg}</div>");
+                let (title, caption, id) = (escape(&figure.title), inline(&figure.caption), escape(&figure.id));
+                let _ = writeln!(out, "<figure id=\"{id}\"><h3>{title}</h3>");
+                // The style shows the one that fits.
+                for format in [Format::Wide, Format::Narrow] {
+                    let _ = writeln!(out, "<div class=\"picture\">{}</div>", inline_svg(figure, format));
+                }
                 let numbers = format!("data:text/csv;charset=utf-8,{}", percent(&csv));
                 let link = format!("<a class=\"download\" download=\"{id}.csv\" href=\"{numbers}\">The numbers</a>");
                 let _ = writeln!(out, "<figcaption>{caption} {link}</figcaption></figure>");
@@ -156,21 +173,28 @@ impl Block {
 
 impl Table {
     fn write(&self, out: &mut String) {
-        let _ = write!(out, "<div class=\"table\"><table><caption>{}</caption><thead><tr>", escape(&self.caption));
+        let caption = escape(&self.caption);
+        // A box that scrolls by itself where the table is too wide, also with the keyboard; the caption stays where it is.
+        let (title, rest) = caption.split_once(". ").unwrap_or((&caption, ""));
+        let _ = writeln!(out, "<p class=\"caption\"><b>{}</b> {rest}</p>", title.trim_end_matches('.'));
+        let _ = write!(out, "<div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">");
+        *out += "<table><thead>";
+        if !self.groups.is_empty() {
+            *out += "<tr class=\"groups\"><td></td>";
+            for (name, columns) in &self.groups {
+                let _ = write!(out, "<th scope=\"colgroup\" colspan=\"{columns}\">{}</th>", escape(name));
+            }
+            *out += "</tr>";
+        }
+        *out += "<tr>";
         for name in &self.head {
             let _ = write!(out, "<th scope=\"col\">{}</th>", escape(name));
         }
         *out += "</tr></thead>\n<tbody>\n";
         for row in &self.rows {
             *out += "<tr>";
-            for Cell { text, tone } in row {
-                let class = match tone {
-                    Tone::Plain => "",
-                    Tone::Good => " class=\"good\"",
-                    Tone::Bad => " class=\"bad\"",
-                    Tone::None => " class=\"none\"",
-                };
-                let _ = write!(out, "<td{class}>{}</td>", escape(text));
+            for (index, cell) in row.iter().enumerate() {
+                cell.write(out, index == 0);
             }
             *out += "</tr>\n";
         }
@@ -178,9 +202,37 @@ impl Table {
     }
 }
 
+impl Cell {
+    fn write(&self, out: &mut String, names_row: bool) {
+        let class = match self.tone {
+            Tone::Plain => "",
+            Tone::Good => " class=\"good\"",
+            Tone::Bad => " class=\"bad\"",
+            Tone::None => " class=\"none\"",
+        };
+        let (open, close) = if names_row { ("th scope=\"row\"", "th") } else { ("td", "td") };
+        let text = escape(&self.text);
+        let _ = match self.note.as_str() {
+            "" => write!(out, "<{open}{class}>{text}</{close}>"),
+            note => write!(out, "<{open}>{text}<small{class}>{}</small></{close}>", escape(note)),
+        };
+    }
+}
+
 /// Plain text as HTML.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Plain text as HTML; what stands between backticks as code.
+fn inline(text: &str) -> String {
+    let parts: Vec<String> = text.split('`').map(escape).collect();
+    // An odd number of backticks is no code.
+    if parts.len().is_multiple_of(2) {
+        return escape(text);
+    }
+    let part = |(index, part): (usize, String)| if index % 2 == 1 { format!("<code>{part}</code>") } else { part };
+    parts.into_iter().enumerate().map(part).collect()
 }
 
 /// Text as part of a link.
@@ -205,10 +257,11 @@ mod tests {
     fn page() -> Page {
         let points = (1..=5).map(|x| Point { x: f64::from(x), y: f64::from(x * x), half_width: Some(0.5) }).collect();
         let series = vec![Series::new(ink::of("icee"), Mark::Line, points)];
-        let (x, y) = (Axis::linear("episode"), Axis::linear("mean return"));
+        let (x, y) = (Axis::count("episode"), Axis::linear("mean return"));
         let figure = Figure::single("curve", "A <curve> & more", "How to read it.", x, y, series);
-        let cells = vec![Cell::from("a & b"), Cell { text: "<1>".into(), tone: Tone::Good }];
-        let table = Table { caption: "T".into(), head: vec!["x".into(), "y".into()], rows: vec![cells] };
+        let cells = vec![Cell::from("a & b"), Cell { text: "<1>".into(), tone: Tone::Good, ..Cell::default() }];
+        let table =
+            Table { caption: "T".into(), groups: Vec::new(), head: vec!["x".into(), "y".into()], rows: vec![cells] };
         let blocks = vec![Block::Text("1 < 2".into()), Block::Table(table), Block::Figure(figure)];
         let sections = vec![Section { heading: "One".into(), blocks }];
         Page { title: "A page".into(), lead: "With \"quotes\".".into(), sections, footer: "End.".into() }
@@ -221,6 +274,12 @@ mod tests {
         assert!(html.contains("1 &lt; 2") && html.contains("a &amp; b") && html.contains("&lt;1&gt;"));
         assert!(html.contains("<svg ") && html.contains("viewBox=") && html.contains("var(--ink-icee)"));
         assert!(html.contains("prefers-color-scheme:dark") && html.contains("@media print"));
+    }
+
+    #[test]
+    fn commands_in_text_are_code() {
+        assert_eq!(inline("`a < b` and `c`"), "<code>a &lt; b</code> and <code>c</code>");
+        assert_eq!(inline("it`s"), "it`s");
     }
 
     #[test]

@@ -56,6 +56,16 @@ impl Part {
             Part::Ablations => "ablations",
         }
     }
+
+    /// Its name for readers.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Part::World(world) => world.name,
+            Part::Bo => "Bayesian optimisation",
+            Part::Ablations => "Ablations",
+        }
+    }
 }
 
 impl FromStr for Part {

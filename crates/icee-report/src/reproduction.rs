@@ -20,6 +20,8 @@ pub struct Report {
     pub comparisons: Vec<PaperComparison>,
     /// What came of the work.
     pub results: Results,
+    /// The parts that are not on the page, because they have not been computed with these settings.
+    pub absent: Vec<Part>,
 }
 
 /// `results.json`.
@@ -35,52 +37,68 @@ struct ResultsFile<'a> {
     outcomes: &'a BTreeMap<String, UnitResult>,
 }
 
-/// Runs everything that is asked for and not there yet, and writes the report into `folder`.
+/// Runs everything that is asked for and not there yet, and writes the report into `folder`. Parts that were computed before
+/// with the same settings stay on the page.
 ///
 /// # Errors
 /// Whatever fails but a missing model, which is named in the report.
 pub fn reproduce(options: &Options, machine: &Machine<'_>, folder: &Path, watcher: &mut dyn Watcher) -> Result<Report> {
-    let units = plan::units(options);
-    let results = work::run(&units, machine, watcher)?;
+    let mut results = work::run(&plan::units(options), machine, watcher)?;
     // Each once and in the paper's order, however they were asked for.
-    let wanted = |world: &&'static CatalogueWorld| options.parts.contains(&Part::World(world));
+    let (mut parts, mut absent) = (Vec::new(), Vec::new());
+    for part in Part::all() {
+        let units = plan::units(&Options { parts: vec![part], ..options.clone() });
+        let there = options.parts.contains(&part) || work::recall(&units, machine, &mut results)?;
+        if there { parts.push(part) } else { absent.push(part) }
+    }
+    let shown = Options { parts, ..options.clone() };
+    let units = plan::units(&shown);
+    let wanted = |world: &&'static CatalogueWorld| shown.parts.contains(&Part::World(world));
     let worlds: Vec<&'static CatalogueWorld> = WORLDS.iter().filter(wanted).collect();
     let comparisons: Vec<PaperComparison> =
         worlds.iter().flat_map(|world| chapters::compare(world, &results)).collect();
-    let page = page(options, &units, &worlds, &results);
+    let summary = chapters::summary(&shown, &absent, &comparisons, &results);
+    let page = page(&shown, summary, &units, &worlds, &results);
     let path = output::write(&page, folder)?;
     let file = ResultsFile {
         icee: env!("CARGO_PKG_VERSION"),
-        games: options.games,
-        trials: options.trials,
-        seed: options.seed,
-        parts: options.parts.iter().map(|part| part.name()).collect(),
+        games: shown.games,
+        trials: shown.trials,
+        seed: shown.seed,
+        parts: shown.parts.iter().map(|part| part.name()).collect(),
         tables: &comparisons,
         missing: &results.lost,
         outcomes: &results.outcomes,
     };
     let json = serde_json::to_string(&file).map_err(|e| Error::output("results.json", e))?;
     write_atomically(&folder.join("results.json"), json.as_bytes())?;
-    write_atomically(&folder.join("commands.txt"), commands(options, &units).as_bytes())?;
-    Ok(Report { page: path, comparisons, results })
+    write_atomically(&folder.join("commands.txt"), commands(&shown, &units).as_bytes())?;
+    Ok(Report { page: path, comparisons, results, absent })
 }
 
-fn page(options: &Options, units: &[Unit], worlds: &[&'static CatalogueWorld], results: &Results) -> Page {
+fn page(
+    options: &Options,
+    summary: Vec<Block>,
+    units: &[Unit],
+    worlds: &[&'static CatalogueWorld],
+    results: &Results,
+) -> Page {
     let mut sections = Vec::new();
     let mut section = |heading: &str, blocks: Vec<Block>| {
         if !blocks.is_empty() {
             sections.push(Section { heading: heading.into(), blocks });
         }
     };
+    section("Summary", summary);
     for &world in worlds {
         section(world.name, chapters::world(world, results));
     }
     section("Exploration and certainty", chapters::entropy(worlds, results).into_iter().collect());
     if options.parts.contains(&Part::Bo) {
-        section("Bayesian optimisation", chapters::optimisation(results));
+        section(Part::Bo.title(), chapters::optimisation(results));
     }
     if options.parts.contains(&Part::Ablations) {
-        section("Ablations", chapters::ablations(results));
+        section(Part::Ablations.title(), chapters::ablations(results));
     }
     if !results.lost.is_empty() {
         let mut models: Vec<&str> = results.lost.iter().map(|lost| lost.model.as_str()).collect();
@@ -98,8 +116,8 @@ fn page(options: &Options, units: &[Unit], worlds: &[&'static CatalogueWorld], r
     Page {
         title: "In-context exploration and exploitation".into(),
         lead: format!(
-            "Every experiment of the paper (Dai, Tomasi, Ghiassian, ICLR 2024) run anew: {games} games a world, {} \
-             trials a function, seed {seed}. Everything below was computed by the commands at the end.",
+            "The experiments of the paper (Dai, Tomasi, Ghiassian, ICLR 2024) run anew from trained models: {games} games a \
+             world, {} trials a function, seed {seed}. Everything below was computed by the commands at the end.",
             options.trials
         ),
         sections,

@@ -1,63 +1,18 @@
 //! The whole page from made-up outcomes: what is there is drawn, what is not is left out, and nothing is fetched.
 
+mod common;
+
+use common::{page, played, results};
 use icee_bo::functions;
 use icee_models::catalogue::WORLDS;
-use icee_models::results::EpisodeRow;
 use icee_report::chapters::{self, PaperComparison};
 use icee_report::check::self_contained;
 use icee_report::figure::Figure;
-use icee_report::page::{Block, Page, Section};
+use icee_report::page::{Block, Page, Section, Tone};
 use icee_report::paper::Verdict;
-use icee_report::plan::{self, Options, Part};
-use icee_report::work::{Played, Results, SearchCurve, Searched, UnitResult, Work};
+use icee_report::plan::{Options, Part};
+use icee_report::work::Results;
 use icee_report::{draw, output};
-
-/// Returns that rise to `last`, with an entropy.
-fn played(world: &str, last: f64) -> UnitResult {
-    let episodes = if world == "DarkKeyToDoor-v0" { 20 } else { 50 };
-    let row = |episode: usize| EpisodeRow {
-        episode,
-        mean: last * (1.0 - 0.9 / episode as f64),
-        half_width_95: Some(0.05 * last),
-        entropy: Some(1.6 / episode as f64),
-    };
-    let episodes = (1..=episodes).map(row).collect();
-    UnitResult::Played(Played { world: world.into(), games: 10, episodes, overall: (0.8 * last, 0.1), seconds: 1.0 })
-}
-
-fn searched(function: &str, rate: f64) -> UnitResult {
-    let trial = |trial: usize| {
-        let regret = |step: usize| (2.0 - rate * (step + trial) as f64).max(0.0);
-        let seconds = |step: usize| step.saturating_sub(4) as f64 * 0.01;
-        SearchCurve { regret: (0..55).map(regret).collect(), seconds: (0..55).map(seconds).collect() }
-    };
-    UnitResult::Searched(Searched { function: function.into(), initial: 5, trials: (0..3).map(trial).collect() })
-}
-
-/// Outcomes of everything in the plan but what `missing` says.
-fn results(missing: &[&str]) -> Results {
-    let options = Options { games: 10, trials: 3, seed: 0, parts: Part::all() };
-    let mut results = Results::default();
-    for (index, unit) in plan::units(&options).into_iter().enumerate() {
-        if missing.iter().any(|part| unit.id.contains(part)) {
-            continue;
-        }
-        let outcome = match &unit.work {
-            Work::Play { world, .. } | Work::Reference { world, .. } => played(world, 1.0 + (index % 7) as f64),
-            Work::Search { function, sampler, .. } => searched(function, 0.01 * sampler.len() as f64),
-        };
-        results.outcomes.insert(unit.id, outcome);
-    }
-    results
-}
-
-fn page(results: &Results) -> Page {
-    let mut blocks: Vec<Block> = WORLDS.iter().flat_map(|world| chapters::world(world, results)).collect();
-    blocks.extend(chapters::entropy(&WORLDS.each_ref(), results));
-    blocks.extend(chapters::optimisation(results));
-    blocks.extend(chapters::ablations(results));
-    Page { title: "T".into(), sections: vec![Section { heading: "S".into(), blocks }], ..Page::default() }
-}
 
 #[test]
 fn everything_is_drawn_and_nothing_fetched() {
@@ -142,4 +97,41 @@ fn every_figure_has_its_files() {
         assert!(if end.contains("png") { bytes.starts_with(b"\x89PNG") } else { bytes.len() > 500 }, "{end}");
     }
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn the_summary_says_what_is_there_what_is_not_and_how_it_stands() {
+    let results = results(&[]);
+    let comparisons: Vec<PaperComparison> =
+        WORLDS.iter().flat_map(|world| chapters::compare(world, &results)).collect();
+    let all = Part::all();
+    let shown = Options { games: 10, trials: 3, seed: 4, parts: all[..4].to_vec() };
+    let blocks = chapters::summary(&shown, &all[4..], &comparisons, &results);
+    let [Block::List(lines), Block::Table(table)] = &blocks[..] else { panic!("{blocks:?}") };
+    let text = lines.join("\n");
+    assert!(
+        text.contains("On this page: Dark Room, Dark Room (Hard), Dark Key-to-Door, Dark Room (Biased)."),
+        "{text}"
+    );
+    let count = |verdict: Verdict| comparisons.iter().filter(|cell| cell.verdict == Some(verdict)).count();
+    let (higher, agree, lower) = (count(Verdict::Higher), count(Verdict::Agrees), count(Verdict::Lower));
+    let said = format!("ours is higher in {higher}, agrees in {agree} and is lower in {lower}");
+    assert!(higher + agree + lower == comparisons.len() && text.contains(&said), "{text}");
+    assert!(text.contains("icee reproduce --only bo,ablations --games 10 --trials 3 --seed 4"), "{text}");
+    assert!(!text.contains("Sixteen functions"), "{text}");
+    // The paper has no table of the biased room.
+    assert_eq!(table.head, ["", "Dark Room", "Dark Room (Hard)", "Dark Key-to-Door"]);
+    let icee = &table.rows[0];
+    assert!(icee[0].text == "ICEE" && icee[0].note.contains("relabelled by an expert"), "{icee:?}");
+    assert_eq!(icee[1].note.split(' ').count(), 3, "{icee:?}");
+    assert!(icee[1].note.contains('▲') == (icee[1].tone == Tone::Good), "{icee:?}");
+
+    let whole = Options { parts: all, ..shown };
+    let blocks = chapters::summary(&whole, &[], &comparisons, &results);
+    let Block::List(lines) = &blocks[0] else { panic!("{blocks:?}") };
+    let text = lines.join("\n");
+    assert!(
+        text.contains("after 20 evaluations") && text.contains("GP-EI") && !text.contains("Not computed"),
+        "{text}"
+    );
 }

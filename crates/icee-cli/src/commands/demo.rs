@@ -1,17 +1,24 @@
-//! `icee demo`: what this is all about, in under a minute: unseen rooms solved in context, and a race to the minimum of a
-//! few functions.
+//! `icee demo`: what this is all about, in under a minute: unseen rooms solved in context, and a race to the minimum of
+//! sixteen functions.
 
+use super::demo_room::Rooms;
+use crate::terminal::say;
+use anyhow::bail;
+use icee_base::files::folder_of;
+use icee_base::stats::Estimate;
+use icee_bo::functions;
+use icee_bo::protocol::Protocol;
 use icee_games::Agent;
 use icee_models::catalogue;
 use icee_models::results::{EpisodeRow, milestones};
 use icee_models::{Error as ModelError, ModelStore};
-use icee_report::chapters::{curve, race};
+use icee_report::chapters::{ceiling, curve, named, race};
 use icee_report::figure::{Axis, Figure, Mark, Series};
-use icee_report::page::{Block, Cell, Page, Section, Table};
-use icee_report::work::{Searched, rows, search};
+use icee_report::page::{Block, Cell, Page, Section, Table, Tone};
+use icee_report::work::{Searched, rows as returns_by_episode, search};
 use icee_report::{ink, output, paper};
 use icee_train::Device;
-use icee_worlds::{Games, PlayedStep, Reference, ReferenceAgent, Registry, Split, World};
+use icee_worlds::{Games, PlayedStep, Reference, ReferenceAgent, Registry, Split, World, grid};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -21,7 +28,8 @@ const WORLD: &str = "DarkRoom-v0";
 const MODEL: &str = "dark-room__icee";
 const RIVAL: &str = "dark-room__ad";
 const OPTIMISER: &str = "bo__value";
-const FUNCTIONS: [&str; 3] = ["Branin", "Eggholder", "SixHumpCamel"];
+/// Evaluations of each run of the race: where the published comparison is made.
+const EVALUATIONS: usize = 20;
 /// How often the live view changes.
 const FRAME: Duration = Duration::from_millis(100);
 
@@ -31,8 +39,8 @@ pub struct Args {
     /// Rooms to play.
     #[arg(long, value_name = "N", default_value_t = 100)]
     games: usize,
-    /// Pools of each function of the race.
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    /// Runs of the race on each of the 16 functions.
+    #[arg(long, value_name = "N", default_value_t = 8)]
     trials: usize,
     /// Fixes the rooms, the pools and all choices.
     #[arg(long, value_name = "S", default_value_t = 0)]
@@ -54,29 +62,43 @@ struct Entry {
 }
 
 pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Result<()> {
+    if args.games == 0 || args.trials == 0 {
+        bail!("--games and --trials must be at least 1");
+    }
+    // Said before a minute of work rather than after it.
+    let folder = folder_of(&args.out);
+    if !folder.is_dir() {
+        bail!("there is no folder {} for the page; make it, or choose another with --out", folder.display());
+    }
     let device = Device::cpu(args.threads)?;
     let world = registry.make(WORLD)?;
-    eprintln!("{} rooms of 9 x 9 cells; the goal is hidden, the agent sees only where it stands", args.games);
+    let (columns, rows) = grid::presets().iter().find(|room| room.id == WORLD).map_or((0, 0), |r| (r.width, r.height));
+    say(format!("{} rooms of 9 x 9 cells; the goal is hidden, the agent sees only where it stands", args.games));
     let mut entries = Vec::new();
-    for (key, model) in [("icee", MODEL), ("ad", RIVAL)] {
-        entries.extend(learned(key, model, args, models, &device, &*world)?);
-    }
+    let mut rooms = Rooms::new(columns, rows, args.games);
+    entries.extend(learned("icee", MODEL, args, models, &device, &*world, |step| rooms.see(step))?);
+    entries.extend(learned("ad", RIVAL, args, models, &device, &*world, |_| {})?);
     for (entry, agent) in catalogue::references().filter(|(_, agent)| *agent != Reference::Source) {
         let mut games = Games::deal(&*world, args.games, args.seed, Split::Evaluation)?;
         let mut agent = ReferenceAgent::new(agent, &games)?;
-        let rows = rows(&games.play(&mut agent, world.spec().episodes)?);
+        let rows = returns_by_episode(&games.play(&mut agent, world.spec().episodes)?);
         entries.push(Entry { key: entry.key, label: entry.label.into(), mark: Mark::Dashed, rows });
     }
     let runs = race_runs(args, models)?;
-    let page = page(args, &entries, &runs);
-    let path = output::write_page(&page, &args.out)?;
+    let room = rooms.picture();
+    let page = page(args, room.as_deref(), &entries, &runs);
+    // Whether or not the page can be written, what was computed is told.
+    let written = output::write_page(&page, &args.out);
     let mut out = std::io::stdout().lock();
+    if let Some(room) = &room {
+        write!(out, "\n{room}")?;
+    }
     for block in page.sections.iter().flat_map(|section| &section.blocks) {
         if let Block::Table(table) = block {
             write_table(&mut out, table)?;
         }
     }
-    write_next(&mut out, &path, entries.first().is_some_and(|entry| entry.key == "icee"))?;
+    write_next(&mut out, &written?, entries.first().is_some_and(|entry| entry.key == "icee"))?;
     Ok(())
 }
 
@@ -88,16 +110,17 @@ fn learned(
     models: &ModelStore,
     device: &Device,
     world: &dyn World,
+    mut look: impl FnMut(&PlayedStep<'_>),
 ) -> anyhow::Result<Option<Entry>> {
     let label = ink::of(key).label;
     let found = match models.find(name) {
         Ok(found) => found,
         Err(error @ ModelError::Missing { .. }) => {
             let Some(rows) = models.stored_results(name)? else {
-                eprintln!("{error}");
+                say(error);
                 return Ok(None);
             };
-            eprintln!("{name} is not here; its stored results stand in");
+            say(format!("{name} is not here; its stored results stand in"));
             return Ok(Some(Entry { key, label: format!("{label}, stored"), mark: Mark::Line, rows }));
         }
         Err(error) => return Err(error.into()),
@@ -106,9 +129,12 @@ fn learned(
     let mut games = Games::deal(world, args.games, args.seed, Split::Evaluation)?;
     let episodes = world.spec().episodes;
     let mut live = Live::new(label, args.games, episodes);
-    let returns = games.play_watched(&mut agent, episodes, |step| live.see(step))?;
+    let returns = games.play_watched(&mut agent, episodes, |step| {
+        live.see(step);
+        look(step);
+    })?;
     live.finish();
-    Ok(Some(Entry { key, label: label.into(), mark: Mark::Line, rows: rows(&returns) }))
+    Ok(Some(Entry { key, label: label.into(), mark: Mark::Line, rows: returns_by_episode(&returns) }))
 }
 
 /// The learning curve while it grows: a bar with a picture of it on a terminal, plain lines elsewhere.
@@ -148,7 +174,7 @@ impl Live {
                 bar.set_position(step.episode as u64);
                 bar.set_message(self.line(step.episode));
             }
-            None if complete && (step.episode + 1).is_multiple_of(10) => eprintln!("{}", self.line(step.episode)),
+            None if complete && (step.episode + 1).is_multiple_of(10) => say(self.line(step.episode).trim_end()),
             _ => {}
         }
     }
@@ -162,7 +188,8 @@ impl Live {
         let picture: String = self.episodes[..=episode].iter().map(level).collect();
         let now = mean(&self.episodes[episode]);
         let padding = self.episodes.len() - episode - 1;
-        format!("{:<5} episode {:>2}: return {now:>5.2}  {picture}{}", self.label, episode + 1, " ".repeat(padding))
+        // 73 columns for 50 episodes, which leaves room for the seconds.
+        format!("{:<4} episode {:>2}: {now:>5.2} {picture}{}", self.label, episode + 1, " ".repeat(padding))
     }
 
     fn finish(&self) {
@@ -179,25 +206,36 @@ fn race_runs(args: &Args, models: &ModelStore) -> anyhow::Result<Vec<(&'static s
         if key == "value"
             && let Err(error @ ModelError::Missing { .. }) = models.find(sampler)
         {
-            eprintln!("{error}");
+            say(error);
             continue;
         }
-        eprintln!("{} searches {}", ink::of(key).label, FUNCTIONS.join(", "));
-        let searched = FUNCTIONS.map(|function| search(sampler, function, args.trials, args.seed, models));
-        runs.push((key, searched.into_iter().collect::<Result<Vec<_>, _>>()?));
+        say(format!(
+            "{} searches {} functions, {} times each",
+            ink::of(key).label,
+            functions::all().len(),
+            args.trials
+        ));
+        let mut searched = Vec::new();
+        // Function by function, so that no more copies of a model are in memory than one has runs.
+        for function in functions::all() {
+            let (trials, evaluations, seed) = (args.trials, EVALUATIONS, args.seed);
+            let protocol = Protocol { functions: vec![function], trials, evaluations, seed, ..Protocol::default() };
+            searched.extend(search(sampler, &protocol, args.threads, models)?);
+        }
+        runs.push((key, searched));
     }
     Ok(runs)
 }
 
-fn page(args: &Args, entries: &[Entry], runs: &[(&'static str, Vec<Searched>)]) -> Page {
+fn page(args: &Args, room: Option<&str>, entries: &[Entry], runs: &[(&'static str, Vec<Searched>)]) -> Page {
     let mut series: Vec<Series> = entries
         .iter()
         .map(|entry| {
-            let mut series = curve(&entry.rows, ink::of(entry.key), entry.mark).called(&entry.label);
-            if entry.mark == Mark::Dashed {
-                series.points.iter_mut().for_each(|point| point.half_width = None);
-            }
-            series
+            let series = match entry.mark {
+                Mark::Dashed => ceiling(&entry.rows, ink::of(entry.key)),
+                mark => curve(&entry.rows, ink::of(entry.key), mark).highlighted_if(entry.key == "icee"),
+            };
+            series.called(&entry.label)
         })
         .collect();
     for method in ["icee", "ad"] {
@@ -207,14 +245,18 @@ fn page(args: &Args, entries: &[Entry], runs: &[(&'static str, Vec<Searched>)]) 
     let figure = Figure::single(
         "learning",
         "Learning a new room in context",
-        "Mean return at each episode with 95 % intervals. No weight changes: what the agent has seen is all it learns from. \
+        "Mean return at each episode; the band is ICEE's 95 % interval. No weight changes: what the agent has seen is all it learns from. \
          Dashed: posterior sampling, a sweep to the nearest cell not yet visited, and an oracle that knows the goal. Diamonds: \
          the paper's numbers.",
-        Axis::linear("episode"),
+        Axis::count("episode"),
         Axis::linear("mean return"),
         series,
     );
-    let rooms = vec![Block::Figure(figure), Block::Table(returns_table(entries))];
+    let mut rooms = Vec::new();
+    if let Some((caption, picture)) = room.and_then(|room| room.split_once('\n')) {
+        rooms.extend([Block::Text(caption.into()), Block::Code(picture.into())]);
+    }
+    rooms.extend([Block::Figure(figure), Block::Table(returns_table(entries))]);
     let functions = vec![Block::Figure(race(runs)), Block::Table(race_table(runs))];
     Page {
         title: "icee: exploration and exploitation in context".into(),
@@ -238,40 +280,58 @@ fn returns_table(entries: &[Entry]) -> Table {
     let episodes = milestones(entries.first().map_or(50, |entry| entry.rows.len()));
     let mut head = vec!["mean return".to_owned()];
     head.extend(episodes.map(|episode| format!("episode {episode}")));
-    let mut table = Table { caption: "Mean return".into(), head, rows: Vec::new() };
+    let caption = "Mean return. Below each agent what it learned from.".into();
+    let mut table = Table { caption, head, ..Table::default() };
     for entry in entries {
         let cell = |episode: usize| match entry.rows.get(episode - 1) {
             Some(row) => Cell::from(format!("{:.2}", row.mean)),
             None => "–".into(),
         };
-        table.rows.push([Cell::from(entry.label.as_str())].into_iter().chain(episodes.map(cell)).collect());
+        let note = catalogue::entry(entry.key).map_or(String::new(), |known| named(known).note);
+        let name = Cell::from(entry.label.as_str()).noted(note, Tone::Plain);
+        table.rows.push([name].into_iter().chain(episodes.map(cell)).collect());
     }
     for method in ["icee", "ad"] {
-        let mut row = vec![Cell::from(format!("paper: {}", ink::of(method).label))];
+        let name = Cell::from(format!("paper: {}", ink::of(method).label));
+        let mut row = vec![name.noted("the behaviour policy's episodes", Tone::Plain)];
         row.extend(paper::row(WORLD, method).iter().map(|cell| Cell::from(format!("{:.2}", cell.mean))));
         table.rows.push(row);
     }
     table
 }
 
+/// Mean regrets with intervals; and, run by run, how far the learned optimiser is ahead of its rival.
 fn race_table(runs: &[(&'static str, Vec<Searched>)]) -> Table {
-    const AT: [usize; 3] = [10, 30, 55];
+    const AT: [usize; 3] = [10, 15, EVALUATIONS];
+    let regrets = |searched: &[Searched], at: usize| -> Vec<f64> {
+        let trials = searched.iter().flat_map(|searched| &searched.trials);
+        trials.filter_map(|trial| trial.regret.get(at - 1).copied()).collect()
+    };
+    let cell = |sample: Vec<f64>| {
+        let estimate = Estimate::of(&sample);
+        let half = estimate.known_half_width().map_or(String::new(), |half| format!(" ± {half:.2}"));
+        Cell::from(format!("{:.2}{half}", estimate.mean))
+    };
+    let row = |(key, searched): &(&str, Vec<Searched>)| {
+        let cells = AT.map(|at| cell(regrets(searched, at)));
+        [Cell::from(ink::of(key).label)].into_iter().chain(cells).collect()
+    };
+    let mut rows: Vec<Vec<Cell>> = runs.iter().map(row).collect();
+    if let [("value", ours), ("gp-ei", rivals), ..] = runs {
+        let ahead = |at: usize| {
+            let pairs = regrets(ours, at).into_iter().zip(regrets(rivals, at));
+            cell(pairs.map(|(ours, rivals)| ours - rivals).collect())
+        };
+        rows.push([Cell::from("ICEE - GP-EI by run")].into_iter().chain(AT.map(ahead)).collect());
+    }
     let mut head = vec!["regret".to_owned()];
     head.extend(AT.map(|at| format!("{at} values")));
-    head.push("solved".into());
-    let row = |(key, searched): &(&str, Vec<Searched>)| {
-        let trials: Vec<_> = searched.iter().flat_map(|searched| &searched.trials).collect();
-        let count = trials.len().max(1) as f64;
-        let mut row = vec![Cell::from(ink::of(key).label)];
-        for at in AT {
-            let sum: f64 = trials.iter().filter_map(|trial| trial.regret.get(at - 1)).sum();
-            row.push(format!("{:.2}", sum / count).into());
-        }
-        let solved = trials.iter().filter(|trial| trial.regret.last() == Some(&0.0)).count();
-        row.push(format!("{solved} of {}", trials.len()).into());
-        row
-    };
-    Table { caption: "Mean regret after so many values".into(), head, rows: runs.iter().map(row).collect() }
+    let count = runs.first().map_or(0, |(_, searched)| regrets(searched, 1).len());
+    let caption = format!(
+        "Mean regret. In standard deviations, after so many values, with 95 % intervals over {count} runs. The last row is the mean \
+         difference on the same run: below zero, the learned optimiser is ahead."
+    );
+    Table { caption, head, rows, ..Table::default() }
 }
 
 fn write_table(out: &mut impl Write, table: &Table) -> std::io::Result<()> {
@@ -279,7 +339,7 @@ fn write_table(out: &mut impl Write, table: &Table) -> std::io::Result<()> {
     let mut line = |cells: Vec<&str>| {
         for (index, cell) in cells.into_iter().enumerate() {
             // The padding of `format!` counts characters, as it should here.
-            if index == 0 { write!(out, "{cell:<22}")? } else { write!(out, "{cell:>12}")? }
+            if index == 0 { write!(out, "{cell:<22}")? } else { write!(out, "{cell:>16}")? }
         }
         writeln!(out)
     };
@@ -290,10 +350,12 @@ fn write_table(out: &mut impl Write, table: &Table) -> std::io::Result<()> {
 fn write_next(out: &mut impl Write, path: &Path, has_model: bool) -> std::io::Result<()> {
     writeln!(out, "\npictures: {}", path.display())?;
     writeln!(out, "\nnext:")?;
+    let mut next = |command: &str, what: &str| writeln!(out, "  {command:<39} {what}");
+    next("icee study create NAME --pool FILE.csv", "your own table: which row to try next?")?;
     if has_model {
-        writeln!(out, "  icee play {MODEL}        look on while it plays one room")?;
+        next(&format!("icee play {MODEL}"), "look on while it plays one room")?;
     }
-    writeln!(out, "  icee models                      the trained models")?;
-    writeln!(out, "  icee reproduce                   everything the paper reports")?;
-    writeln!(out, "  icee train dark-room-tiny        train one of your own, in three minutes")
+    next("icee train dark-room-tiny", "train your own in three minutes")?;
+    next("icee models", "the trained models")?;
+    next("icee reproduce", "everything the paper reports")
 }

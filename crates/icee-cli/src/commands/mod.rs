@@ -9,6 +9,7 @@ mod bench_gpu_cases;
 mod bench_study;
 mod counts;
 pub mod demo;
+mod demo_room;
 mod device;
 pub mod eval;
 mod eval_functions;

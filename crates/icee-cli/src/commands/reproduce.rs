@@ -4,6 +4,7 @@
 use super::device::DeviceName;
 use super::stop::was_stopped;
 use super::train::Job;
+use crate::terminal::say;
 use anyhow::{Context, bail};
 use icee_models::add::{Addition, add};
 use icee_models::kind::new_problem;
@@ -22,7 +23,8 @@ use std::time::{Duration, Instant};
 /// Run everything the paper reports and write one page with figures, tables and verdicts.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Only these parts: dark-room, dark-room-hard, key-to-door, dark-room-biased, bo, ablations.
+    /// Only these parts: dark-room, dark-room-hard, key-to-door, dark-room-biased, bo, ablations. Parts made before stay on
+    /// the page.
     #[arg(long, value_name = "PART", value_delimiter = ',')]
     only: Vec<String>,
     /// Games of each evaluation.
@@ -94,7 +96,7 @@ fn train_all(args: &Args, units: &[Unit], models: &Path, registry: &Registry) ->
             continue;
         }
         let runs = args.out.join("runs").join(name);
-        eprintln!("training {name}");
+        say(format!("training {name}"));
         let (summary, folder) = job(&recipe, &args.settings, &runs, registry)?.run(&device, None)?;
         if summary.stopped != Stopped::Finished {
             bail!("stopped; the same command goes on");
@@ -164,7 +166,7 @@ impl Progress {
     fn say(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.println(line),
-            None => eprintln!("{line}"),
+            None => say(line),
         }
     }
 
@@ -182,7 +184,7 @@ impl Progress {
         }
         if was_stopped() {
             self.finish();
-            eprintln!("stopped; the same command goes on where it was");
+            say("stopped; the same command goes on where it was");
             std::process::exit(130);
         }
     }
@@ -195,7 +197,7 @@ impl Watcher for Progress {
             Some(bar) => bar.set_message(message),
             None if self.count.0 == 0 || self.said.elapsed() > PLAIN_EVERY => {
                 self.said = Instant::now();
-                eprintln!("{}/{} {message}", self.count.0 + 1, self.count.1);
+                say(format!("{}/{} {message}", self.count.0 + 1, self.count.1));
             }
             None => {}
         }
@@ -206,6 +208,10 @@ impl Watcher for Progress {
             self.computed += unit.cost;
         }
         self.count_one(unit);
+    }
+
+    fn damaged(&mut self, _: &Unit, why: &str) {
+        self.say(&format!("{why}; it is computed again"));
     }
 
     fn lost(&mut self, unit: &Unit, why: &str) {
@@ -223,7 +229,7 @@ impl Watcher for Progress {
 }
 
 fn write_summary(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
-    let Report { page, comparisons, results } = report;
+    let Report { page, comparisons, results, absent } = report;
     if comparisons.iter().any(|cell| cell.ours.is_some()) {
         writeln!(out, "{:<20}{:<15}{:>8}{:>16}{:>16}  verdict", "world", "method", "episode", "paper", "ours")?;
     }
@@ -244,6 +250,10 @@ fn write_summary(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     missing.dedup();
     if !missing.is_empty() {
         writeln!(out, "missing models: {}", missing.join(", "))?;
+    }
+    if !absent.is_empty() {
+        let names: Vec<&str> = absent.iter().map(|part| part.name()).collect();
+        writeln!(out, "not on the page yet: {}", names.join(", "))?;
     }
     writeln!(out, "{} results, {} computed now", results.outcomes.len(), results.computed)?;
     writeln!(out, "{}", page.display())

@@ -10,6 +10,9 @@ use crate::work::Results;
 use icee_models::catalogue::{self, CatalogueWorld, WORLDS};
 use icee_models::results::milestones;
 
+/// More bands than these would hide each other.
+const MOST_BANDS: usize = 3;
+
 /// A line of an ablation: the work's name, its ink, what it is called.
 type Line = (String, Ink, String);
 
@@ -103,9 +106,11 @@ fn figure(
     let mut rows = Vec::new();
     for &world in worlds {
         let mut series = Vec::new();
-        for (id, ink, label) in lines(world) {
+        let lines = lines(world);
+        let few = lines.len() <= MOST_BANDS;
+        for (id, ink, label) in lines {
             let Some(played) = played(results, &id) else { continue };
-            series.push(curve(&played.episodes, ink, Mark::Line).called(&label));
+            series.push(curve(&played.episodes, ink, Mark::Line).called(&label).highlighted_if(few));
             let mut row = vec![Cell::from(format!("{}: {label}", world.name))];
             row.extend(milestones(played.episodes.len()).map(|episode| {
                 let row = played.episodes.get(episode - 1);
@@ -118,9 +123,9 @@ fn figure(
             continue;
         }
         if let Some(oracle) = played(results, &world.model("oracle")) {
-            series.push(ceiling(oracle, "oracle"));
+            series.push(ceiling(&oracle.episodes, ink::of("oracle")));
         }
-        let (x, y) = (Axis::linear("episode"), Axis::linear("mean return"));
+        let (x, y) = (Axis::count("episode"), Axis::linear("mean return"));
         panels.push(Panel { title: world.name.into(), x, y, series });
     }
     if panels.is_empty() {
@@ -133,7 +138,7 @@ fn figure(
     };
     let columns = panels.len().min(2);
     let head = ["", "episode 10 (5)", "30 (10)", "50 (20)", "all episodes"].map(String::from).to_vec();
-    let caption_of_table = "Mean return with 95 % intervals; in parentheses the episodes of Key-to-Door.".into();
+    let caption_of_table = "Mean return. With 95 % intervals; in parentheses the episodes of Key-to-Door.".into();
     let figure = Figure { id: id.into(), title, caption: caption.into(), panels, columns };
-    Some((figure, Table { caption: caption_of_table, head, rows }))
+    Some((figure, Table { caption: caption_of_table, head, rows, ..Table::default() }))
 }

@@ -3,14 +3,16 @@
 
 mod ablations;
 mod optimisation;
+mod summary;
 mod worlds;
 
 pub use ablations::ablations;
 pub use optimisation::{optimisation, race};
-pub use worlds::{PaperComparison, compare, entropy, world};
+pub use summary::summary;
+pub use worlds::{PaperComparison, compare, entropy, named, world};
 
 use crate::figure::{Mark, Point, Series};
-use crate::ink::{self, Ink};
+use crate::ink::Ink;
 use crate::page::{Cell, Tone};
 use crate::paper::Verdict;
 use crate::work::{Played, Results, UnitResult};
@@ -32,8 +34,9 @@ pub fn curve(rows: &[EpisodeRow], ink: Ink, mark: Mark) -> Series {
 }
 
 /// A reference agent's returns: a dashed line without a band.
-fn ceiling(played: &Played, agent: &str) -> Series {
-    let mut series = curve(&played.episodes, ink::of(agent), Mark::Dashed);
+#[must_use]
+pub fn ceiling(rows: &[EpisodeRow], ink: Ink) -> Series {
+    let mut series = curve(rows, ink, Mark::Dashed);
     series.points.iter_mut().for_each(|point| point.half_width = None);
     series
 }
@@ -47,13 +50,14 @@ fn mean_cell(mean: f64, half_width: Option<f64>) -> Cell {
 }
 
 fn nothing() -> Cell {
-    Cell { text: "–".into(), tone: Tone::None }
+    Cell { text: "–".into(), tone: Tone::None, ..Cell::default() }
 }
 
-fn verdict_cell(verdict: Verdict) -> Cell {
+/// A verdict as a sign, a word and a tone.
+fn said(verdict: Verdict) -> (&'static str, &'static str, Tone) {
     match verdict {
-        Verdict::Higher => Cell { text: "higher".into(), tone: Tone::Good },
-        Verdict::Agrees => "agrees".into(),
-        Verdict::Lower => Cell { text: "lower".into(), tone: Tone::Bad },
+        Verdict::Higher => ("▲", "higher", Tone::Good),
+        Verdict::Agrees => ("=", "agrees", Tone::Plain),
+        Verdict::Lower => ("▼", "lower", Tone::Bad),
     }
 }

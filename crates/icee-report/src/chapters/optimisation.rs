@@ -12,6 +12,8 @@ use icee_models::catalogue;
 
 /// The evaluations at which the table looks.
 const MILESTONES: [usize; 5] = [10, 20, 30, 40, 55];
+/// The optimiser that figures are about: the one that ships.
+const HIGHLIGHTED: &str = "value";
 /// Points of a curve over time.
 const TIMES: usize = 60;
 
@@ -51,7 +53,7 @@ impl<'a> Searches<'a> {
 
     fn series(&self, points: Vec<Point>) -> Series {
         let mark = if self.key == "random" { Mark::Dashed } else { Mark::Line };
-        Series::new(ink::of(self.key), mark, points)
+        Series::new(ink::of(self.key), mark, points).highlighted_if(self.key == HIGHLIGHTED)
     }
 }
 
@@ -63,8 +65,8 @@ pub fn optimisation(results: &Results) -> Vec<Block> {
     if all.is_empty() {
         return vec![Block::Text("No optimiser has searched all functions.".into())];
     }
-    let caption = "Best value so far minus the pool's minimum, values standardised, mean over all functions and trials \
-                   with 95 % intervals. The first five evaluations are random and the same for all.";
+    let caption = "Best value so far minus the pool's minimum, values standardised, mean over all functions and trials. \
+                   The band is the 95 % interval of ICEE, value; those of the others are in the table. The first five evaluations are random and the same for all.";
     let regret = regret_figure("bo-regret", "Regret by evaluations", caption, &keys, results);
     let mut blocks: Vec<Block> = regret.map(Block::Figure).into_iter().collect();
     blocks.extend([
@@ -81,33 +83,34 @@ pub fn optimisation(results: &Results) -> Vec<Block> {
 pub fn regret_figure(id: &str, title: &str, caption: &str, keys: &[&str], results: &Results) -> Option<Figure> {
     let all: Vec<Searches<'_>> = keys.iter().filter_map(|key| Searches::of(key, results)).collect();
     let series = all.iter().map(|searches| searches.series(regret(&searches.trials().collect::<Vec<_>>()))).collect();
-    let (x, y) = (Axis::linear("evaluations"), Axis::linear("regret"));
+    let (x, y) = (Axis::count("evaluations"), Axis::linear("regret"));
     (!all.is_empty()).then(|| Figure::single(id, title, caption, x, y, series))
 }
 
-/// A race on a few functions: one panel each.
+/// The mean regret of an optimiser after so many evaluations; none where it has not searched all functions.
+#[must_use]
+pub(super) fn regret_after_evaluations(key: &str, evaluations: usize, results: &Results) -> Option<Point> {
+    let searches = Searches::of(key, results)?;
+    regret(&searches.trials().collect::<Vec<_>>()).get(evaluations.checked_sub(1)?).copied()
+}
+
+/// A race: the mean over all functions and trials, on a logarithmic axis.
 #[must_use]
 pub fn race(runs: &[(&str, Vec<Searched>)]) -> Figure {
-    let names: Vec<&str> = runs.first().map_or(&[][..], |(_, runs)| runs).iter().map(|s| s.function.as_str()).collect();
-    let panel = |(index, name): (usize, &&str)| {
-        let series = runs.iter().filter_map(|(key, runs)| {
-            let searches = Searches { key, functions: vec![runs.get(index)?] };
-            let trials: Vec<&SearchCurve> = searches.trials().collect();
-            Some(searches.series(without_intervals(regret(&trials))))
-        });
-        let (x, y) = (Axis::linear("evaluations"), Axis::linear("regret"));
-        Panel { title: (*name).into(), x, y, series: series.collect() }
-    };
-    Figure {
-        id: "race".into(),
-        title: "A race to the minimum".into(),
-        caption:
-            "Best value so far minus the minimum of 1,024 candidates, values standardised, mean over the trials; the \
-                  first five evaluations are random and the same for all."
-                .into(),
-        columns: names.len().clamp(1, 3),
-        panels: names.iter().enumerate().map(panel).collect(),
-    }
+    let series = runs.iter().map(|(key, searched)| {
+        let searches = Searches { key, functions: searched.iter().collect() };
+        // All search the same pools, so it is the difference run by run that has an interval worth seeing.
+        searches.series(without_intervals(regret(&searches.trials().collect::<Vec<_>>())))
+    });
+    Figure::single(
+        "race",
+        "A race to the minimum",
+        "Best value so far minus the minimum of 1,024 candidates, values standardised, mean over all functions and trials, \
+         on a logarithmic axis. The first five evaluations are random and the same for all.",
+        Axis::count("evaluations"),
+        Axis::log("regret, standard deviations"),
+        series.collect(),
+    )
 }
 
 fn regret(trials: &[&SearchCurve]) -> Vec<Point> {
@@ -164,8 +167,8 @@ fn share_solved(all: &[Searches<'_>]) -> Figure {
     Figure::single(
         "bo-solved",
         "Share of searches that have found the minimum",
-        "Of all functions and trials; 95 % intervals of a share.",
-        Axis::linear("evaluations"),
+        "Of all functions and trials. The band is the 95 % interval of ICEE, value.",
+        Axis::count("evaluations"),
         Axis::linear("share solved").between(0.0, 1.03),
         series.collect(),
     )
@@ -177,7 +180,7 @@ fn by_function(all: &[Searches<'_>]) -> Figure {
             let trials: Vec<&SearchCurve> = searches.functions[index].trials.iter().collect();
             searches.series(without_intervals(regret(&trials)))
         });
-        let (x, y) = (Axis::linear("evaluations"), Axis::linear("regret"));
+        let (x, y) = (Axis::count("evaluations"), Axis::linear("regret"));
         Panel { title: function.name.into(), x, y, series: series.collect() }
     };
     Figure {
@@ -191,8 +194,9 @@ fn by_function(all: &[Searches<'_>]) -> Figure {
 
 fn table(all: &[Searches<'_>]) -> Table {
     let mut head = vec![String::new()];
-    head.extend(MILESTONES.map(|evaluations| format!("{evaluations} evaluations")));
+    head.extend(MILESTONES.map(|evaluations| evaluations.to_string()));
     head.extend(["solved".into(), "ms a suggestion".into()]);
+    let groups = vec![("evaluations".into(), MILESTONES.len()), (String::new(), 2)];
     let row = |searches: &Searches<'_>| {
         let trials: Vec<&SearchCurve> = searches.trials().collect();
         let points = regret(&trials);
@@ -206,7 +210,10 @@ fn table(all: &[Searches<'_>]) -> Table {
         row.push(format!("{:.2}", 1e3 * searches.seconds_per_suggestion()).into());
         row
     };
-    Table { caption: "Mean regret with 95 % intervals.".into(), head, rows: all.iter().map(row).collect() }
+    let caption =
+        "Mean regret. After so many evaluations, with 95 % intervals; solved are searches that found the minimum."
+            .into();
+    Table { caption, groups, head, rows: all.iter().map(row).collect() }
 }
 
 #[cfg(test)]

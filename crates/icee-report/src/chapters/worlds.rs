@@ -1,10 +1,10 @@
 //! One chapter a world: the learning curves of all methods, and the paper's table with ours beside it. And the action
 //! entropies of all worlds.
 
-use super::{ceiling, curve, mean_cell, nothing, played, verdict_cell};
+use super::{ceiling, curve, mean_cell, nothing, played, said};
 use crate::figure::{Axis, Figure, Mark, Panel, Point, Series};
 use crate::ink;
-use crate::page::{Block, Cell, Table};
+use crate::page::{Block, Cell, Table, Tone};
 use crate::paper::{self, Verdict, verdict};
 use crate::work::{Played, Results};
 use icee_models::catalogue::{self, BIASED, CatalogueWorld, ENTRIES, Entry};
@@ -30,8 +30,11 @@ pub struct PaperComparison {
     pub verdict: Option<Verdict>,
 }
 
+/// The method that a world's figure is about.
+const HIGHLIGHTED: &str = "icee";
+
 /// What stands beside a row of the paper's tables, in the catalogue's order.
-fn compared() -> impl Iterator<Item = (&'static Entry, catalogue::PaperRow)> {
+pub(super) fn compared() -> impl Iterator<Item = (&'static Entry, catalogue::PaperRow)> {
     ENTRIES.iter().filter_map(|entry| entry.paper().map(|row| (entry, row)))
 }
 
@@ -67,12 +70,12 @@ pub fn world(world: &'static CatalogueWorld, results: &Results) -> Vec<Block> {
     let mut series = Vec::new();
     for entry in world.methods() {
         if let Some(played) = played(results, &world.model(entry.key)) {
-            series.push(curve(&played.episodes, entry.into(), Mark::Line));
+            series.push(curve(&played.episodes, entry.into(), Mark::Line).highlighted_if(entry.key == HIGHLIGHTED));
         }
     }
     for (entry, _) in catalogue::references() {
         if let Some(played) = played(results, &world.model(entry.key)) {
-            series.push(ceiling(played, entry.key));
+            series.push(ceiling(&played.episodes, entry.into()));
         }
     }
     for method in ["icee", "ad", "ad-sorted"] {
@@ -84,7 +87,8 @@ pub fn world(world: &'static CatalogueWorld, results: &Results) -> Vec<Block> {
     }
     let games = results_games(world, results);
     let caption = format!(
-        "Mean return over {games} unseen games at each episode; bands are 95 % intervals. Dashed: agents of plain code. The \
+        "Mean return over {games} unseen games at each episode. The band is ICEE's 95 % interval; those of \
+         the others are in the table. Dashed: agents of plain code. The \
          oracle knows the goal; the sweep goes to the nearest cell not yet visited; posterior sampling draws a goal from the \
          exact posterior and goes there; Source is the policy that made the training data.{}",
         if paper::row(id, "icee").is_empty() { "" } else { " Diamonds: the paper's numbers with their intervals." }
@@ -93,7 +97,7 @@ pub fn world(world: &'static CatalogueWorld, results: &Results) -> Vec<Block> {
         &format!("returns-{key}"),
         &format!("{name}: mean return by episode"),
         &caption,
-        Axis::linear("episode"),
+        Axis::count("episode"),
         Axis::linear("mean return"),
         series,
     );
@@ -125,46 +129,47 @@ fn table(world: &'static CatalogueWorld, results: &Results) -> Table {
     }
     let episodes: Vec<usize> = comparisons.iter().take(3).map(|cell| cell.episode).collect();
     let mut head = vec![String::new()];
-    for episode in &episodes {
-        head.extend([format!("episode {episode}: paper"), "ours".into(), "verdict".into()]);
-    }
+    head.extend(episodes.iter().flat_map(|_| ["paper".into(), "ours".into()]));
+    let groups = episodes.iter().map(|episode| (format!("episode {episode}"), 2)).collect();
     let mut rows = Vec::new();
-    head.push("learned from".into());
     for (entry, _) in compared() {
-        let mut row = vec![Cell::from(entry.label)];
+        let mut row = vec![named(entry)];
         for cell in comparisons.iter().filter(|cell| cell.method == entry.key) {
             row.push(mean_cell(cell.paper.0, Some(cell.paper.1)));
-            row.push(cell.ours.map_or_else(nothing, |(mean, half)| mean_cell(mean, Some(half))));
-            row.push(cell.verdict.map_or_else(nothing, verdict_cell));
+            let ours = cell.ours.map_or_else(nothing, |(mean, half)| mean_cell(mean, Some(half)));
+            row.push(match cell.verdict.map(said) {
+                Some((sign, word, tone)) => ours.noted(format!("{sign} {word}"), tone),
+                None => ours,
+            });
         }
-        row.push(learned_from(entry));
         rows.push(row);
     }
     for entry in everybody(world).filter(|entry| entry.paper().is_none()) {
         if let Some(played) = played(results, &world.model(entry.key)) {
-            let mut row = vec![Cell::from(entry.label)];
+            let mut row = vec![named(entry)];
             for &episode in &episodes {
                 let ours = at(played, entry, episode);
-                row.extend([
-                    nothing(),
-                    ours.map_or_else(nothing, |(mean, half)| mean_cell(mean, Some(half))),
-                    nothing(),
-                ]);
+                row.extend([nothing(), ours.map_or_else(nothing, |(mean, half)| mean_cell(mean, Some(half)))]);
             }
-            row.push(learned_from(entry));
             rows.push(row);
         }
     }
     let caption =
-        "The paper's table and ours: mean return with 95 % intervals. The verdict asks whether the difference \
-                   exceeds what both intervals leave to chance."
+        "The paper's table and ours. Mean return with 95 % intervals; below each method what it learned from, below \
+                   our numbers the verdict: whether the difference exceeds what both intervals leave to chance."
             .into();
-    Table { caption, head, rows }
+    Table { caption, groups, head, rows }
 }
 
-/// What a trained agent learned from; nothing for agents of plain code.
-fn learned_from(entry: &Entry) -> Cell {
-    entry.agent().map_or_else(nothing, |recipe| recipe.data.into())
+/// A method's name with what it learned from.
+#[must_use]
+pub fn named(entry: &Entry) -> Cell {
+    let from = match (entry.agent(), entry.key) {
+        (Some(recipe), _) => recipe.data,
+        (None, "source") => "the behaviour policy itself, which knows the goal",
+        (None, _) => "plain code",
+    };
+    Cell::from(entry.label).noted(from, Tone::Plain)
 }
 
 fn plain_table(world: &'static CatalogueWorld, results: &Results) -> Table {
@@ -174,18 +179,20 @@ fn plain_table(world: &'static CatalogueWorld, results: &Results) -> Table {
     let episodes = milestones(all.first().map_or(50, |(_, played)| played.episodes.len()));
     let mut head = vec![String::new()];
     head.extend(episodes.map(|episode| format!("episode {episode}")));
-    head.push("learned from".into());
     let row = |(entry, played): (&Entry, &Played)| {
-        let mut row = vec![Cell::from(entry.label)];
+        let mut row = vec![named(entry)];
         for episode in episodes {
             let cell = played.episodes.get(episode - 1).map(|row| mean_cell(row.mean, row.half_width_95));
             row.push(cell.unwrap_or_else(nothing));
         }
-        row.push(learned_from(entry));
         row
     };
     Table {
-        caption: "Mean return with 95 % intervals; the paper has no table for this world.".into(),
+        caption:
+            "Mean return. With 95 % intervals, below each method what it learned from; the paper has no table for this \
+                  world."
+                .into(),
+        groups: Vec::new(),
         head,
         rows: all.into_iter().map(row).collect(),
     }
@@ -205,10 +212,10 @@ pub fn entropy(worlds: &[&'static CatalogueWorld], results: &Results) -> Option<
                 .iter()
                 .filter_map(|row| row.entropy.map(|y| Point { x: row.episode as f64, y, half_width: None }))
                 .collect();
-            series.push(Series::new(entry.into(), Mark::Line, points));
+            series.push(Series::new(entry.into(), Mark::Line, points).highlighted_if(entry.key == HIGHLIGHTED));
         }
         if !series.is_empty() {
-            let (x, y) = (Axis::linear("episode"), Axis::linear("entropy, nats").between(0.0, 1.7));
+            let (x, y) = (Axis::count("episode"), Axis::linear("entropy, nats").between(0.0, 1.7));
             panels.push(Panel { title: world.name.into(), x, y, series });
         }
     }

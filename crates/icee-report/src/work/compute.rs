@@ -1,18 +1,19 @@
 //! Does the work, or finds that it is done.
 
-use super::samplers::sampler;
-use super::store::ResultStore;
+use super::samplers::samplers;
+use super::store::{Kept, ResultStore};
 use super::{ActingChange, Played, SearchCurve, Searched, Unit, UnitResult, Work};
 use crate::{Error, Result};
 use icee_base::hash::checksum;
 use icee_base::stats::Estimate;
-use icee_bo::functions;
+use icee_bo::functions::{self, BenchmarkFunction};
 use icee_bo::protocol::Protocol;
+use icee_bo::report::Run;
 use icee_games::config::EpisodeRule;
 use icee_games::{Acting, TrainedModel, evaluate};
+use icee_models::ModelStore;
 use icee_models::catalogue::is_rival;
 use icee_models::results::EpisodeRow;
-use icee_models::{Found, ModelStore};
 use icee_train::Device;
 use icee_worlds::{Games, Reference, ReferenceAgent, Registry, Returns, Split};
 use std::collections::BTreeMap;
@@ -41,6 +42,11 @@ pub trait Watcher {
     /// It is done; `computed` is false where its result was there already.
     fn done(&mut self, unit: &Unit, computed: bool) {
         let _ = (unit, computed);
+    }
+
+    /// Its result is there, but must not be believed; it is computed again.
+    fn damaged(&mut self, unit: &Unit, why: &str) {
+        let _ = (unit, why);
     }
 
     /// It cannot be done.
@@ -78,33 +84,73 @@ pub struct Lost {
 pub fn run(units: &[Unit], machine: &Machine<'_>, watcher: &mut dyn Watcher) -> Result<Results> {
     let mut results = Results::default();
     for unit in units {
-        let fingerprint = match fingerprint(&unit.work, &machine.models) {
-            Ok(fingerprint) => fingerprint,
-            Err(Error::Models(error @ icee_models::Error::Missing { .. })) => {
-                let why = error.to_string();
-                watcher.lost(unit, &why);
-                let model = unit.work.needs().unwrap_or_default().to_owned();
-                results.lost.push(Lost { unit: unit.id.clone(), model, why });
+        let fingerprint = match look_up(unit, machine)? {
+            Found::Lost(lost) => {
+                watcher.lost(unit, &lost.why);
+                results.lost.push(lost);
                 continue;
             }
-            Err(error) => return Err(error),
-        };
-        let kept = machine.results.get(&unit.id, fingerprint);
-        let computed = kept.is_none();
-        let outcome = match kept {
-            Some(outcome) => outcome,
-            None => {
-                watcher.begins(unit);
-                let outcome = compute(&unit.work, machine)?;
-                machine.results.put(&unit.id, fingerprint, &outcome)?;
-                outcome
+            Found::Kept(_, Kept::Whole(outcome)) => {
+                results.outcomes.insert(unit.id.clone(), outcome);
+                watcher.done(unit, false);
+                continue;
             }
+            Found::Kept(fingerprint, Kept::Damaged(why)) => {
+                watcher.damaged(unit, &why);
+                fingerprint
+            }
+            Found::Kept(fingerprint, Kept::Nothing) => fingerprint,
         };
-        results.computed += usize::from(computed);
+        watcher.begins(unit);
+        let outcome = compute(&unit.work, machine)?;
+        machine.results.put(&unit.id, fingerprint, &outcome)?;
+        results.computed += 1;
         results.outcomes.insert(unit.id.clone(), outcome);
-        watcher.done(unit, computed);
+        watcher.done(unit, true);
     }
     Ok(results)
+}
+
+/// Adds what was computed before of other units, where that is all of them but those whose models are missing. Says whether
+/// it is; computes nothing.
+///
+/// # Errors
+/// Where a model cannot be read.
+pub fn recall(units: &[Unit], machine: &Machine<'_>, results: &mut Results) -> Result<bool> {
+    let (mut outcomes, mut all_lost) = (BTreeMap::new(), Vec::new());
+    for unit in units.iter().filter(|unit| !results.outcomes.contains_key(&unit.id)) {
+        match look_up(unit, machine)? {
+            Found::Lost(lost) => all_lost.push(lost),
+            Found::Kept(_, Kept::Whole(outcome)) => _ = outcomes.insert(unit.id.clone(), outcome),
+            Found::Kept(..) => return Ok(false),
+        }
+    }
+    results.outcomes.append(&mut outcomes);
+    for lost in all_lost {
+        if !results.lost.contains(&lost) {
+            results.lost.push(lost);
+        }
+    }
+    Ok(true)
+}
+
+/// What is there of a piece of work.
+enum Found {
+    /// Its model is missing.
+    Lost(Lost),
+    /// Its fingerprint, and what is kept under it.
+    Kept(u64, Kept),
+}
+
+fn look_up(unit: &Unit, machine: &Machine<'_>) -> Result<Found> {
+    match fingerprint(PROGRAM, &unit.work, &machine.models) {
+        Ok(fingerprint) => Ok(Found::Kept(fingerprint, machine.results.get(&unit.id, fingerprint))),
+        Err(Error::Models(error @ icee_models::Error::Missing { .. })) => {
+            let model = unit.work.needs().unwrap_or_default().to_owned();
+            Ok(Found::Lost(Lost { unit: unit.id.clone(), model, why: error.to_string() }))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 impl Work {
@@ -118,10 +164,12 @@ impl Work {
     }
 }
 
+/// The program, as far as results depend on it: its version, and a checksum of its sources that `build.rs` takes.
+const PROGRAM: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("ICEE_SOURCES"));
+
 /// A checksum of everything that a result depends on: the program, the work, the model.
-fn fingerprint(work: &Work, models: &ModelStore) -> Result<u64> {
-    // Another version of the program may compute otherwise.
-    let settings = checksum(checksum(1, env!("CARGO_PKG_VERSION").as_bytes()), format!("{work:?}").as_bytes());
+fn fingerprint(program: &str, work: &Work, models: &ModelStore) -> Result<u64> {
+    let settings = checksum(checksum(1, program.as_bytes()), format!("{work:?}").as_bytes());
     match work.needs() {
         Some(model) => Ok(checksum(settings, &models.find(model)?.hash()?.to_le_bytes())),
         None => Ok(settings),
@@ -138,12 +186,15 @@ fn compute(work: &Work, machine: &Machine<'_>) -> Result<UnitResult> {
             UnitResult::Played(reference(machine.registry, world, *agent, *games, *seed)?)
         }
         Work::Search { sampler, function, trials, seed } => {
-            UnitResult::Searched(search(sampler, function, *trials, *seed, &machine.models)?)
+            let functions = vec![functions::find(function)?];
+            let protocol = Protocol { functions, trials: *trials, seed: *seed, ..Protocol::default() };
+            let searched = search(sampler, &protocol, 1, &machine.models)?;
+            UnitResult::Searched(searched.into_iter().next().expect("one function was searched"))
         }
     })
 }
 
-fn load(found: &Found, world: &str, change: ActingChange) -> Result<TrainedModel> {
+fn load(found: &icee_models::Found, world: &str, change: ActingChange) -> Result<TrainedModel> {
     let mut model = found.load_agent()?;
     if model.task.name != world {
         let (model, plays) = (found.name.clone(), model.task.name);
@@ -213,19 +264,37 @@ fn overall(returns: &Returns) -> (f64, f64) {
     (estimate.mean, estimate.known_half_width().unwrap_or(0.0))
 }
 
-/// Lets a sampler search pools of a function, on one thread, so that the seconds are its own.
+/// Lets a sampler search all pools of a protocol, and gives its searches function by function. Only on one thread are the
+/// seconds its own.
 ///
 /// # Errors
-/// Where there is no such sampler or function, or a search fails.
-pub fn search(name: &str, function: &str, trials: usize, seed: u64, models: &ModelStore) -> Result<Searched> {
-    let function = functions::find(function)?;
-    let protocol = Protocol { functions: vec![function], trials, seed, ..Protocol::default() };
+/// Where there is no such sampler, or a search fails.
+pub fn search(name: &str, protocol: &Protocol, threads: usize, models: &ModelStore) -> Result<Vec<Searched>> {
     // One for each task and one for the report's name, all made before anything runs.
-    let made: Result<Vec<_>> = (0..=trials).map(|_| sampler(name, models)).collect();
-    let made = Mutex::new(made?);
+    let made = Mutex::new(samplers(name, protocol.functions.len() * protocol.trials + 1, models)?);
     let make = || made.lock().ok().and_then(|mut made| made.pop()).expect("as many as are asked for");
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(|e| Error::output("threads", e))?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| Error::output("threads", e))?;
     let report = pool.install(|| protocol.run(make))?;
-    let trials = report.runs.into_iter().map(|run| SearchCurve { regret: run.regret, seconds: run.seconds }).collect();
-    Ok(Searched { function: function.name.into(), initial: report.initial, trials })
+    let initial = report.initial;
+    let of = |function: &&'static BenchmarkFunction| {
+        let runs = report.runs.iter().filter(|run| run.function == function.name);
+        let curve = |run: &Run| SearchCurve { regret: run.regret.clone(), seconds: run.seconds.clone() };
+        Searched { function: function.name.into(), initial, trials: runs.map(curve).collect() }
+    };
+    Ok(protocol.functions.iter().map(of).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_program_another_work_another_fingerprint() {
+        let models = ModelStore::default();
+        let random = |trials: usize| Work::Search { sampler: "random".into(), function: "Branin", trials, seed: 0 };
+        let of = |program: &str, trials: usize| fingerprint(program, &random(trials), &models).unwrap();
+        assert_eq!(of(PROGRAM, 1), of(PROGRAM, 1));
+        assert_ne!(of(PROGRAM, 1), of(PROGRAM, 2));
+        assert_ne!(of(PROGRAM, 1), of(env!("CARGO_PKG_VERSION"), 1), "the version alone says nothing of the sources");
+    }
 }

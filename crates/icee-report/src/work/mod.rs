@@ -3,11 +3,13 @@
 
 mod compute;
 mod samplers;
+#[cfg(test)]
+mod sources;
 mod store;
 
-pub use compute::{Lost, Machine, Results, Watcher, rows, run, search};
-pub use samplers::sampler;
-pub use store::ResultStore;
+pub use compute::{Lost, Machine, Results, Watcher, recall, rows, run, search};
+pub use samplers::samplers;
+pub use store::{Kept, ResultStore};
 
 use icee_models::results::EpisodeRow;
 use icee_worlds::Reference;

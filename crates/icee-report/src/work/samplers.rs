@@ -6,14 +6,18 @@ use icee_bo::search::{RandomSampler, Sampler};
 use icee_models::ModelStore;
 use icee_train::Device;
 
-/// A sampler by its name: `random`, `gp-ei`, or a model.
+/// So many samplers of a name: `random`, `gp-ei`, or a model, which is read once.
 ///
 /// # Errors
 /// Where the model is missing, damaged, or none that searches.
-pub fn sampler(name: &str, store: &ModelStore) -> Result<Box<dyn Sampler>> {
+pub fn samplers(name: &str, count: usize, store: &ModelStore) -> Result<Vec<Box<dyn Sampler>>> {
+    let places = 0..count;
     match name {
-        "random" => Ok(Box::new(RandomSampler)),
-        "gp-ei" => Ok(Box::new(gp_ei())),
-        model => Ok(store.find(model)?.load_optimiser()?.sampler(&Device::cpu(1)?)?),
+        "random" => Ok(places.map(|_| Box::new(RandomSampler) as Box<dyn Sampler>).collect()),
+        "gp-ei" => Ok(places.map(|_| Box::new(gp_ei()) as Box<dyn Sampler>).collect()),
+        model => {
+            let (model, device) = (store.find(model)?.load_optimiser()?, Device::cpu(1)?);
+            places.map(|_| Ok(model.sampler(&device)?)).collect()
+        }
     }
 }
