@@ -27,11 +27,11 @@ pub struct PoolRun {
 ///
 /// # Errors
 /// The sampler's.
-pub fn search<S: Sampler + 'static>(
+pub fn search(
     pools: &[RealPool],
     runs: usize,
     method: &str,
-    make: impl Fn() -> BoResult<Box<S>> + Sync,
+    make: impl Fn() -> BoResult<Box<dyn Sampler>> + Sync,
     done: impl Fn() + Sync,
 ) -> BoResult<Vec<PoolRun>> {
     let tasks: Vec<(&RealPool, usize)> =

@@ -4,8 +4,8 @@
 use super::acting::ActingArgs;
 use super::counts::count;
 use super::device::{DeviceName, suited};
-use super::eval_functions;
 use super::progress::{Elsewhere, Progress};
+use super::{eval_functions, eval_pools};
 use anyhow::{Context, bail};
 use icee_games::{Evaluation, TrainedModel, evaluate_watched};
 use icee_models::catalogue::references;
@@ -32,6 +32,15 @@ pub struct Args {
     /// Trials of each benchmark function, for a model of functions [default: 5].
     #[arg(long, value_name = "N", value_parser = count)]
     trials: Option<usize>,
+    /// Race on the real tables of this folder instead of the benchmark functions, for a model of functions.
+    #[arg(long, value_name = "DIR")]
+    pools: Option<PathBuf>,
+    /// With --pools: a file of searches that another tool has left, to be compared. May be given many times.
+    #[arg(long, value_name = "FILE", requires = "pools")]
+    runs: Vec<PathBuf>,
+    /// With --pools: keep the searches of this race in a file, which --runs reads.
+    #[arg(long, value_name = "FILE", requires = "pools")]
+    keep_runs: Option<PathBuf>,
     /// Fixes the games or pools, and all choices.
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
@@ -79,12 +88,24 @@ fn eval_optimiser(args: &Args, model: &OptimiserModel) -> anyhow::Result<()> {
         bail!("models of functions are evaluated on the CPU, where their seconds can be compared: leave out --device");
     }
     let (trials, threads) = (args.trials.unwrap_or(5), args.threads.unwrap_or(1));
+    if let Some(folder) = &args.pools {
+        let race = eval_pools::Race {
+            folder,
+            others: &args.runs,
+            keep: args.keep_runs.as_deref(),
+            trials,
+            threads,
+            json: args.json,
+            csv: args.csv.as_deref(),
+        };
+        return eval_pools::run(model, &race);
+    }
     eval_functions::run(model, trials, args.seed, threads, args.json, args.csv.as_deref())
 }
 
 fn eval_agent(args: &Args, mut model: TrainedModel, registry: &Registry) -> anyhow::Result<()> {
-    if args.trials.is_some() {
-        bail!("this model was trained on games: --trials is for models of functions; give --games");
+    if args.trials.is_some() || args.pools.is_some() {
+        bail!("this model was trained on games: --trials and --pools are for models of functions; give --games");
     }
     args.acting.apply(&mut model.config.acting)?;
     let device = args.device.open(args.threads.unwrap_or(0))?;

@@ -13,6 +13,7 @@ mod demo_room;
 mod device;
 pub mod eval;
 mod eval_functions;
+mod eval_pools;
 pub mod functions;
 pub mod models;
 pub mod play;

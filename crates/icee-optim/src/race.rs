@@ -1,0 +1,63 @@
+//! A trained model in a race on real tables, beside GP-EI.
+
+use crate::model::OptimiserModel;
+use crate::{Error, Result};
+use icee_bo::gp_surrogate::gp_ei;
+use icee_bo::race::pools::RealPool;
+use icee_bo::race::runs::{PoolRun, search};
+use icee_bo::search::Sampler;
+use icee_bo::{BoError, BoResult};
+use icee_nn::cpu::thread_count;
+use icee_train::Device;
+
+/// The model in races.
+pub const RACER: &str = "icee";
+/// Its rival of the house.
+const RIVAL: &str = "gp-ei";
+
+/// Makes the sampler of a search.
+type Make<'a> = dyn Fn() -> BoResult<Box<dyn Sampler>> + Sync + 'a;
+
+/// What a race gave.
+#[derive(Clone, Debug, Default)]
+pub struct RaceRuns {
+    /// The searches.
+    pub runs: Vec<PoolRun>,
+    /// Pools that a method could not search, and why.
+    pub left_out: Vec<String>,
+}
+
+/// Lets a model and GP-EI search all pools, `trials` times each at most, on `threads` threads; `searched` is told, by any of
+/// them, of every search that is done.
+///
+/// # Errors
+/// Where there can be no such threads.
+pub fn race(
+    model: &OptimiserModel,
+    pools: &[RealPool],
+    trials: usize,
+    threads: usize,
+    searched: &(dyn Fn() + Sync),
+) -> Result<RaceRuns> {
+    let threads = thread_count(threads)?;
+    let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let workers = workers.map_err(|e| Error::Config(format!("cannot start {threads} threads: {e}")))?;
+    // Each search has a sampler of its own on one thread; searches run side by side.
+    let ours = || -> BoResult<Box<dyn Sampler>> {
+        let device = Device::cpu(1).map_err(Error::Train);
+        device.and_then(|device| model.sampler(&device)).map_err(BoError::from)
+    };
+    let rival = || -> BoResult<Box<dyn Sampler>> { Ok(Box::new(gp_ei())) };
+    let racers: [(&str, &Make<'_>); 2] = [(RACER, &ours), (RIVAL, &rival)];
+    let mut found = RaceRuns::default();
+    for (method, make) in racers {
+        for pool in pools {
+            let runs = workers.install(|| search(std::slice::from_ref(pool), trials, method, make, searched));
+            match runs {
+                Ok(runs) => found.runs.extend(runs),
+                Err(error) => found.left_out.push(format!("{method} leaves out {}: {error}", pool.name)),
+            }
+        }
+    }
+    Ok(found)
+}
