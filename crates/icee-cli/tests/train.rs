@@ -267,7 +267,7 @@ fn functions_are_learned_from_and_evaluated() {
 
     let trials = ok(icee(&["tune", run, "--games", "2", "--json"]).output().unwrap());
     let chosen: Vec<&Value> = trials.as_array().unwrap().iter().filter(|trial| trial["chosen"] == true).collect();
-    assert_eq!((trials.as_array().unwrap().len(), chosen.len()), (5, 1));
+    assert_eq!((trials.as_array().unwrap().len(), chosen.len()), (6, 1));
     let config = std::fs::read_to_string(Path::new(run).join("checkpoint/config.json")).unwrap();
     let config: Value = serde_json::from_str(&config).unwrap();
     assert_eq!(config["meta"]["config"]["acting"]["sharpness"], chosen[0]["sharpness"]);

@@ -321,7 +321,7 @@ fn a_model_is_trained_loaded_and_measured() {
 
     let functions = ["Branin", "SixHumpCamel"].map(|name| functions::find(name).unwrap()).to_vec();
     let protocol = Protocol { functions, trials: 2, pool: 64, initial: 4, evaluations: 14, seed: 1 };
-    let (trials, best) = bo::tune(&model, 3, 0, 1, |_, all| assert_eq!(all, 5)).unwrap();
+    let (trials, best) = bo::tune(&model, 3, 0, 1, |_, all| assert_eq!(all, 6)).unwrap();
     let (again, _) = bo::tune(&model, 3, 0, 2, |_, _| {}).unwrap();
     let regrets = |trials: &[bo::PickingResult]| trials.iter().map(|trial| trial.regret).collect::<Vec<_>>();
     assert_eq!(regrets(&trials), regrets(&again), "any number of threads");

@@ -27,7 +27,7 @@
 //!         let heads = vec![HeadSpec { name: "last".into(), conditions: vec![], hidden: vec![], classes: 4 }];
 //!         let spec = ModelSpec {
 //!             layers: 1, width: 16, attention_heads: 1, mlp_width: 16, context: 8, history: History::Causal,
-//!             fields, heads, pool_heads: vec![],
+//!             row_attention: false, fields, heads, pool_heads: vec![],
 //!         };
 //!         vec![NetworkSpec { name: "trunk", spec }]
 //!     }
