@@ -1,7 +1,7 @@
 //! Samples of Gaussian processes by random Fourier features: Σ a cos(ω·x + b), which costs rows × features where the exact
 //! sample costs the cube of the rows, and comes as close as a prior needs.
 
-use icee_base::math::{normals, sin_cos_pi};
+use icee_base::math::{cos_pi_in_place, normals};
 use rand::{Rng, RngExt};
 
 /// Values at `points` ([rows, dimension]) of one function with these length scales: squared exponential, or Matérn 3/2 or 5/2,
@@ -14,27 +14,30 @@ pub(super) fn sample<R: Rng>(
     rng: &mut R,
 ) -> Vec<f64> {
     let freedom = [0, 3, 5][rng.random_range(0..3)];
-    let mut frequencies = Vec::with_capacity(features * dimension);
-    for _ in 0..features {
+    // [dimension, features], so that all waves at a point are summed up side by side.
+    let mut frequencies = vec![0.0; features * dimension];
+    for wave in 0..features {
         let spread = match freedom {
             0 => 1.0,
             freedom => (normals(rng, freedom).iter().map(|z| z * z).sum::<f64>() / freedom as f64).max(1e-3).sqrt(),
         };
-        let drawn = normals(rng, dimension);
-        frequencies.extend(drawn.iter().zip(lengths).map(|(z, length)| z / (length * spread * std::f64::consts::PI)));
+        for (at, (z, length)) in normals(rng, dimension).iter().zip(lengths).enumerate() {
+            frequencies[at * features + wave] = z / (length * spread * std::f64::consts::PI);
+        }
     }
-    let amplitudes = normals(rng, features);
-    let phases: Vec<f64> = (0..features).map(|_| rng.random_range(0.0..2.0)).collect();
     let scale = (2.0 / features as f64).sqrt();
-    let value = |point: &[f64]| {
-        let waves = frequencies.chunks_exact(dimension).zip(&phases).zip(&amplitudes);
-        let wave = |((frequency, phase), amplitude): ((&[f64], &f64), &f64)| {
-            let angle: f64 = frequency.iter().zip(point).map(|(f, x)| f * x).sum::<f64>() + phase;
-            amplitude * sin_cos_pi(angle).1
-        };
-        scale * waves.map(wave).sum::<f64>()
+    let amplitudes: Vec<f64> = normals(rng, features).into_iter().map(|z| z * scale).collect();
+    let phases: Vec<f64> = (0..features).map(|_| rng.random_range(0.0..2.0)).collect();
+    let mut waves = vec![0.0; features];
+    let mut value = |point: &[f64]| {
+        waves.copy_from_slice(&phases);
+        for (x, frequencies) in point.iter().zip(frequencies.chunks_exact(features)) {
+            waves.iter_mut().zip(frequencies).for_each(|(wave, frequency)| *wave += frequency * x);
+        }
+        cos_pi_in_place(&mut waves);
+        waves.iter().zip(&amplitudes).map(|(wave, amplitude)| wave * amplitude).sum::<f64>()
     };
-    points.chunks_exact(dimension).map(value).collect()
+    points.chunks_exact(dimension).map(&mut value).collect()
 }
 
 #[cfg(test)]
