@@ -11,6 +11,8 @@ use std::sync::OnceLock;
 pub struct Pool {
     dimension: usize,
     points: Vec<f64>,
+    /// The coordinates of each column.
+    widths: Vec<usize>,
     columns: OnceLock<Vec<Column>>,
 }
 
@@ -20,7 +22,7 @@ impl Pool {
         if count_points("the pool", &points, dimension)? == 0 {
             return Err(BoError::setting("the number of candidates", 0, "at least 1"));
         }
-        Ok(Self { dimension, points, columns: OnceLock::new() })
+        Ok(Self { dimension, points, widths: vec![1; dimension], columns: OnceLock::new() })
     }
 
     /// A table: numbers are one coordinate each, categories one for each level; what is missing lies in the middle.
@@ -29,7 +31,8 @@ impl Pool {
     /// Where there is no row, or columns differ in length.
     pub fn of_columns(columns: Vec<Column>) -> BoResult<Self> {
         let size = columns.first().map_or(0, |column| column.cells().len());
-        let dimension = columns.iter().map(coordinates).sum();
+        let widths: Vec<usize> = columns.iter().map(coordinates).collect();
+        let dimension = widths.iter().sum();
         let mut points = Vec::with_capacity(size * dimension);
         for row in 0..size {
             for column in &columns {
@@ -43,7 +46,19 @@ impl Pool {
                 }
             }
         }
-        Self::new(points, dimension)?.with_columns(columns)
+        Self::new(points, dimension)?.with_widths(widths)?.with_columns(columns)
+    }
+
+    /// The same candidates, of which so many coordinates each belong to one column.
+    ///
+    /// # Errors
+    /// Where they are not as many as there are.
+    pub fn with_widths(self, widths: Vec<usize>) -> BoResult<Self> {
+        let found = widths.iter().sum();
+        if found != self.dimension {
+            return Err(BoError::Size { what: "the columns' coordinates", found, expected: self.dimension });
+        }
+        Ok(Self { widths, ..self })
     }
 
     /// The same candidates as rows of a table.
@@ -70,6 +85,11 @@ impl Pool {
     /// The number of coordinates.
     pub fn dimension(&self) -> usize {
         self.dimension
+    }
+
+    /// The coordinates of each column.
+    pub fn widths(&self) -> &[usize] {
+        &self.widths
     }
 
     /// The number of candidates.

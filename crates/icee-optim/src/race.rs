@@ -2,7 +2,7 @@
 
 use crate::model::OptimiserModel;
 use crate::{Error, Result};
-use icee_bo::gp_surrogate::gp_ei;
+use icee_bo::gp_surrogate::table_gp_ei;
 use icee_bo::race::pools::RealPool;
 use icee_bo::race::runs::{PoolRun, search};
 use icee_bo::search::Sampler;
@@ -47,7 +47,7 @@ pub fn race(
         let device = Device::cpu(1).map_err(Error::Train);
         device.and_then(|device| model.sampler(&device)).map_err(BoError::from)
     };
-    let rival = || -> BoResult<Box<dyn Sampler>> { Ok(Box::new(gp_ei())) };
+    let rival = || -> BoResult<Box<dyn Sampler>> { Ok(Box::new(table_gp_ei())) };
     let racers: [(&str, &Make<'_>); 2] = [(RACER, &ours), (RIVAL, &rival)];
     let mut found = RaceRuns::default();
     for (method, make) in racers {

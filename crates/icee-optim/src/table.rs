@@ -109,7 +109,8 @@ impl TablePlan {
         let many = columns > MANY_COLUMNS;
         let rows = rng.random_range(LEAST_ROWS.min(self.data.pool)..=self.data.pool);
         let task = TableTask::draw(columns, rows, rng);
-        let longest = (task.rows() * 2 / 3).min(if many { MANY_LONGEST } else { self.data.longest });
+        let most = if many { MANY_LONGEST.min(self.data.longest) } else { self.data.longest };
+        let longest = most.min(task.rows() * 2 / 3);
         let made = task.history(draw_length(self.data.shortest, longest, rng), self.data.searched, rng);
         let scale = Scale::of(made.iter().map(|measured| measured.value));
         let queries = if many { self.data.queries.div_ceil(2) } else { self.data.queries };

@@ -93,7 +93,7 @@ impl Models {
         let thinning =
             format!("gp-ei predicts from {KNOWN_HISTORY} of them and is fitted to {FITTED_HISTORY}, to stay fast");
         let rule = if kind == SamplerKind::Random { Rule::Random } else { Rule::Greatest };
-        Ok(Predictor { surrogate: Box::new(GpSurrogate::default()), rule, history: KNOWN_HISTORY, thinning })
+        Ok(Predictor { surrogate: Box::new(GpSurrogate::for_tables()), rule, history: KNOWN_HISTORY, thinning })
     }
 }
 

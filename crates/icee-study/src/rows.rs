@@ -87,7 +87,8 @@ impl Rows {
         if table.rows() != header.pool.rows {
             return Err(Error::Study(format!("the pool has {} rows, not {}", table.rows(), header.pool.rows)));
         }
-        let points = Pool::new(points, encoder.dimension())?;
+        let widths = header.columns.iter().map(|column| column.code.width()).collect();
+        let points = Pool::new(points, encoder.dimension())?.with_widths(widths)?;
         Ok(Rows { table, points, id })
     }
 

@@ -2,7 +2,7 @@
 
 use super::{GaussianProcess, LEAST_VARIANCE};
 use crate::error::BoResult;
-use crate::kernel::{Profile, count_points, scaled, squared_distance};
+use crate::kernel::{count_points, scaled, squared_distance};
 use crate::linalg::Cholesky;
 use crate::normal::{below, open_unit, quantile};
 use rand::Rng;
@@ -45,7 +45,7 @@ impl GaussianProcess {
         let variance = self.hyperparameters.output_scale;
         let points = scaled(points, &self.hyperparameters.length_scales);
         let at = |k: usize| &points[k * dimension..(k + 1) * dimension];
-        let covariance = |a: &[f64], b: &[f64]| variance * Profile::Matern52.covariance(squared_distance(a, b));
+        let covariance = |a: &[f64], b: &[f64]| variance * self.profile.covariance(squared_distance(a, b));
         let mut means = vec![self.hyperparameters.mean; m];
         // Covariances between data and points, [n, m].
         let mut cross = Vec::with_capacity(self.weights.len() * m);

@@ -3,9 +3,10 @@
 //! log p(y) = −½ (y − m)ᵀ K⁻¹ (y − m) − ½ log det K − (n/2) log 2π, and for any hyperparameter θ of K, with
 //! α = K⁻¹ (y − m): ∂ log p(y)/∂θ = ½ Σ_ij (α αᵀ − K⁻¹)_ij ∂K_ij/∂θ.
 
+use super::assumptions::Assumptions;
 use super::{Hyperparameters, check_data};
 use crate::error::BoResult;
-use crate::kernel::{Tiles, add_weighted_squares, scaled};
+use crate::kernel::{Profile, Tiles, add_weighted_squares, scaled};
 use crate::linalg::Cholesky;
 use icee_base::math::{exp, ln};
 use std::f64::consts::{LN_2, TAU};
@@ -59,13 +60,25 @@ pub struct Objective<'a> {
     inputs: &'a [f64],
     values: &'a [f64],
     dimension: usize,
+    assumptions: Assumptions,
 }
 
 impl<'a> Objective<'a> {
-    /// The objective for `values` at `inputs` ([n, d], row-major).
+    /// The objective of the paper's rival for `values` at `inputs` ([n, d], row-major).
     pub fn new(inputs: &'a [f64], values: &'a [f64], dimension: usize) -> BoResult<Self> {
+        Self::assuming(inputs, values, Assumptions::former(dimension))
+    }
+
+    /// The objective under any assumptions.
+    pub fn assuming(inputs: &'a [f64], values: &'a [f64], assumptions: Assumptions) -> BoResult<Self> {
+        let dimension = assumptions.dimension();
         check_data(inputs, values, dimension)?;
-        Ok(Self { inputs, values, dimension })
+        Ok(Self { inputs, values, dimension, assumptions })
+    }
+
+    /// What is assumed.
+    pub fn assumptions(&self) -> &Assumptions {
+        &self.assumptions
     }
 
     /// The number of inputs' coordinates.
@@ -112,7 +125,7 @@ struct System {
     points: Vec<f64>,
     /// Correlations k(x_i, x_j)/output scale, lower triangle without its diagonal of ones.
     correlation: Vec<f64>,
-    /// (5/3)(1 + √5 r) e^(−√5 r): ∂ correlation / ∂ℓ_k is this times (scaled difference in k)²/ℓ_k.
+    /// ∂ correlation / ∂ℓ_k is this times (scaled difference in k)²/ℓ_k; for Matérn 5/2 it is (5/3)(1 + √5 r) e^(−√5 r).
     fall: Vec<f64>,
 }
 
@@ -122,15 +135,27 @@ impl System {
         let points = scaled(objective.inputs, &at.length_scales);
         let mut correlation = vec![0.0; n * n];
         let mut fall = vec![0.0; n * n];
-        let tiles = Tiles::new(&points, dimension);
+        let (tiles, profile) = (Tiles::new(&points, dimension), objective.assumptions.profile());
         let mut squares = vec![0.0; n];
         for (i, a) in points.chunks_exact(dimension).enumerate() {
             tiles.squared_distances(a, &mut squares[..i]);
             for (j, square) in squares[..i].iter().enumerate() {
-                let r = (5.0 * square).sqrt();
-                let decayed = exp(-r);
-                correlation[i * n + j] = (1.0 + r + r * r / 3.0) * decayed;
-                fall[i * n + j] = 5.0 / 3.0 * (1.0 + r) * decayed;
+                (correlation[i * n + j], fall[i * n + j]) = match profile {
+                    Profile::Rbf => {
+                        let correlation = exp(-0.5 * square);
+                        (correlation, correlation)
+                    }
+                    Profile::Matern32 => {
+                        let r = (3.0 * square).sqrt();
+                        let decayed = exp(-r);
+                        ((1.0 + r) * decayed, 3.0 * decayed)
+                    }
+                    Profile::Matern52 => {
+                        let r = (5.0 * square).sqrt();
+                        let decayed = exp(-r);
+                        ((1.0 + r + r * r / 3.0) * decayed, 5.0 / 3.0 * (1.0 + r) * decayed)
+                    }
+                };
             }
         }
         let mut matrix: Vec<f64> = correlation.iter().map(|entry| at.output_scale * entry).collect();
@@ -165,18 +190,24 @@ impl System {
             }
             add_weighted_squares(&mut by_length, &steep[..i], a, &self.points);
         }
-        let length_scales = by_length.iter().zip(&at.length_scales);
+        let assumptions = &objective.assumptions;
+        let (of_length, of_output, of_noise) =
+            (assumptions.length_prior(), assumptions.output_prior(), assumptions.noise_prior());
+        let length_scales = by_length.iter().zip(&at.length_scales).enumerate();
         let gradient = Hyperparameters {
             mean: weights.iter().sum(),
             length_scales: length_scales
-                .map(|(sum, &length)| at.output_scale * sum / length + LENGTH_SCALE_PRIOR.slope(length))
+                .map(|(k, (sum, &length))| {
+                    at.output_scale * sum / length + assumptions.share(k) * of_length.slope(length)
+                })
                 .collect(),
-            output_scale: by_scale + OUTPUT_SCALE_PRIOR.slope(at.output_scale),
-            noise: by_noise + NOISE_PRIOR.slope(at.noise),
+            output_scale: by_scale + of_output.slope(at.output_scale),
+            noise: by_noise + of_noise.slope(at.noise),
         };
-        let log_prior = at.length_scales.iter().map(|&length| LENGTH_SCALE_PRIOR.log_density(length)).sum::<f64>()
-            + OUTPUT_SCALE_PRIOR.log_density(at.output_scale)
-            + NOISE_PRIOR.log_density(at.noise);
+        let lengths = at.length_scales.iter().enumerate();
+        let log_prior = lengths.map(|(k, &length)| assumptions.share(k) * of_length.log_density(length)).sum::<f64>()
+            + of_output.log_density(at.output_scale)
+            + of_noise.log_density(at.noise);
         Evaluation { log_likelihood, log_prior, gradient }
     }
 }
