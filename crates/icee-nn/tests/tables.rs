@@ -71,6 +71,8 @@ proptest! {
         let mut network = Network::new(&Cpu::new(2).unwrap(), &model(), precision);
         let (caches, _) = encode(&mut network, &table(&numbers(columns), &numbers(told), 1), precision);
         let all = ask(&mut network, &caches, &table(&numbers(columns), &numbers(asked), 2));
+        let last = network.query_last_columns(&caches.iter().collect::<Vec<_>>(), &table(&numbers(columns), &numbers(asked), 2));
+        prop_assert_eq!(bits(last.unwrap()), bits(&all[(columns - 1) * asked * WIDTH..]));
         for start in (0..asked).step_by(7) {
             let part: Vec<usize> = (start..asked.min(start + 7)).collect();
             let out = ask(&mut network, &caches, &table(&numbers(columns), &part, 2));

@@ -74,13 +74,12 @@ impl TableModel {
             self.encoded = Some(history);
         }
         let caches: Vec<&Cache> = self.caches[..cells.sequences()].iter().collect();
-        let (width, mut beliefs) = (self.plan.spec.width, Vec::with_capacity(candidates.len()));
+        let mut beliefs = Vec::with_capacity(candidates.len());
         for rows in candidates.chunks(CHUNK) {
             let mut asked = TableTokens::default();
             cells.write_asked(rows, kept.len(), &mut asked);
-            let trunk = self.network.query(&caches, &asked.finish())?;
-            let values = &trunk[(cells.sequences() - 1) * rows.len() * width..];
-            let logits = self.network.logits(VALUE_HEAD, values, &[])?;
+            let values = self.network.query_last_columns(&caches, &asked.finish())?;
+            let logits = self.network.logits(VALUE_HEAD, &values, &[])?;
             beliefs.extend(logits.chunks_exact(self.plan.bins.count).map(|l| belief(self.plan.bins, &scale, l)));
         }
         Ok(beliefs)
@@ -101,12 +100,8 @@ impl TableModel {
         }
         self.encoded = None;
         self.encode(&told.finish())?;
-        let (each, width) = (cells.sequences(), self.plan.spec.width);
-        let caches: Vec<&Cache> = self.caches[..each * histories.len()].iter().collect();
-        let trunk = self.network.query(&caches, &asked.finish())?;
-        // One row each: the value's cell is the last of every table's.
-        let values: Vec<f32> =
-            trunk.chunks_exact(each * width).flat_map(|table| &table[(each - 1) * width..]).copied().collect();
+        let caches: Vec<&Cache> = self.caches[..cells.sequences() * histories.len()].iter().collect();
+        let values = self.network.query_last_columns(&caches, &asked.finish())?;
         let logits = self.network.logits(VALUE_HEAD, &values, &[])?;
         let logits = logits.chunks_exact(self.plan.bins.count);
         Ok(scales.iter().zip(logits).map(|(scale, logits)| belief(self.plan.bins, scale, logits)).collect())

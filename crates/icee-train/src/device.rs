@@ -301,6 +301,14 @@ impl Inference {
         Ok(self.inner.query(caches, tokens)?.to_vec())
     }
 
+    /// The same for the last column of every table alone, [rows of all tables, width].
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn query_last_columns(&mut self, caches: &[&Cache], tokens: &Tokens) -> Result<Vec<f32>> {
+        Ok(self.inner.query_last_columns(caches, tokens)?.to_vec())
+    }
+
     /// Scores that a pool head gives candidates for one row of the trunk's output.
     ///
     /// # Errors

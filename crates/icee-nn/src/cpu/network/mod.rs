@@ -189,25 +189,49 @@ impl Network {
     /// Puts query tokens to the sequences' histories, which stay as they are; returns the trunk's output for them,
     /// [tokens, width].
     pub fn query(&mut self, caches: &[&Cache], tokens: &Tokens) -> Result<&[f32]> {
+        self.ask(caches, tokens, Answers::All)?;
+        Ok(&self.rows.out[..tokens.len() * self.model.spec().width])
+    }
+
+    /// As [`Network::query`] for the last column of every table alone, [rows of all tables, width]: the same bits, with a block
+    /// less to do for all other columns.
+    pub fn query_last_columns(&mut self, caches: &[&Cache], tokens: &Tokens) -> Result<&[f32]> {
+        self.ask(caches, tokens, Answers::LastColumns)?;
+        let rows: usize = tokens.grids().map(|grid| grid.rows).sum();
+        Ok(&self.rows.out[..rows * self.model.spec().width])
+    }
+
+    fn ask(&mut self, caches: &[&Cache], tokens: &Tokens, answers: Answers) -> Result<()> {
         let spec = self.model.spec();
+        if answers == Answers::LastColumns && !spec.row_attention {
+            return Err(Error::Cache("only tables have a last column".into()));
+        }
         if !spec.fields.iter().any(FieldSpec::on_query) {
             return Err(Error::Cache("the model has no field on query tokens".into()));
         }
         tokens.check("queries", spec, spec.fields.iter().filter(|f| f.on_query()))?;
         check_caches(spec, caches.iter().copied(), tokens)?;
         match caches.first().map(|c| c.precision()) {
-            Some(Precision::Half) => self.query_as::<u16>(caches, tokens),
-            _ => self.query_as::<f32>(caches, tokens),
+            Some(Precision::Half) => self.query_as::<u16>(caches, tokens, answers),
+            _ => self.query_as::<f32>(caches, tokens, answers),
         }
-        Ok(&self.rows.out[..tokens.len() * self.model.spec().width])
+        Ok(())
     }
 
-    fn query_as<E: Served>(&mut self, caches: &[&Cache], tokens: &Tokens) {
+    fn query_as<E: Served>(&mut self, caches: &[&Cache], tokens: &Tokens, answers: Answers) {
         let mut pages = std::mem::take(E::table(self));
         pages.gather(caches.iter(), |cache, out| E::read_pointers(cache, out));
-        self.query_rows(&pages, caches, tokens);
+        self.query_rows(&pages, caches, tokens, answers);
         *E::table(self) = pages;
     }
+}
+
+/// Which query tokens' outputs are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answers {
+    All,
+    /// Those of the last column of every table.
+    LastColumns,
 }
 
 /// Rows cut into chunks: as many for each thread, of the same size but for one row tile of the product.

@@ -2,7 +2,7 @@
 
 use super::cache::{Cache, Shape, write_token};
 use super::heads::HeadSpace;
-use super::{Cut, Network, PageTable, Served, each};
+use super::{Answers, Cut, Network, PageTable, Served, each};
 use crate::batch::Tokens;
 use crate::cpu::kernels::attention::{HeadRows, KeyTile, Visible};
 use crate::cpu::kernels::cells::attend_cells;
@@ -258,12 +258,18 @@ impl Network {
 
     /// Queries see nothing but their history, and of a table the cells of their row; so a piece of rows goes through all
     /// blocks as one task.
-    pub(super) fn query_rows<E: Served>(&mut self, pages: &PageTable<E>, caches: &[&Cache], tokens: &Tokens) {
+    pub(super) fn query_rows<E: Served>(
+        &mut self,
+        pages: &PageTable<E>,
+        caches: &[&Cache],
+        tokens: &Tokens,
+        answers: Answers,
+    ) {
         let cpu = self.cpu.clone();
         let view = Self::view(&cpu, &self.model, &self.packed);
         let width = view.spec.width;
         self.rows.out.reserve(tokens.len() * width);
-        let pieces = Piece::cut(tokens, cpu.threads());
+        let pieces = Piece::cut(tokens, cpu.threads(), answers);
         let (workers, out) = (Shared::new(&mut self.workers), Shared::new(&mut self.rows.out));
         each(&cpu, pieces.len() > 1, pieces.len(), |t, worker| {
             let piece = &pieces[t];
@@ -272,9 +278,10 @@ impl Network {
             worker.query(&view, pages, caches, tokens, piece);
             let mut stats = std::mem::take(&mut worker.scratch.stats);
             let count = piece.rows.len();
-            for (column, x) in worker.rows.x.chunks_exact(count * width).take(piece.columns).enumerate() {
+            for column in piece.wanted..piece.columns {
+                let x = &worker.rows.x[column * count * width..(column + 1) * count * width];
                 // SAFETY: pieces share no token.
-                let out = unsafe { out.get(scaled(&piece.tokens(tokens, column), width)) };
+                let out = unsafe { out.get(scaled(&piece.answers(tokens, column), width)) };
                 view.norm(&view.layout.norm, x, out, &mut stats[..count]);
             }
             worker.scratch.stats = stats;
@@ -288,10 +295,14 @@ struct Piece {
     columns: usize,
     /// Within each sequence.
     rows: Range<usize>,
+    /// The first column whose answers are wanted.
+    wanted: usize,
+    /// Where the table's answers begin, in rows, if only those of its last column are wanted.
+    place: Option<usize>,
 }
 
 impl Piece {
-    fn cut(tokens: &Tokens, threads: usize) -> Vec<Piece> {
+    fn cut(tokens: &Tokens, threads: usize, answers: Answers) -> Vec<Piece> {
         let alone: Vec<usize>;
         let tables = if tokens.tables.is_empty() {
             alone = (0..=tokens.sequences()).collect();
@@ -301,11 +312,18 @@ impl Piece {
         };
         // Several sequences are work enough for all threads without cutting each of them finely.
         let threads = if tables.len() <= threads { threads } else { 1 };
-        let mut pieces = Vec::new();
+        let (mut pieces, mut before) = (Vec::new(), 0);
         for table in tables.windows(2).filter(|table| table[0] < table[1]) {
             let (first, columns) = (table[0], table[1] - table[0]);
-            let cut = Cut::of(tokens.offsets[first + 1] - tokens.offsets[first], columns, threads);
-            pieces.extend((0..cut.chunks).map(|c| Piece { first, columns, rows: cut.chunk(c) }));
+            let (wanted, place) = match answers {
+                Answers::All => (0, None),
+                Answers::LastColumns => (columns - 1, Some(before)),
+            };
+            let rows = tokens.offsets[first + 1] - tokens.offsets[first];
+            let cut = Cut::of(rows, columns, threads);
+            let piece = |c: usize| Piece { first, columns, rows: cut.chunk(c), wanted, place };
+            pieces.extend((0..cut.chunks).map(piece));
+            before += rows;
         }
         pieces
     }
@@ -315,10 +333,19 @@ impl Piece {
         let first = tokens.offsets[self.first + column];
         first + self.rows.start..first + self.rows.end
     }
+
+    /// Where the answers of one column go, in rows.
+    fn answers(&self, tokens: &Tokens, column: usize) -> Range<usize> {
+        match self.place {
+            Some(place) => place + self.rows.start..place + self.rows.end,
+            None => self.tokens(tokens, column),
+        }
+    }
 }
 
 impl Worker {
-    /// Takes query rows through all blocks; the stream behind the last stays in `rows.x`, column after column.
+    /// Takes query rows through all blocks; the stream behind the last stays in `rows.x`, column after column, for those that are
+    /// wanted.
     fn query<E: Served>(
         &mut self,
         view: &View<'_>,
@@ -352,9 +379,12 @@ impl Worker {
                 view.linear(attention.project, all, &b.attended[..size], Some(&b.x[..size]), &mut b.next[..size]);
                 std::mem::swap(&mut b.x, &mut b.next);
             }
-            let (x, query) = (&b.x[..size], &mut b.query[..size]);
-            view.before_attention(&block.attention, x, &mut stats[..all], query, None, &mut self.scratch);
-            for column in 0..piece.columns {
+            // From here on columns do not meet again before the next block.
+            let from = if layer + 1 == spec.layers { piece.wanted } else { 0 };
+            let part = from * count * width..size;
+            let (x, query) = (&b.x[part.clone()], &mut b.query[part.clone()]);
+            view.before_attention(&block.attention, x, &mut stats[from * count..all], query, None, &mut self.scratch);
+            for column in from..piece.columns {
                 let s = piece.first + column;
                 for head in 0..spec.attention_heads {
                     let tiles = E::tiles(self);
@@ -374,7 +404,8 @@ impl Worker {
                     unsafe { E::attend(view.isa, &head_rows, tiles) }
                 }
             }
-            self.after_attention(view, layer, &b.x[..size], &b.attended[..size], &mut b.next[..size]);
+            let (x, attended) = (&b.x[part.clone()], &b.attended[part.clone()]);
+            self.after_attention(view, layer, x, attended, &mut b.next[part]);
             std::mem::swap(&mut b.x, &mut b.next);
         }
         self.scratch.stats = stats;
