@@ -80,7 +80,7 @@ fn am_i_done_is_judged_better_together_than_row_by_row() {
         }
     }
     let [any, single, independent] = errors.map(|error| error / count);
-    assert!(any < 0.15 && any < single && any < independent, "{any} {single} {independent}");
+    assert!(any < 0.2 && any < single && any < independent, "{any} {single} {independent}");
 }
 
 #[test]
