@@ -6,16 +6,14 @@
 //!   the order of their keys: where a column stands in the table, and how many levels there are, says nothing.
 //! - A told value is its standard score, its distance to the best and its rank; of an asked one only the question is seen.
 
+use crate::features::{WAVES, history_size, waves};
 use crate::scale::Scale;
-use icee_base::math::{ln, normals, sin_cos_pi};
+use icee_base::math::normals;
 use icee_base::random;
 use icee_bo::columns::{Column, ColumnKind};
+use icee_bo::pool::Told;
 use icee_nn::batch::{FieldValues, Tokens};
 
-/// Frequencies ½, 1, 2, 4 and 8 of the waves.
-const FREQUENCIES: usize = 5;
-/// Numbers of a place: itself, sines and cosines.
-const WAVES: usize = 1 + 2 * FREQUENCIES;
 /// Numbers of a code.
 const CODE: usize = 16;
 
@@ -97,8 +95,8 @@ impl<'a> Cells<'a> {
                         Flag::Category
                     }
                     kind => {
-                        waves(f64::from(x), &mut cell[PLACE..PLACE + WAVES]);
-                        waves(f64::from(order), &mut cell[ORDER..ORDER + WAVES]);
+                        cell[PLACE..PLACE + WAVES].copy_from_slice(&waves(f64::from(x)));
+                        cell[ORDER..ORDER + WAVES].copy_from_slice(&waves(f64::from(order)));
                         if kind == ColumnKind::Grid { Flag::Grid } else { Flag::Number }
                     }
                 };
@@ -108,12 +106,12 @@ impl<'a> Cells<'a> {
     }
 
     /// Appends the told rows of a table with their values.
-    pub fn write_told(&self, told: &[(usize, f64)], scale: &Scale, tokens: &mut TableTokens) {
-        self.write(told.iter().map(|(row, _)| *row), &mut tokens.cells);
+    pub fn write_told(&self, told: &[Told], scale: &Scale, tokens: &mut TableTokens) {
+        self.write(told.iter().map(|told| told.candidate), &mut tokens.cells);
         let size = history_size(told.len());
-        let mut sorted: Vec<f64> = told.iter().map(|(_, value)| *value).collect();
+        let mut sorted: Vec<f64> = told.iter().map(|told| told.value).collect();
         sorted.sort_by(f64::total_cmp);
-        for &(_, value) in told {
+        for &Told { value, .. } in told {
             let cell = blank(&mut tokens.cells);
             cell[KIND + Flag::Told as usize] = 1.0;
             let below = sorted.partition_point(|&other| other < value);
@@ -123,7 +121,7 @@ impl<'a> Cells<'a> {
             cell[VALUE..VALUE + 3].copy_from_slice(&[score, distance, rank as f32]);
             let (low, high) = SCORES;
             let place = (f64::from(score).clamp(low, high) - low) / (high - low);
-            waves(place, &mut cell[SCORE..SCORE + WAVES]);
+            cell[SCORE..SCORE + WAVES].copy_from_slice(&waves(place));
             cell[HISTORY] = size;
         }
         tokens.end_table(self.sequences(), told.len());
@@ -147,21 +145,6 @@ fn blank(out: &mut Vec<f32>) -> &mut [f32] {
     let start = out.len();
     out.resize(start + SIZE, 0.0);
     &mut out[start..]
-}
-
-/// x and its sines and cosines.
-fn waves(x: f64, out: &mut [f32]) {
-    out[0] = x as f32;
-    let (mut sine, mut cosine) = sin_cos_pi(x);
-    for pair in out[1..].chunks_exact_mut(2) {
-        pair.copy_from_slice(&[sine as f32, cosine as f32]);
-        (sine, cosine) = (2.0 * sine * cosine, cosine * cosine - sine * sine);
-    }
-}
-
-/// The number of told values as networks see it: about 0 to 1 for 2 to 64.
-fn history_size(told: usize) -> f32 {
-    ln(told as f64 / 64.0) as f32 * 0.25 + 1.0
 }
 
 /// Tokens of tables being written.
@@ -222,7 +205,7 @@ mod tests {
         let columns = columns();
         let cells = Cells::new(&columns);
         let mut tokens = TableTokens::default();
-        let told = [(0, 3.0), (1, 1.0)];
+        let told = [(0, 3.0), (1, 1.0)].map(|(candidate, value)| Told { candidate, value });
         cells.write_told(&told, &Scale::of([3.0, 1.0].into_iter()), &mut tokens);
         cells.write_asked(&[2, 3, 1], 2, &mut tokens);
         let tokens = tokens.finish();

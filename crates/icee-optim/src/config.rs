@@ -5,6 +5,7 @@ use crate::prior::{PriorSpec, TABLES};
 use crate::{Error, KIND, Result};
 use icee_bo::acquisition::Rule;
 use icee_bo::prior::{Blemishes, Prior};
+use icee_nn::{History, ModelSpec};
 use icee_train::{Schema, TrainConfig};
 use serde::{Deserialize, Serialize};
 
@@ -103,6 +104,24 @@ pub struct Acting {
     pub sharpness: f64,
     /// Temperature on the candidates' probabilities, of the others.
     pub temperature: f64,
+}
+
+impl ModelConfig {
+    /// The trunk of a network, to which fields and heads are added.
+    pub(crate) fn trunk(&self, history: History, context: usize) -> ModelSpec {
+        ModelSpec {
+            layers: self.layers,
+            width: self.width,
+            attention_heads: self.attention_heads,
+            mlp_width: self.width.saturating_mul(self.mlp_ratio),
+            context,
+            history,
+            row_attention: false,
+            fields: vec![],
+            heads: vec![],
+            pool_heads: vec![],
+        }
+    }
 }
 
 impl Acting {

@@ -4,6 +4,7 @@ use crate::calibration::{Calibration, calibrate};
 use crate::methods::Objective;
 use crate::model::OptimiserModel;
 use crate::plan::Plan;
+use crate::samplers::workers;
 use crate::{Error, Result};
 use icee_base::random::HELD_OUT;
 use icee_base::stats::Estimate;
@@ -13,7 +14,6 @@ use icee_bo::report::Report;
 use icee_bo::search::{RandomSampler, Sampler, SearchTask};
 use icee_bo::surrogate::Surrogate;
 use icee_bo::surrogate_sampler::SurrogateSampler;
-use icee_nn::cpu::thread_count;
 use icee_train::Device;
 use serde::Serialize;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -60,7 +60,7 @@ pub fn evaluate(
     if protocol.trials == 0 {
         return Err(Error::Config("at least one trial of each function is needed".into()));
     }
-    let threads = thread_count(threads)?;
+    let pool = workers(threads)?;
     let objective = model.config.method()?.objective;
     let checks_beliefs = matches!(objective, Objective::Value | Objective::Table);
     let of_trials = |trials: usize| trials * protocol.functions.len();
@@ -75,8 +75,6 @@ pub fn evaluate(
         let sampler = Device::cpu(1).map_err(Error::Train).and_then(|device| model.sampler(&device));
         sampler.unwrap_or_else(|error| Box::new(Broken(error.to_string())))
     };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|e| Error::Config(format!("cannot start {threads} threads: {e}")))?;
     let reports = pool.install(|| -> Result<Vec<Report>> {
         let rivals: [fn() -> Box<dyn Sampler>; 2] = [|| Box::new(gp_ei()), || Box::new(RandomSampler)];
         let mut reports = vec![protocol.run(ours)?];
@@ -112,7 +110,7 @@ pub fn evaluate(
         step: model.step,
         trials: protocol.trials,
         seed: protocol.seed,
-        threads,
+        threads: pool.current_num_threads(),
         reports,
         against_gp_ei,
         calibration,

@@ -3,10 +3,28 @@
 //! A network for pools of up to d columns has places for d; each then also has a flag that says whether the column is
 //! there, and a missing one is all zeros.
 
-use icee_base::math::sin_cos_pi;
+use icee_base::math::{ln, sin_cos_pi};
 
 /// Frequencies f; each is twice the one before, so each sine follows from the one before.
 const FREQUENCIES: usize = 5;
+/// Numbers of a coordinate: itself, and a sine and a cosine for each frequency.
+pub(crate) const WAVES: usize = 1 + 2 * FREQUENCIES;
+
+/// x and its sines and cosines.
+pub(crate) fn waves(x: f64) -> [f32; WAVES] {
+    let mut out = [x as f32; WAVES];
+    let (mut sine, mut cosine) = sin_cos_pi(x);
+    for pair in out[1..].chunks_exact_mut(2) {
+        pair.copy_from_slice(&[sine as f32, cosine as f32]);
+        (sine, cosine) = (2.0 * sine * cosine, cosine * cosine - sine * sine);
+    }
+    out
+}
+
+/// The number of told values as networks see it: about 0 to 1 for 2 to 64.
+pub(crate) fn history_size(told: usize) -> f32 {
+    ln(told as f64 / 64.0) as f32 * 0.25 + 1.0
+}
 
 /// How locations are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,19 +43,14 @@ impl Features {
     }
 
     fn column_size(&self) -> usize {
-        1 + 2 * FREQUENCIES + usize::from(self.padded)
+        WAVES + usize::from(self.padded)
     }
 
     /// Appends the features of a location; it has at most `columns` coordinates.
     pub fn write(&self, location: impl ExactSizeIterator<Item = f64>, out: &mut Vec<f32>) {
         let end = out.len() + self.size();
         for x in location {
-            out.push(x as f32);
-            let (mut sine, mut cosine) = sin_cos_pi(x);
-            for _ in 0..FREQUENCIES {
-                out.extend([sine as f32, cosine as f32]);
-                (sine, cosine) = (2.0 * sine * cosine, cosine * cosine - sine * sine);
-            }
+            out.extend(waves(x));
             if self.padded {
                 out.push(1.0);
             }

@@ -45,20 +45,13 @@ impl PoolPlan {
             fields.push(FieldSpec::history("episode_rtg", FieldKind::categorical(2)));
         }
         let spec = ModelSpec {
-            layers: model.layers,
-            width: model.width,
-            attention_heads: model.attention_heads,
-            mlp_width: model.width.saturating_mul(model.mlp_ratio),
-            context: config.data.longest,
-            history: History::Causal,
-            row_attention: false,
             fields,
-            heads: vec![],
             pool_heads: vec![PoolHeadSpec {
                 name: "candidate".into(),
                 candidate: "location".into(),
                 hidden: vec![model.width; model.pool_layers],
             }],
+            ..model.trunk(History::Causal, config.data.longest)
         };
         spec.check()?;
         let (data, weight_clip) = (config.data.clone(), config.train.weight_clip);

@@ -1,13 +1,13 @@
 //! A trained model in a race on real tables, beside GP-EI.
 
 use crate::model::OptimiserModel;
+use crate::samplers::workers;
 use crate::{Error, Result};
 use icee_bo::gp_surrogate::table_gp_ei;
 use icee_bo::race::pools::RealPool;
 use icee_bo::race::runs::{PoolRun, search};
 use icee_bo::search::Sampler;
 use icee_bo::{BoError, BoResult};
-use icee_nn::cpu::thread_count;
 use icee_train::Device;
 
 /// The model in races.
@@ -39,9 +39,7 @@ pub fn race(
     threads: usize,
     searched: &(dyn Fn() + Sync),
 ) -> Result<RaceRuns> {
-    let threads = thread_count(threads)?;
-    let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let workers = workers.map_err(|e| Error::Config(format!("cannot start {threads} threads: {e}")))?;
+    let workers = workers(threads)?;
     // Each search has a sampler of its own on one thread; searches run side by side.
     let ours = || -> BoResult<Box<dyn Sampler>> {
         let device = Device::cpu(1).map_err(Error::Train);

@@ -1,14 +1,22 @@
 //! A trained model at work: what picks candidates by it.
 
-use crate::Result;
 use crate::methods::Objective;
 use crate::model::OptimiserModel;
 use crate::pool_sampler::PoolSampler;
 use crate::table_model::TableModel;
 use crate::value_model::ValueModel;
+use crate::{Error, Result};
 use icee_bo::search::Sampler;
 use icee_bo::surrogate_sampler::SurrogateSampler;
+use icee_nn::cpu::thread_count;
 use icee_train::Device;
+
+/// Threads on which searches run side by side; 0 takes all cores.
+pub(crate) fn workers(threads: usize) -> Result<rayon::ThreadPool> {
+    let threads = thread_count(threads)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|e| Error::Config(format!("cannot start {threads} threads: {e}")))
+}
 
 impl OptimiserModel {
     /// What picks candidates by this model, as its config says.

@@ -8,7 +8,8 @@ use crate::cells::{Cells, SIZE, TableTokens};
 use crate::config::{Config, DataConfig};
 use crate::scale::{Scale, ValueBins};
 use icee_base::random::{self, StreamRng};
-use icee_bo::tables::{Measured, TableTask, draw_columns};
+use icee_bo::pool::Told;
+use icee_bo::tables::{TableTask, draw_columns};
 use icee_nn::batch::{Batch, ClassTargets};
 use icee_nn::{FieldKind, FieldSpec, HeadSpec, History, ModelSpec, TokenRole};
 use rand::seq::index;
@@ -53,12 +54,6 @@ impl TablePlan {
     pub fn new(config: &Config) -> Result<TablePlan> {
         let model = &config.model;
         let spec = ModelSpec {
-            layers: model.layers,
-            width: model.width,
-            attention_heads: model.attention_heads,
-            mlp_width: model.width.saturating_mul(model.mlp_ratio),
-            context: config.data.longest,
-            history: History::Set,
             row_attention: true,
             fields: vec![FieldSpec { name: "cell".into(), kind: FieldKind::vector(SIZE), on: TokenRole::Both }],
             heads: vec![HeadSpec {
@@ -67,7 +62,7 @@ impl TablePlan {
                 hidden: vec![model.width],
                 classes: model.bins,
             }],
-            pool_heads: vec![],
+            ..model.trunk(History::Set, config.data.longest)
         };
         spec.check()?;
         Ok(TablePlan { bins: ValueBins { count: model.bins }, spec, data: config.data.clone() })
@@ -111,13 +106,12 @@ impl TablePlan {
         let task = TableTask::draw(columns, rows, rng);
         let most = if many { MANY_LONGEST.min(self.data.longest) } else { self.data.longest };
         let longest = most.min(task.rows() * 2 / 3);
-        let made = task.history(draw_length(self.data.shortest, longest, rng), self.data.searched, rng);
-        let scale = Scale::of(made.iter().map(|measured| measured.value));
+        let told = task.history(draw_length(self.data.shortest, longest, rng), self.data.searched, rng);
+        let scale = Scale::of(told.iter().map(|told| told.value));
         let queries = if many { self.data.queries.div_ceil(2) } else { self.data.queries };
-        let asked = draw_asked(&task, &made, queries, rng);
+        let asked = draw_asked(&task, &told, queries, rng);
         let cells = Cells::new(&task.columns);
         let (mut told_tokens, mut asked_tokens) = (TableTokens::default(), TableTokens::default());
-        let told: Vec<(usize, f64)> = made.iter().map(|measured| (measured.row, measured.value)).collect();
         cells.write_told(&told, &scale, &mut told_tokens);
         cells.write_asked(&asked, told.len(), &mut asked_tokens);
         Piece {
@@ -141,16 +135,16 @@ fn draw_length<R: Rng>(shortest: usize, longest: usize, rng: &mut R) -> usize {
 
 /// Rows whose value is asked for, of those that were not told: by chance, and in half of the tables half of them around the best
 /// told one. What is not known of a row has no say in whether it is asked for.
-fn draw_asked<R: Rng>(task: &TableTask, made: &[Measured], count: usize, rng: &mut R) -> Vec<usize> {
+fn draw_asked<R: Rng>(task: &TableTask, told: &[Told], count: usize, rng: &mut R) -> Vec<usize> {
     let mut taken = vec![false; task.rows()];
-    made.iter().for_each(|measured| taken[measured.row] = true);
+    told.iter().for_each(|told| taken[told.candidate] = true);
     let mut left: Vec<usize> = (0..task.rows()).filter(|&row| !taken[row]).collect();
     let mut asked = Vec::with_capacity(count);
-    let best = made.iter().min_by(|a, b| a.value.total_cmp(&b.value));
+    let best = told.iter().min_by(|a, b| a.value.total_cmp(&b.value));
     if let Some(best) = best.filter(|_| rng.random_bool(NEAR)) {
         let (points, width) = task.locations(rng);
         let at = |row: usize| &points[row * width..(row + 1) * width];
-        let distance = |row: usize| at(row).iter().zip(at(best.row)).map(|(a, b)| (a - b) * (a - b)).sum::<f32>();
+        let distance = |row: usize| at(row).iter().zip(at(best.candidate)).map(|(a, b)| (a - b) * (a - b)).sum::<f32>();
         left.sort_by(|&a, &b| distance(a).total_cmp(&distance(b)));
         asked.extend(left.drain(..(count / 2).min(left.len() / 2)));
     }

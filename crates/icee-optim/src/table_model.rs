@@ -3,15 +3,13 @@
 use crate::cells::{Cells, TableTokens};
 use crate::methods::Objective;
 use crate::model::OptimiserModel;
-use crate::scale::Scale;
 use crate::table::TablePlan;
 use crate::value::VALUE_HEAD;
-use crate::value_model::belief;
+use crate::value_model::{LEAST_HISTORY, belief, kept};
 use crate::{Error, Result};
 use icee_bo::BoResult;
 use icee_bo::belief::Belief;
 use icee_bo::columns::Column;
-use icee_bo::history::thinned;
 use icee_bo::pool::{Pool, Told};
 use icee_bo::surrogate::Surrogate;
 use icee_nn::batch::{MAX_COLUMNS, Tokens};
@@ -51,7 +49,7 @@ impl TableModel {
         MAX_COLUMNS - 1
     }
 
-    /// The most told values that it sees; of more it sees those that [`thinned`] keeps.
+    /// The most told values that it sees; of more it sees those that [`thinned`](icee_bo::history::thinned) keeps.
     #[must_use]
     pub fn longest_history(&self) -> usize {
         self.plan.spec.context
@@ -63,9 +61,9 @@ impl TableModel {
     /// Where the table has too many columns, or too little was told.
     pub fn beliefs(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> Result<Vec<Belief>> {
         let cells = cells_of(pool.columns())?;
-        let (kept, scale) = self.past(told)?;
+        let (told, scale) = kept(told, self.longest_history())?;
         let mut history = TableTokens::default();
-        cells.write_told(&kept, &scale, &mut history);
+        cells.write_told(&told, &scale, &mut history);
         let history = history.finish();
         if self.encoded.as_ref() != Some(&history) {
             // Forgotten first: should appending fail, nothing stale is left.
@@ -77,7 +75,7 @@ impl TableModel {
         let mut beliefs = Vec::with_capacity(candidates.len());
         for rows in candidates.chunks(CHUNK) {
             let mut asked = TableTokens::default();
-            cells.write_asked(rows, kept.len(), &mut asked);
+            cells.write_asked(rows, told.len(), &mut asked);
             let values = self.network.query_last_columns(&caches, &asked.finish())?;
             let logits = self.network.logits(VALUE_HEAD, &values, &[])?;
             beliefs.extend(logits.chunks_exact(self.plan.bins.count).map(|l| belief(self.plan.bins, &scale, l)));
@@ -93,7 +91,7 @@ impl TableModel {
         let cells = cells_of(pool.columns())?;
         let (mut told, mut asked, mut scales) = (TableTokens::default(), TableTokens::default(), Vec::new());
         for history in histories {
-            let (kept, scale) = self.past(history)?;
+            let (kept, scale) = kept(history, self.longest_history())?;
             cells.write_told(&kept, &scale, &mut told);
             cells.write_asked(&[candidate], kept.len(), &mut asked);
             scales.push(scale);
@@ -116,17 +114,6 @@ impl TableModel {
         self.network.append(&mut caches.iter_mut().collect::<Vec<_>>(), told)?;
         Ok(())
     }
-
-    /// The told values that are kept, and their scale.
-    fn past(&self, told: &[Told]) -> Result<(Vec<(usize, f64)>, Scale)> {
-        if told.len() < self.least_history() {
-            return Err(Error::Config(format!("{} told values; the model needs at least 2", told.len())));
-        }
-        let kept = thinned(told, self.longest_history()).into_iter().map(|at| told[at]);
-        let kept: Vec<(usize, f64)> = kept.map(|told| (told.candidate, told.value)).collect();
-        let scale = Scale::of(kept.iter().map(|(_, value)| *value));
-        Ok((kept, scale))
-    }
 }
 
 fn cells_of(columns: &[Column]) -> Result<Cells<'_>> {
@@ -143,7 +130,7 @@ impl Surrogate for TableModel {
     }
 
     fn least_history(&self) -> usize {
-        2
+        LEAST_HISTORY
     }
 
     fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>> {

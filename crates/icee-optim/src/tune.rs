@@ -4,10 +4,10 @@ use crate::config::{Acting, Config};
 use crate::methods::Objective;
 use crate::model::OptimiserModel;
 use crate::plan::Plan;
+use crate::samplers::workers;
 use crate::{Error, Result};
 use icee_base::random::VALIDATION;
 use icee_bo::search::SearchTask;
-use icee_nn::cpu::thread_count;
 use icee_train::Device;
 use rayon::prelude::*;
 
@@ -57,9 +57,7 @@ pub fn tune(
         return Err(Error::Config("at least one function is needed".into()));
     }
     let tasks = Plan::new(&model.config)?.tasks(functions, seed ^ VALIDATION)?;
-    let threads = thread_count(threads)?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|e| Error::Config(format!("cannot start {threads} threads: {e}")))?;
+    let pool = workers(threads)?;
     let mut trials = Vec::new();
     let settings = settings(&model.config)?;
     for acting in &settings {

@@ -4,7 +4,7 @@
 //! In training as in use, y is centred and scaled by the history alone: nobody knows the whole pool's values.
 
 use crate::config::{Config, DataConfig};
-use crate::features::Features;
+use crate::features::{Features, history_size};
 use crate::scale::{Scale, ValueBins};
 use crate::{Error, Result};
 use icee_bo::behaviour::{RankPolicy, draw_sharpness};
@@ -61,13 +61,6 @@ impl ValuePlan {
             |name: &str, size| FieldSpec { name: name.into(), kind: FieldKind::vector(size), on: TokenRole::Both };
         let values = FieldKind::Vector { size: 2, hidden: Some(model.width) };
         let spec = ModelSpec {
-            layers: model.layers,
-            width: model.width,
-            attention_heads: model.attention_heads,
-            mlp_width: model.width.saturating_mul(model.mlp_ratio),
-            context: config.data.longest,
-            history: History::Set,
-            row_attention: false,
             fields: vec![
                 both("location", features.size()),
                 FieldSpec::history("value", values),
@@ -79,7 +72,7 @@ impl ValuePlan {
                 hidden: vec![model.width],
                 classes: model.bins,
             }],
-            pool_heads: vec![],
+            ..model.trunk(History::Set, config.data.longest)
         };
         spec.check()?;
         Ok(ValuePlan { features, bins: ValueBins { count: model.bins }, spec, data: config.data.clone() })
@@ -224,11 +217,6 @@ fn draw_by_rank<R: Rng>(values: &[f32], count: usize, rng: &mut R) -> Result<Vec
         }
     }
     Ok(drawn)
-}
-
-/// The history's size as networks see it: about 0 to 1 for 2 to 64 points.
-fn history_size(points: usize) -> f32 {
-    icee_base::math::ln(points as f64 / 64.0) as f32 * 0.25 + 1.0
 }
 
 /// Tokens being written, field by field.

@@ -114,14 +114,23 @@ impl ValueModel {
 
     /// What the network is told of a history.
     fn past<'a>(&self, pool: &'a Pool, told: &[Told]) -> Result<Past<'a>> {
-        if told.len() < self.least_history() {
-            return Err(Error::Config(format!("{} told values; the model needs at least 2", told.len())));
-        }
-        let kept = thinned(told, self.longest_history()).into_iter().map(|at| told[at]);
-        let evaluated: Vec<_> = kept.map(|told| (pool.point(told.candidate), told.value)).collect();
-        let scale = Scale::of(evaluated.iter().map(|(_, value)| *value));
+        let (kept, scale) = kept(told, self.longest_history())?;
+        let evaluated = kept.iter().map(|told| (pool.point(told.candidate), told.value)).collect();
         Ok(Past { evaluated, scale })
     }
+}
+
+/// The fewest told values that a network predicts from.
+pub(crate) const LEAST_HISTORY: usize = 2;
+
+/// The told values that a network sees where it takes `longest` at most, and their scale.
+pub(crate) fn kept(told: &[Told], longest: usize) -> Result<(Vec<Told>, Scale)> {
+    if told.len() < LEAST_HISTORY {
+        return Err(Error::Config(format!("{} told values; the model needs at least {LEAST_HISTORY}", told.len())));
+    }
+    let kept: Vec<Told> = thinned(told, longest).into_iter().map(|at| told[at]).collect();
+    let scale = Scale::of(kept.iter().map(|told| told.value));
+    Ok((kept, scale))
 }
 
 /// A belief in the units of the told values.
@@ -139,7 +148,7 @@ impl Surrogate for ValueModel {
     }
 
     fn least_history(&self) -> usize {
-        2
+        LEAST_HISTORY
     }
 
     fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>> {

@@ -2,6 +2,7 @@
 
 use super::pools::RealPool;
 use super::runs::PoolRun;
+use crate::standard::{Standard, Variance};
 use icee_base::stats::Estimate;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -110,11 +111,8 @@ struct Scale {
 
 impl Scale {
     fn of(values: &[f64]) -> Scale {
-        let centre = mean(values);
-        let variance =
-            values.iter().map(|value| (value - centre) * (value - centre)).sum::<f64>() / values.len() as f64;
         let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
-        Scale { lowest, deviation: if variance > 0.0 { variance.sqrt() } else { 1.0 } }
+        Scale { lowest, deviation: Standard::of(values.iter().copied(), Variance::Population).unit() }
     }
 
     fn regret(&self, best: &[f64]) -> Vec<f64> {

@@ -13,7 +13,7 @@ mod surface;
 
 use crate::columns::{Column, ColumnKind};
 use crate::error::BoResult;
-use crate::pool::Pool;
+use crate::pool::{Pool, Told};
 use crate::search::SearchTask;
 use crate::searcher;
 
@@ -44,15 +44,6 @@ pub struct TableTask {
     response: Response,
 }
 
-/// One measurement of one row.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Measured {
-    /// Which row.
-    pub row: usize,
-    /// What was found.
-    pub value: f64,
-}
-
 impl TableTask {
     /// Draws a table of so many columns and up to so many rows, and a function.
     pub fn draw<R: Rng>(columns: usize, rows: usize, rng: &mut R) -> Self {
@@ -81,19 +72,20 @@ impl TableTask {
     }
 
     /// `count` measurements in the order in which they were made: by chance, or by a search.
-    pub fn history<R: Rng>(&self, count: usize, searched: f64, rng: &mut R) -> Vec<Measured> {
+    pub fn history<R: Rng>(&self, count: usize, searched: f64, rng: &mut R) -> Vec<Told> {
         let rows = if rng.random_bool(searched) {
             self.searched(count, rng)
         } else {
             index::sample(rng, self.rows(), count.min(self.rows())).into_vec()
         };
-        let mut made: Vec<Measured> = rows.into_iter().map(|row| Measured { row, value: self.values[row] }).collect();
+        let mut made: Vec<Told> =
+            rows.into_iter().map(|row| Told { candidate: row, value: self.values[row] }).collect();
         if rng.random_bool(REPEATED) {
             let share = rng.random_range(0.05..0.5);
             for at in 1..made.len() {
                 if rng.random_bool(share) {
-                    let row = made[rng.random_range(0..at)].row;
-                    made[at] = Measured { row, value: self.response.measure(row, rng) };
+                    let row = made[rng.random_range(0..at)].candidate;
+                    made[at] = Told { candidate: row, value: self.response.measure(row, rng) };
                 }
             }
         }
@@ -193,11 +185,11 @@ mod tests {
             assert!(task.values.iter().all(|value| value.is_finite()));
             let history = task.history(30, 1.0, &mut rng);
             assert!(!history.is_empty() && history.len() <= 30);
-            let mut rows: Vec<usize> = history.iter().map(|m| m.row).collect();
+            let mut rows: Vec<usize> = history.iter().map(|told| told.candidate).collect();
             rows.sort_unstable();
             rows.dedup();
             repeated += usize::from(rows.len() < history.len());
-            let lowest = |made: &[Measured]| made.iter().map(|m| m.value).fold(f64::INFINITY, f64::min);
+            let lowest = |made: &[Told]| made.iter().map(|m| m.value).fold(f64::INFINITY, f64::min);
             let spread = {
                 let mean = task.values.iter().sum::<f64>() / task.rows() as f64;
                 (task.values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / task.rows() as f64).sqrt()

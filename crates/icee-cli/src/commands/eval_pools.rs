@@ -8,7 +8,6 @@ use icee_bo::race::pools;
 use icee_bo::race::runs;
 use icee_bo::race::score::{PoolScore, RANDOM, Scores};
 use icee_optim::{OptimiserModel, RACER};
-use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,11 +51,7 @@ pub fn run(model: &OptimiserModel, race: &Race<'_>) -> anyhow::Result<()> {
     }
     let mut out = std::io::stdout().lock();
     if race.json {
-        writeln!(
-            out,
-            "{}",
-            serde_json::to_string_pretty(&json!({ "pools": scores.pools, "methods": scores.methods }))?
-        )?;
+        writeln!(out, "{}", serde_json::to_string_pretty(&scores)?)?;
         return Ok(());
     }
     write_table(&mut out, &scores)?;

@@ -7,7 +7,7 @@ use super::attention::{attention_backward, attention_forward};
 use super::gradients::{LayerGradient, add_layer_gradients};
 use super::rows;
 use super::state::{Back, Entrance, RowMap, Saved};
-use super::{Gradients, Workers};
+use super::{Context, Gradients, Workers};
 use crate::cpu::kernels::elementwise::{add, gelu_backward, layer_norm_backward};
 use crate::cpu::memory::{Buffer, reserve};
 use crate::cpu::packed::{Packed, product};
@@ -349,117 +349,102 @@ impl Trunk {
             });
         }
         add_norm_parts(view, &block.norm2, map, &back.norm_parts, gradients);
-        attention_backward(cpu, view, map, workers, saved, back);
-        {
-            let (dprevious, normed) = (Shared::new(&mut back.dprevious), Shared::new(&mut back.normed1));
-            let parts = Shared::new(&mut back.norm_parts);
-            let scratch = Shared::new(&mut workers.scratch);
-            let (dmiddle, dquery, dkey_value) = (&back.dmiddle, &back.dquery, &back.dkey_value);
-            cpu.each(map.chunks(), |c, worker| {
-                let (rows, is_history) = map.chunk(c);
-                let wide = scaled(&rows, width);
-                // SAFETY: chunks are disjoint, and a worker runs one task at a time.
-                unsafe {
-                    let scratch = &mut scratch.get(worker..worker + 1)[0];
-                    reserve(&mut scratch.normed, wide.len());
-                    reserve(&mut scratch.hidden, wide.len());
-                    let mut dnormed = &mut scratch.normed[..wide.len()];
-                    product(block.attention.query, rows.len(), &dquery[wide.clone()], None, dnormed);
-                    if is_history {
-                        let sum = &mut scratch.hidden[..wide.len()];
-                        let dkey_value = &dkey_value[scaled(&rows, 2 * width)];
-                        product(block.attention.key_value, rows.len(), dkey_value, Some(dnormed), sum);
-                        dnormed = sum;
-                    }
-                    let dprevious = dprevious.get(wide.clone());
-                    dprevious.copy_from_slice(&dmiddle[wide.clone()]);
-                    let (x, stats) = (&stream[wide.clone()], &saved.entrance.stats[rows]);
-                    let parts = parts.get(scaled(&(c..c + 1), 2 * width));
-                    norm_backward(view, &block.attention.norm, x, stats, dnormed, (dprevious, normed.get(wide), parts));
-                }
-            });
-        }
-        add_norm_parts(view, &block.attention.norm, map, &back.norm_parts, gradients);
-        let rows = map.rows();
-        let layer = |id, x, dy, rows| LayerGradient { id, x, dy, rows };
-        let layers = [
-            layer(block.mlp_out, &back.activated[..], &back.dnext[..], rows),
-            layer(block.mlp_in, &back.normed2, &back.dhidden, rows),
-            layer(block.attention.project, &saved.attended, &back.dmiddle, rows),
-            layer(block.attention.query, &back.normed1, &back.dquery, rows),
-            layer(block.attention.key_value, &back.normed1, &back.dkey_value, map.history.len()),
-        ];
-        add_layer_gradients(cpu, view.layout, &layers, &mut gradients.values, &mut workers.panels);
-        std::mem::swap(&mut back.dnext, &mut back.dprevious);
-        if let Some(rows) = &block.rows {
-            self.backward_rows(cpu, view, transposed, map, workers, gradients, (rows, layer_index));
-        }
-    }
-
-    /// The attention among the cells of a row backwards: from dL/d(stream behind it) in `dnext` to that before it, likewise.
-    #[allow(clippy::too_many_arguments)]
-    fn backward_rows(
-        &mut self,
-        cpu: &Cpu,
-        view: &View<'_>,
-        transposed: &[Packed<f32>],
-        map: RowMap<'_>,
-        workers: &mut Workers,
-        gradients: &mut Gradients,
-        (attention, layer): (&Attention, usize),
-    ) {
-        let width = view.spec.width;
-        let (saved, back, stream) = (&self.blocks[layer].rows, &mut self.back, &self.streams[layer]);
-        let product = |id: LinearId, rows: usize, x: &[f32], add: Option<&[f32]>, out: &mut [f32]| {
-            product(view.isa, &transposed[id.0], rows, x, None, add, out);
-        };
-        {
-            let (dnext, dattended) = (&back.dnext, Shared::new(&mut back.dattended));
-            cpu.each(map.chunks(), |c, _| {
-                let (rows, _) = map.chunk(c);
-                let wide = scaled(&rows, width);
-                // SAFETY: chunks are disjoint.
-                let dattended = unsafe { dattended.get(wide.clone()) };
-                product(attention.project, rows.len(), &dnext[wide], None, dattended);
-            });
-        }
-        let doors = (&saved.entrance.query[..], &saved.entrance.key_value[..]);
-        let into = (&mut back.dquery[..], &mut back.dkey_value[..]);
-        rows::attend_backward(cpu, view, &self.spans, doors, &back.dattended, into);
-        {
-            let (dprevious, normed) = (Shared::new(&mut back.dprevious), Shared::new(&mut back.normed1));
-            let (parts, scratch) = (Shared::new(&mut back.norm_parts), Shared::new(&mut workers.scratch));
-            let (dnext, dquery, dkey_value) = (&back.dnext, &back.dquery, &back.dkey_value);
-            cpu.each(map.chunks(), |c, worker| {
-                let (rows, _) = map.chunk(c);
-                let wide = scaled(&rows, width);
-                // SAFETY: chunks are disjoint, and a worker runs one task at a time.
-                unsafe {
-                    let scratch = &mut scratch.get(worker..worker + 1)[0];
-                    reserve(&mut scratch.normed, wide.len());
-                    reserve(&mut scratch.hidden, wide.len());
-                    let (half, dnormed) = (&mut scratch.normed[..wide.len()], &mut scratch.hidden[..wide.len()]);
-                    product(attention.query, rows.len(), &dquery[wide.clone()], None, half);
-                    let dkey_value = &dkey_value[scaled(&rows, 2 * width)];
-                    product(attention.key_value, rows.len(), dkey_value, Some(half), dnormed);
-                    let dprevious = dprevious.get(wide.clone());
-                    dprevious.copy_from_slice(&dnext[wide.clone()]);
-                    let (x, stats) = (&stream[wide.clone()], &saved.entrance.stats[rows]);
-                    let parts = parts.get(scaled(&(c..c + 1), 2 * width));
-                    norm_backward(view, &attention.norm, x, stats, dnormed, (dprevious, normed.get(wide), parts));
-                }
-            });
-        }
-        add_norm_parts(view, &attention.norm, map, &back.norm_parts, gradients);
         let layer = |id, x, dy| LayerGradient { id, x, dy, rows: map.rows() };
         let layers = [
-            layer(attention.project, &saved.attended[..], &back.dnext[..]),
-            layer(attention.query, &back.normed1, &back.dquery),
-            layer(attention.key_value, &back.normed1, &back.dkey_value),
+            layer(block.mlp_out, &back.activated[..], &back.dnext[..]),
+            layer(block.mlp_in, &back.normed2, &back.dhidden),
         ];
         add_layer_gradients(cpu, view.layout, &layers, &mut gradients.values, &mut workers.panels);
-        std::mem::swap(&mut back.dnext, &mut back.dprevious);
+        attention_backward(cpu, view, map, workers, saved, back);
+        let context = Context { cpu, view: *view, transposed };
+        let own = (&block.attention, &saved.entrance, &saved.attended[..]);
+        before_attention_backward(&context, map, own, &stream[..], map.history.len(), back, workers, gradients);
+        if let Some(attention) = &block.rows {
+            let rows = &saved.rows;
+            // The gradient of the stream behind this attention is where that behind the other one was.
+            std::mem::swap(&mut back.dmiddle, &mut back.dnext);
+            {
+                let (dmiddle, dattended) = (&back.dmiddle, Shared::new(&mut back.dattended));
+                cpu.each(map.chunks(), |c, _| {
+                    let (chunk, _) = map.chunk(c);
+                    let wide = scaled(&chunk, width);
+                    // SAFETY: chunks are disjoint.
+                    let dattended = unsafe { dattended.get(wide.clone()) };
+                    product(attention.project, chunk.len(), &dmiddle[wide], None, dattended);
+                });
+            }
+            let doors = (&rows.entrance.query[..], &rows.entrance.key_value[..]);
+            let into = (&mut back.dquery[..], &mut back.dkey_value[..]);
+            rows::attend_backward(cpu, view, &self.spans, doors, &back.dattended, into);
+            let own = (attention, &rows.entrance, &rows.attended[..]);
+            before_attention_backward(
+                &context,
+                map,
+                own,
+                &self.streams[layer_index],
+                map.rows(),
+                back,
+                workers,
+                gradients,
+            );
+        }
     }
+}
+
+/// From the gradients of queries, keys and values to that of the stream `x` before their norm, which goes into `dnext`; that of
+/// the stream behind the attention is in `dmiddle`. The first `seen` rows have keys and values.
+#[allow(clippy::too_many_arguments)]
+fn before_attention_backward(
+    Context { cpu, view, transposed }: &Context<'_>,
+    map: RowMap<'_>,
+    (attention, entrance, attended): (&Attention, &Entrance, &[f32]),
+    x: &[f32],
+    seen: usize,
+    back: &mut Back,
+    workers: &mut Workers,
+    gradients: &mut Gradients,
+) {
+    let width = view.spec.width;
+    let product = |id: LinearId, rows: usize, x: &[f32], add: Option<&[f32]>, out: &mut [f32]| {
+        product(view.isa, &transposed[id.0], rows, x, None, add, out);
+    };
+    {
+        let (dprevious, normed) = (Shared::new(&mut back.dprevious), Shared::new(&mut back.normed1));
+        let (parts, scratch) = (Shared::new(&mut back.norm_parts), Shared::new(&mut workers.scratch));
+        let (dmiddle, dquery, dkey_value) = (&back.dmiddle, &back.dquery, &back.dkey_value);
+        cpu.each(map.chunks(), |c, worker| {
+            let (rows, _) = map.chunk(c);
+            let wide = scaled(&rows, width);
+            // SAFETY: chunks are disjoint, and a worker runs one task at a time.
+            unsafe {
+                let scratch = &mut scratch.get(worker..worker + 1)[0];
+                reserve(&mut scratch.normed, wide.len());
+                reserve(&mut scratch.hidden, wide.len());
+                let mut dnormed = &mut scratch.normed[..wide.len()];
+                product(attention.query, rows.len(), &dquery[wide.clone()], None, dnormed);
+                // No chunk is half seen: those of history and of queries do not mix.
+                if rows.end <= seen {
+                    let sum = &mut scratch.hidden[..wide.len()];
+                    product(attention.key_value, rows.len(), &dkey_value[scaled(&rows, 2 * width)], Some(dnormed), sum);
+                    dnormed = sum;
+                }
+                let dprevious = dprevious.get(wide.clone());
+                dprevious.copy_from_slice(&dmiddle[wide.clone()]);
+                let (x, stats) = (&x[wide.clone()], &entrance.stats[rows]);
+                let parts = parts.get(scaled(&(c..c + 1), 2 * width));
+                norm_backward(view, &attention.norm, x, stats, dnormed, (dprevious, normed.get(wide), parts));
+            }
+        });
+    }
+    add_norm_parts(view, &attention.norm, map, &back.norm_parts, gradients);
+    let layer = |id, x, dy, rows| LayerGradient { id, x, dy, rows };
+    let layers = [
+        layer(attention.project, attended, &back.dmiddle[..], map.rows()),
+        layer(attention.query, &back.normed1, &back.dquery, map.rows()),
+        layer(attention.key_value, &back.normed1, &back.dkey_value, seen),
+    ];
+    add_layer_gradients(cpu, view.layout, &layers, &mut gradients.values, &mut workers.panels);
+    std::mem::swap(&mut back.dnext, &mut back.dprevious);
 }
 
 /// Adds dL/dx into the first of `to`; the others receive the norm's output anew and dL/d(gain, bias).
