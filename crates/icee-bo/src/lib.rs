@@ -32,6 +32,7 @@ pub mod behaviour;
 pub mod belief;
 pub mod columns;
 mod error;
+mod fourier;
 pub mod fresh;
 pub mod functions;
 pub mod gp;

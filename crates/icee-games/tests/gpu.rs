@@ -54,12 +54,13 @@ fn train(device: &Device, method: &str, seed: u64, steps: u64, rate: f32) -> (Ve
         (model, adam)
     };
     let mut models: Vec<_> = blueprint.fresh_models(seed).unwrap().into_iter().map(with_adam).collect();
+    let loader = device.loader(models.iter().map(|(model, _)| model.spec())).unwrap();
     let mut learner = device.learner(models.len());
     let mut curve = Vec::new();
     for step in 0..steps {
         let sequences = source.sequences(&config, blueprint.episodes, step).unwrap();
-        let batches = blueprint.batches(&sequences, &blueprint.labels(&sequences));
-        let update = learner.update(&mut models, &batches, rate, 1.0).unwrap();
+        let loads = loader.load(blueprint.batches(&sequences, &blueprint.labels(&sequences))).unwrap();
+        let update = learner.update(&mut models, &loads, rate, 1.0).unwrap();
         curve.push((update.total(), update.norm));
     }
     learner.synchronise(&mut models).unwrap();

@@ -114,6 +114,18 @@ impl Device {
         }
     }
 
+    /// What makes batches ready for a learner of these networks, on any thread.
+    ///
+    /// # Errors
+    /// The engine's, where the device cannot do one of them.
+    pub fn loader<'a>(&self, networks: impl IntoIterator<Item = &'a ModelSpec>) -> Result<Loader> {
+        let packings = match self.has_gpu() {
+            true => networks.into_iter().map(cuda::Packing::new).collect::<icee_nn::Result<_>>()?,
+            false => Vec::new(),
+        };
+        Ok(Loader { packings })
+    }
+
     /// The losses of a batch, class heads first; nothing is learned.
     ///
     /// # Errors
@@ -128,6 +140,34 @@ impl Device {
     #[must_use]
     pub fn inference(&self, model: &Model) -> Inference {
         Inference { inner: cpu::Network::new(&self.cpu, model, Precision::Single) }
+    }
+}
+
+/// Makes batches ready for the device that learns from them: a GPU would wait while they are packed.
+pub struct Loader {
+    /// One a network, where a GPU learns.
+    packings: Vec<cuda::Packing>,
+}
+
+/// A batch ready for the device that learns from it.
+pub enum Load {
+    /// As it is.
+    Plain(Batch),
+    /// As a GPU reads it.
+    Packed(cuda::Packed),
+}
+
+impl Loader {
+    /// The batches of all networks, made ready.
+    ///
+    /// # Errors
+    /// The engine's, where a batch does not fit its network.
+    pub fn load(&self, batches: Vec<Batch>) -> Result<Vec<Load>> {
+        if self.packings.is_empty() {
+            return Ok(batches.into_iter().map(Load::Plain).collect());
+        }
+        let packed = self.packings.iter().zip(&batches).map(|(packing, batch)| packing.pack(batch).map(Load::Packed));
+        Ok(packed.collect::<icee_nn::Result<_>>()?)
     }
 }
 
@@ -172,10 +212,10 @@ impl Learner {
     ///
     /// # Errors
     /// The engine's, where a batch does not fit.
-    pub fn update(&mut self, models: &mut [(Model, AdamW)], batches: &[Batch], rate: f32, clip: f64) -> Result<Update> {
+    pub fn update(&mut self, models: &mut [(Model, AdamW)], loads: &[Load], rate: f32, clip: f64) -> Result<Update> {
         match self {
-            Learner::Cpu { cpu, parts } => update_on_cpu(cpu, parts, models, batches, rate, clip),
-            Learner::Cuda { cuda, learners } => update_on_gpu(cuda, learners, models, batches, rate, clip),
+            Learner::Cpu { cpu, parts } => update_on_cpu(cpu, parts, models, loads, rate, clip),
+            Learner::Cuda { cuda, learners } => update_on_gpu(cuda, learners, models, loads, rate, clip),
         }
     }
 
@@ -198,13 +238,16 @@ fn update_on_cpu(
     cpu: &Cpu,
     parts: &mut [(cpu::Learner, Gradients)],
     models: &mut [(Model, AdamW)],
-    batches: &[Batch],
+    loads: &[Load],
     rate: f32,
     clip: f64,
 ) -> Result<Update> {
     let mut losses = Vec::with_capacity(models.len());
     let mut squares = 0.0;
-    for (((learner, gradients), (model, _)), batch) in parts.iter_mut().zip(models.iter()).zip(batches) {
+    for (((learner, gradients), (model, _)), load) in parts.iter_mut().zip(models.iter()).zip(loads) {
+        let Load::Plain(batch) = load else {
+            return Err(Error::Config("a batch packed for a GPU came to the CPU".into()));
+        };
         gradients.clear();
         let found = learner.accumulate(model, batch, gradients)?;
         losses.push(found.class.iter().chain(&found.pool).copied().collect());
@@ -226,7 +269,7 @@ fn update_on_gpu(
     cuda: &Cuda,
     learners: &mut Vec<cuda::Learner>,
     models: &[(Model, AdamW)],
-    batches: &[Batch],
+    loads: &[Load],
     rate: f32,
     clip: f64,
 ) -> Result<Update> {
@@ -239,8 +282,12 @@ fn update_on_gpu(
         };
         *learners = models.iter().map(fresh).collect::<Result<_>>()?;
     }
-    for (learner, batch) in learners.iter_mut().zip(batches) {
-        learner.submit(batch).map_err(Error::with_advice(SMALLER_BATCH))?;
+    for (learner, load) in learners.iter_mut().zip(loads) {
+        let queued = match load {
+            Load::Plain(batch) => learner.submit(batch),
+            Load::Packed(packed) => learner.submit_packed(packed),
+        };
+        queued.map_err(Error::with_advice(SMALLER_BATCH))?;
     }
     cuda::step_together(learners, rate, clip as f32)?;
     let norm = learners.first().map_or(Ok(0.0), cuda::Learner::gradient_norm)?;

@@ -72,7 +72,7 @@ mod saved;
 mod trainer;
 
 pub use config::{Schema, TrainConfig};
-pub use device::{Device, DeviceChoice, GpuInference, Inference, Learner, Update};
+pub use device::{Device, DeviceChoice, GpuInference, Inference, Learner, Load, Loader, Update};
 pub use error::{Error, Result};
 pub use folder::{RunFolder, RunInfo};
 pub use networks::{Initialisation, NetworkSpec};

@@ -3,7 +3,7 @@
 use crate::device::Update;
 use crate::events::EventWriter;
 use crate::folder::RunFolder;
-use crate::{HeldOutMetrics, Prepared, Problem, Result};
+use crate::{HeldOutMetrics, Problem, Result};
 use icee_base::files::{FileError, write_atomically};
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, ErrorKind, Write};
@@ -53,14 +53,14 @@ impl Metrics {
         step: u64,
         rate: f32,
         update: &Update,
-        prepared: &Prepared,
+        of_batch: &[Option<f64>],
         tokens_per_second: f64,
         evaluation: Option<&HeldOutMetrics>,
     ) -> Result<()> {
         let mut values = vec![Some(f64::from(rate)), Some(update.total())];
         values.extend(update.losses.iter().flatten().map(|&loss| Some(loss)));
         values.push(Some(update.norm));
-        values.extend(&prepared.metrics);
+        values.extend(of_batch);
         values.push(Some(tokens_per_second));
         match evaluation {
             Some(evaluation) => values.extend(evaluation.values.iter().map(|&value| Some(value))),

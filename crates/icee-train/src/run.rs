@@ -3,6 +3,7 @@
 //! [`Problem`](crate::Problem).
 
 use crate::metrics::Metrics;
+use crate::device::{Load, Loader};
 use crate::{Error, HeldOutMetrics, Prepared, Result, RunFolder, Trainer, feed};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -92,9 +93,25 @@ pub fn train(
     let problem = trainer.problem();
     let mut metrics = Metrics::open(folder, problem, trainer.step())?;
     let steps = trainer.step()..problem.settings().steps;
-    feed::with_batches(problem, steps, feed::threads(), |batches| {
+    let loader = trainer.loader()?;
+    let make = |index| Fed::new(problem.batch(index)?, &loader);
+    feed::with_batches(&make, steps, feed::threads(), |batches| {
         run(trainer, folder, limits, observer, &mut metrics, batches)
     })
+}
+
+/// What the threads that make batches hand over: [`Prepared`], ready for the device.
+struct Fed {
+    loads: Vec<Load>,
+    tokens: usize,
+    metrics: Vec<Option<f64>>,
+}
+
+impl Fed {
+    fn new(prepared: Prepared, loader: &Loader) -> Result<Fed> {
+        let Prepared { batches, tokens, metrics } = prepared;
+        Ok(Fed { loads: loader.load(batches)?, tokens, metrics })
+    }
 }
 
 fn run(
@@ -103,7 +120,7 @@ fn run(
     limits: Limits<'_>,
     observer: &mut dyn Observer,
     metrics: &mut Metrics,
-    batches: &mut dyn FnMut() -> Result<Prepared>,
+    batches: &mut dyn FnMut() -> Result<Fed>,
 ) -> Result<Summary> {
     let settings = trainer.problem().settings();
     let steps = settings.steps;
@@ -114,14 +131,14 @@ fn run(
     let mut stopped = Stopped::Finished;
     while trainer.step() < steps {
         let begun = Instant::now();
-        let prepared = batches()?;
+        let fed = batches()?;
         let rate = trainer.rate();
-        let update = trainer.update(&prepared.batches)?;
+        let update = trainer.update(&fed.loads)?;
         let (step, loss) = (trainer.step(), update.total());
         if !(loss.is_finite() && update.norm.is_finite()) {
             return Err(Error::Diverged { step, loss, rate, last_good });
         }
-        tokens += prepared.tokens;
+        tokens += fed.tokens;
         busy += begun.elapsed().as_secs_f64();
         let tokens_per_second = tokens as f64 / busy.max(1e-9);
         observer.step(&StepReport { step, steps, loss, rate, tokens_per_second });
@@ -134,7 +151,7 @@ fn run(
         let every = settings.eval_every;
         let due = step == steps || (every > 0 && step.is_multiple_of(every));
         let fresh = if due { trainer.evaluate()? } else { None };
-        metrics.write(step, rate, &update, &prepared, tokens_per_second, fresh.as_ref())?;
+        metrics.write(step, rate, &update, &fed.metrics, tokens_per_second, fresh.as_ref())?;
         if let Some(fresh) = fresh {
             observer.evaluated(step, &fresh);
             evaluation = Some(fresh);

@@ -1,11 +1,10 @@
 //! The state of a training run: networks and their optimisers, and how many updates they have had.
 
-use crate::device::{Device, Learner, Update};
+use crate::device::{Device, Learner, Load, Loader, Update};
 use crate::networks;
 use crate::{HeldOutMetrics, Problem, Result, RunFolder};
 use icee_base::files::{FileError, write_atomically};
 use icee_nn::Model;
-use icee_nn::batch::Batch;
 use icee_nn::checkpoint::{self, Storage};
 use icee_nn::optim::{AdamConfig, AdamW, Schedule};
 
@@ -63,12 +62,20 @@ impl<'p> Trainer<'p> {
     ///
     /// # Errors
     /// The engine's.
-    pub fn update(&mut self, batches: &[Batch]) -> Result<Update> {
+    pub fn update(&mut self, loads: &[Load]) -> Result<Update> {
         let rate = self.rate();
         let clip = self.problem.settings().clip_norm;
-        let update = self.learner.update(&mut self.models, batches, rate, clip)?;
+        let update = self.learner.update(&mut self.models, loads, rate, clip)?;
         self.step += 1;
         Ok(update)
+    }
+
+    /// What makes batches ready for [`Trainer::update`].
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn loader(&self) -> Result<Loader> {
+        self.device.loader(self.models().map(Model::spec))
     }
 
     /// The learning rate of the next step.

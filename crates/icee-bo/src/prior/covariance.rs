@@ -1,6 +1,7 @@
 //! What the functions of one group share: a sum of one or two stationary kernels, one of which may be periodic.
 
 use super::Family;
+use crate::fourier;
 use crate::kernel::{Profile, add_covariance, scaled};
 use icee_base::math::{exp, ln, sin_cos_pi};
 use rand::{Rng, RngExt};
@@ -19,6 +20,9 @@ const SECOND_VARIANCE: RangeInclusive<f64> = 0.1..=0.9;
 const PERIODS: RangeInclusive<f64> = 0.1..=1.0;
 /// Its length scales, on the circle of radius one that a period becomes; log-uniform, from spiky to a plain sine.
 const CIRCLE_SCALES: RangeInclusive<f64> = 0.3..=2.0;
+
+/// Waves of which a component is a sum, where it is drawn by waves.
+const WAVES: usize = 160;
 
 /// A covariance of variance one.
 #[derive(Debug, Clone)]
@@ -59,6 +63,23 @@ impl Covariance {
             components.iter_mut().for_each(|component| component.additive = rng.random_bool(additive));
         }
         Self { components }
+    }
+
+    /// Values at `locations` ([n, d]) of one function, by random waves instead of exactly.
+    pub(super) fn sample_by_waves<R: Rng>(&self, locations: &[f64], rng: &mut R) -> Vec<f64> {
+        let dimension = self.components[0].length_scales.len();
+        let mut values = vec![0.0; locations.len() / dimension];
+        for component in &self.components {
+            let (points, width) = component.embed(locations);
+            let parts = if component.additive { dimension } else { 1 };
+            let (deviation, slice) = ((component.variance / parts as f64).sqrt(), width / parts);
+            for part in 0..parts {
+                let points = columns(&points, width, part, parts);
+                let own = fourier::sample(component.profile, &points, slice, &vec![1.0; slice], WAVES / parts, rng);
+                values.iter_mut().zip(own).for_each(|(value, own)| *value += deviation * own);
+            }
+        }
+        values
     }
 
     /// The covariance matrix at `locations` ([n, d]): [n, n], row-major, lower triangle only.

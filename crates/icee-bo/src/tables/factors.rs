@@ -1,7 +1,7 @@
 //! What a column means for the truth: where each of its cells lies, and the effect that it may have alone.
 
 use super::design::Raw;
-use super::fourier;
+use crate::fourier;
 use crate::prior::log_uniform;
 use crate::standard::standardise;
 use icee_base::math::{exp, normals, power};
@@ -73,7 +73,7 @@ impl Factor {
             4 => Box::new(move |x| x / (x + 0.02 + centre * centre)),
             _ => {
                 let length = log_uniform(0.08..=1.5, rng);
-                return fourier::sample(x, 1, &[length], 32, rng);
+                return fourier::sample(fourier::any_profile(rng), x, 1, &[length], 32, rng);
             }
         };
         x.iter().map(|&x| sign * shape(x)).collect()

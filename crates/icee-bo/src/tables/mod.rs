@@ -7,13 +7,13 @@
 
 mod design;
 mod factors;
-mod fourier;
 mod response;
 mod surface;
 
 use crate::columns::{Column, ColumnKind};
 use crate::error::BoResult;
 use crate::pool::{Pool, Told};
+use crate::prior::wide_by_waves;
 use crate::search::SearchTask;
 use crate::searcher;
 
@@ -27,6 +27,8 @@ use std::ops::RangeInclusive;
 
 /// Share of columns that do not matter.
 const IRRELEVANT: f64 = 0.2;
+/// Of the paper's kind of functions, those whose components add up over the columns.
+const ADDITIVE: f64 = 0.3;
 /// Share of histories in which rows are measured again.
 const REPEATED: f64 = 0.08;
 /// Rows of a history by chance before a search begins.
@@ -47,6 +49,9 @@ pub struct TableTask {
 impl TableTask {
     /// Draws a table of so many columns and up to so many rows, and a function.
     pub fn draw<R: Rng>(columns: usize, rows: usize, rng: &mut R) -> Self {
+        if rng.random_bool(plain_share(columns)) {
+            return Self::plain(columns, rows, rng);
+        }
         let raw = design::draw(columns, rows, rng);
         let mut columns: Vec<Column> = raw.iter().map(|raw| raw.column(rng)).collect();
         let rows = raw[0].rows();
@@ -64,6 +69,16 @@ impl TableTask {
                 return Self { columns, values, response };
             }
         }
+    }
+
+    /// A function of a few numbers, each of which matters, as in simulations and benchmarks.
+    fn plain<R: Rng>(dimension: usize, rows: usize, rng: &mut R) -> Self {
+        let locations: Vec<f64> = (0..rows * dimension).map(|_| rng.random()).collect();
+        let column = |at: usize| locations.iter().skip(at).step_by(dimension).copied().collect::<Vec<_>>();
+        let columns = (0..dimension).map(|at| Column::numbers(rng.next_u64(), &column(at))).collect();
+        let response = Response::plain(wide_by_waves(&locations, dimension, ADDITIVE, rng), rng);
+        let values = (0..rows).map(|row| response.measure(row, rng)).collect();
+        Self { columns, values, response }
     }
 
     /// The number of rows.
@@ -143,10 +158,20 @@ const POOLS: RangeInclusive<f64> = 74.0..=4000.0;
 pub fn draw_columns<R: Rng>(rng: &mut R) -> usize {
     match rng.random_range(0..40) {
         0..2 => 1,
-        2..6 => 2,
-        6..34 => rng.random_range(3..=8),
-        34..39 => rng.random_range(9..=14),
+        2..11 => 2,
+        11..35 => rng.random_range(3..=8),
+        35..39 => rng.random_range(9..=14),
         _ => rng.random_range(15..=40),
+    }
+}
+
+/// Share of tables that are plain functions of numbers.
+fn plain_share(columns: usize) -> f64 {
+    match columns {
+        1 => 0.5,
+        2 => 0.7,
+        3..=6 => 0.12,
+        _ => 0.0,
     }
 }
 

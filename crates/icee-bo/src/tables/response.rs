@@ -15,6 +15,9 @@ const ROUNDED: f64 = 0.07;
 const NOISY: f64 = 0.55;
 const UNEVEN: f64 = 0.25;
 const OUTLIERS: f64 = 0.06;
+/// The same of plain functions.
+const PLAIN_NOISY: f64 = 0.1;
+const PLAIN_ROUNDED: f64 = 0.03;
 /// The noise's deviation in those of the truth.
 const NOISE: RangeInclusive<f64> = 0.01..=0.6;
 
@@ -62,6 +65,15 @@ impl Response {
         let step = rng.random_bool(ROUNDED).then(|| (worst - best) / f64::from(rng.random_range(1..=12)));
         let outliers = if rng.random_bool(OUTLIERS) { rng.random_range(0.005..0.04) } else { 0.0 };
         Self { truth, deviations, bounds: (low, high.max(low)), step, outliers }
+    }
+
+    /// Measured as it is, mostly; now and then with noise or rounded.
+    pub(super) fn plain<R: Rng>(truth: Vec<f64>, rng: &mut R) -> Self {
+        let noise = if rng.random_bool(PLAIN_NOISY) { log_uniform(NOISE, rng) } else { 0.0 };
+        let (low, high) = truth.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &v| (l.min(v), h.max(v)));
+        let step = rng.random_bool(PLAIN_ROUNDED).then(|| (high - low) / f64::from(rng.random_range(1..=12)));
+        let bounds = (f64::NEG_INFINITY, f64::INFINITY);
+        Self { deviations: vec![noise; truth.len()], truth, bounds, step, outliers: 0.0 }
     }
 
     /// One measurement of a row.

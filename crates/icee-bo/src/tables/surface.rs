@@ -4,7 +4,7 @@
 //! factors ("works only if base and ligand both do"), and steps (trees and forests); half of all functions are a sum of two.
 
 use super::factors::{Factor, sigmoid};
-use super::fourier;
+use crate::fourier;
 use crate::prior::log_uniform;
 use crate::standard::standardise;
 use icee_base::math::{exp, normals};
@@ -68,7 +68,7 @@ fn gaussian_process<R: Rng>(factors: &[Factor], rng: &mut R) -> Vec<f64> {
         })
         .collect();
     let lengths: Vec<f64> = owners.iter().map(|&owner| lengths[owner]).collect();
-    fourier::sample(&points, owners.len(), &lengths, FEATURES, rng)
+    fourier::sample(fourier::any_profile(rng), &points, owners.len(), &lengths, FEATURES, rng)
 }
 
 /// Effects that add up, some of them far greater than others, with interactions of two columns.

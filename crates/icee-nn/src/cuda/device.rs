@@ -214,18 +214,23 @@ impl Staging {
         self.words
     }
 
-    /// Queues a copy of `words` to the start of some memory, once the last copy from here is done.
-    pub fn send(&mut self, words: &[u32], to: &Memory) -> Result<()> {
-        assert!(words.len() <= self.words);
-        let to = to.range(to.start::<u32>(), words.len())?;
+    /// Queues a copy of stretches of words, one behind the other, to the start of some memory, once the last copy from here is done.
+    pub fn send(&mut self, stretches: &[&[u32]], to: &Memory) -> Result<()> {
+        let words = stretches.iter().map(|words| words.len()).sum();
+        assert!(words <= self.words);
+        let to = to.range(to.start::<u32>(), words)?;
         let stream = self.cuda.stream.cu_stream();
         let failed = |e| problem("copying a batch to the GPU", describe(e));
         // SAFETY: the buffer holds `self.words` words, and the event says when the device has read the last ones; freeing
         // the memory they go to waits for the copy.
         unsafe {
             result::event::synchronize(self.event).map_err(failed)?;
-            std::ptr::copy_nonoverlapping(words.as_ptr(), self.ptr, words.len());
-            let staged = std::slice::from_raw_parts(self.ptr, words.len());
+            let mut end = self.ptr;
+            for words in stretches {
+                std::ptr::copy_nonoverlapping(words.as_ptr(), end, words.len());
+                end = end.add(words.len());
+            }
+            let staged = std::slice::from_raw_parts(self.ptr, words);
             result::memcpy_htod_async(to, staged, stream).map_err(failed)?;
             result::event::record(self.event, stream).map_err(failed)
         }

@@ -9,7 +9,8 @@ use super::gemm::Products;
 use super::kernels::{FinishSums, Kernels};
 use super::layers::round;
 use super::optimiser::Optimiser;
-use super::packing::{Shape, pack};
+use super::packed::Packed;
+use super::packing::Shape;
 use super::pass::Pass;
 use super::places::Places;
 use super::plan::Plan;
@@ -44,7 +45,6 @@ pub struct Learner {
     batch: Option<Memory>,
     batch_staging: [Option<Staging>; 2],
     turn: usize,
-    words: Vec<u32>,
     losses: Losses,
     pending: Pending,
 }
@@ -121,7 +121,6 @@ impl Learner {
             batch: None,
             batch_staging: [None, None],
             turn: 0,
-            words: Vec::new(),
             losses: Losses::default(),
             pending: Pending::default(),
             spec,
@@ -141,13 +140,21 @@ impl Learner {
 
     /// Runs a batch forward only.
     pub fn evaluate(&mut self, batch: &Batch) -> Result<&Losses> {
-        self.queue(batch, false)?;
+        self.queue(&Packed::new(&self.spec, &self.places, batch, false)?)?;
         self.losses()
     }
 
     /// Queues what [`Learner::accumulate`] does and returns at once; [`Learner::losses`] waits for it.
     pub fn submit(&mut self, batch: &Batch) -> Result<()> {
-        self.queue(batch, true)
+        self.queue(&Packed::new(&self.spec, &self.places, batch, true)?)
+    }
+
+    /// [`Learner::submit`] for a batch that was packed elsewhere, for a model of the same description.
+    pub fn submit_packed(&mut self, packed: &Packed) -> Result<()> {
+        match packed.spec == self.spec {
+            true => self.queue(packed),
+            false => Err(Error::Cuda("the batch was packed for a model of another description".into())),
+        }
     }
 
     /// The losses of the last batch, once it is done.
@@ -232,24 +239,14 @@ impl Learner {
         Ok(())
     }
 
-    fn queue(&mut self, batch: &Batch, backward: bool) -> Result<()> {
-        batch.check(&self.spec)?;
+    fn queue(&mut self, packed: &Packed) -> Result<()> {
         self.cuda.bind()?;
-        if batch.rows() == 0 {
-            return Err(Error::Batch("the batch has no tokens".into()));
-        }
-        let shape = pack(&self.spec, &self.places, batch, backward, &mut self.words);
-        if let Some(pool) = shape.pools.iter().find(|pool| pool.pairs > i32::MAX as usize) {
-            let (name, pairs) = (&self.spec.pool_heads[pool.head].name, pool.pairs);
-            let message = format!("pool head `{name}`: {pairs} pairs of row and candidate; use a smaller batch");
-            return Err(Error::Batch(message));
-        }
-        self.prepare(&shape)?;
-        let prepared = self.shapes.get_mut(&shape).expect("just prepared");
-        self.words.extend_from_slice(words(&prepared.plan.jobs));
+        let shape = &packed.shape;
+        self.prepare(shape)?;
+        let prepared = self.shapes.get_mut(shape).expect("just prepared");
         let to = self.batch.as_ref().expect("just prepared");
         let staging = self.batch_staging[self.turn].as_mut().expect("just prepared");
-        staging.send(&self.words, to)?;
+        staging.send(&[&packed.words, words(&prepared.plan.jobs)], to)?;
         self.turn = 1 - self.turn;
         let pass = Pass {
             cuda: &self.cuda,
@@ -261,7 +258,7 @@ impl Learner {
             weights16: self.numbers.weights16.start(),
             batch: to.start(),
         };
-        let mut step = Step { pass, plan: &prepared.plan, shape: &shape, gradient: self.numbers.gradient.start() };
+        let mut step = Step { pass, plan: &prepared.plan, shape, gradient: self.numbers.gradient.start() };
         let failed = |e| problem("capturing a step", describe(e));
         if let (true, None) = (prepared.ran, &prepared.graph) {
             let stream = &self.cuda.stream;

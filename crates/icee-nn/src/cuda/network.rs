@@ -183,7 +183,7 @@ impl Network {
         }
         let (batch, staging) = (self.batch.as_ref().expect("just made"), self.staging.as_mut().expect("just made"));
         if !self.words.is_empty() {
-            staging.send(&self.words, batch)?;
+            staging.send(&[&self.words], batch)?;
         }
         Ok(batch.start())
     }

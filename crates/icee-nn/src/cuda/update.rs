@@ -29,7 +29,7 @@ pub fn step_together(learners: &mut [Learner], rate: f32, clip: f32) -> Result<(
         let keep = 1.0 - rate * weight_decay;
         let update = Update { rate, beta1, beta2, epsilon, keep, unbias1, unbias2, clip };
         let own = &mut learner.optimiser;
-        own.staging[(learner.steps % 2) as usize].send(words(&[update]), &own.update)?;
+        own.staging[(learner.steps % 2) as usize].send(&[words(&[update])], &own.update)?;
         let (gradient, partial) = (learner.numbers.gradient.start(), parts.plus(n * blocks));
         let arguments = SquareSums { gradient, partial, count: int(learner.places.len) };
         // SAFETY: the gradient has that many numbers, and the leader has made room for each network's blocks.

@@ -1,19 +1,30 @@
 //! Samples of Gaussian processes by random Fourier features: Σ a cos(ω·x + b), which costs rows × features where the exact
 //! sample costs the cube of the rows, and comes as close as a prior needs.
 
+use crate::kernel::Profile;
 use icee_base::math::{cos_pi_in_place, normals};
 use rand::{Rng, RngExt};
 
-/// Values at `points` ([rows, dimension]) of one function with these length scales: squared exponential, or Matérn 3/2 or 5/2,
-/// whose frequencies have Student's t distribution.
-pub(super) fn sample<R: Rng>(
+/// One of the three kernels, each as likely as the others.
+pub(crate) fn any_profile<R: Rng>(rng: &mut R) -> Profile {
+    [Profile::Rbf, Profile::Matern32, Profile::Matern52][rng.random_range(0..3)]
+}
+
+/// Values at `points` ([rows, dimension]) of one function with these length scales. The frequencies of a Matérn kernel have
+/// Student's t distribution, those of the squared exponential the normal one.
+pub(crate) fn sample<R: Rng>(
+    profile: Profile,
     points: &[f64],
     dimension: usize,
     lengths: &[f64],
     features: usize,
     rng: &mut R,
 ) -> Vec<f64> {
-    let freedom = [0, 3, 5][rng.random_range(0..3)];
+    let freedom = match profile {
+        Profile::Rbf => 0,
+        Profile::Matern32 => 3,
+        Profile::Matern52 => 5,
+    };
     // [dimension, features], so that all waves at a point are summed up side by side.
     let mut frequencies = vec![0.0; features * dimension];
     for wave in 0..features {
@@ -60,7 +71,8 @@ mod tests {
         let draws = 6000;
         let (mut product, mut square) = (0.0, 0.0);
         for seed in 0..draws {
-            let values = sample(&[0.2, 0.2 + distance], 1, &[length], 64, &mut random::path(seed, &[]));
+            let mut rng = random::path(seed, &[]);
+            let values = sample(any_profile(&mut rng), &[0.2, 0.2 + distance], 1, &[length], 64, &mut rng);
             product += values[0] * values[1];
             square += values[0] * values[0];
         }
