@@ -1,5 +1,10 @@
 //! A table's columns: numbers, ordered grids and categories, any of whose cells may be missing.
 
+use icee_base::hash::checksum;
+use icee_base::random;
+use rand::seq::index::sample;
+use std::collections::HashMap;
+
 /// What a column's cells are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKind {
@@ -13,6 +18,8 @@ pub enum ColumnKind {
 
 /// The most different numbers of a grid.
 const GRID_LEVELS: usize = 16;
+/// Rows of a column, drawn once and for all, in whose order a number is placed; all of them where there are no more.
+const RANKED: usize = 1 << 12;
 
 /// One column of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +27,8 @@ pub struct Column {
     kind: ColumnKind,
     key: u64,
     cells: Vec<f32>,
-    positions: Vec<f32>,
+    /// The different numbers of a grid, or those of [`RANKED`] rows, ascending.
+    ranks: Vec<f32>,
     level_keys: Vec<u64>,
 }
 
@@ -33,25 +41,22 @@ impl Column {
         let scaled = |x: f64| if high > low { (x - low) / (high - low) } else { 0.5 };
         let cells: Vec<f32> =
             numbers.iter().map(|&x| if x.is_finite() { scaled(x) as f32 } else { f32::NAN }).collect();
-        let mut all: Vec<f32> = cells.iter().copied().filter(|x| x.is_finite()).collect();
-        all.sort_by(f32::total_cmp);
-        let mut levels = all.clone();
-        levels.dedup();
-        let kind = if levels.len() <= GRID_LEVELS { ColumnKind::Grid } else { ColumnKind::Number };
-        // Where a cell stands among the different numbers of a grid, or among all rows.
-        let ranks = if kind == ColumnKind::Grid { &levels } else { &all };
-        let position = |x: f32| {
-            let (below, within) = (ranks.partition_point(|&r| r < x), ranks.partition_point(|&r| r <= x));
-            if ranks.len() < 2 { 0.5 } else { (below + within - 1) as f32 / (2 * (ranks.len() - 1)) as f32 }
+        let (kind, ranks) = match different(&cells) {
+            Some(levels) => (ColumnKind::Grid, levels),
+            None => (ColumnKind::Number, ranks(&cells)),
         };
-        let positions = cells.iter().map(|&x| if x.is_finite() { position(x) } else { f32::NAN }).collect();
-        Self { kind, key, cells, positions, level_keys: Vec::new() }
+        Self { kind, key, cells, ranks, level_keys: Vec::new() }
     }
 
     /// A column of categories, by the number of each row's level, where it is not missing; and the key of each level.
     pub fn categories(key: u64, level_keys: Vec<u64>, levels: impl IntoIterator<Item = Option<usize>>) -> Self {
         let cells: Vec<f32> = levels.into_iter().map(|level| level.map_or(f32::NAN, |level| level as f32)).collect();
-        Self { kind: ColumnKind::Category, key, positions: cells.clone(), cells, level_keys }
+        Self { kind: ColumnKind::Category, key, cells, ranks: Vec::new(), level_keys }
+    }
+
+    /// The key of a column or a level that has a name.
+    pub fn key_of(name: &str) -> u64 {
+        checksum(0, name.as_bytes())
     }
 
     /// What it is known by.
@@ -74,15 +79,85 @@ impl Column {
         &self.cells
     }
 
-    /// Where each row stands in the order of the column's numbers, in [0, 1]; of categories the level.
-    pub fn positions(&self) -> &[f32] {
-        &self.positions
+    /// Where a row stands in the order of the column's numbers, in [0, 1]: among the different ones of a grid, or among all
+    /// rows. NaN where it is missing, the level of a category.
+    pub fn position(&self, row: usize) -> f32 {
+        let x = self.cells[row];
+        if x.is_nan() || self.kind == ColumnKind::Category {
+            return x;
+        }
+        let ranks = &self.ranks;
+        if ranks.len() < 2 {
+            return 0.5;
+        }
+        let (below, within) = (ranks.partition_point(|&r| r < x), ranks.partition_point(|&r| r <= x));
+        // The middle of those that are equal; between two where it is none of those that were looked at.
+        ((below + within) as f32 - 1.0).max(0.0) / (2 * (ranks.len() - 1)) as f32
     }
 
     /// Forgets a row's cell.
     pub(crate) fn lose(&mut self, row: usize) {
-        (self.cells[row], self.positions[row]) = (f32::NAN, f32::NAN);
+        self.cells[row] = f32::NAN;
     }
+}
+
+/// A column of words in the making, row after row.
+#[derive(Debug, Clone)]
+pub struct Words {
+    key: u64,
+    level_keys: Vec<u64>,
+    places: HashMap<String, usize>,
+    levels: Vec<Option<usize>>,
+}
+
+impl Words {
+    /// A column of this name without rows.
+    pub fn new(name: &str) -> Self {
+        Self { key: Column::key_of(name), level_keys: Vec::new(), places: HashMap::new(), levels: Vec::new() }
+    }
+
+    /// The next row's word, where it is not missing.
+    pub fn push(&mut self, word: Option<&str>) {
+        let level = word.map(|word| {
+            self.places.get(word).copied().unwrap_or_else(|| {
+                self.level_keys.push(Column::key_of(word));
+                self.places.insert(word.to_owned(), self.level_keys.len() - 1);
+                self.level_keys.len() - 1
+            })
+        });
+        self.levels.push(level);
+    }
+
+    /// The column.
+    pub fn finish(self) -> Column {
+        Column::categories(self.key, self.level_keys, self.levels)
+    }
+}
+
+/// The different numbers, ascending, where they are few enough for a grid.
+fn different(cells: &[f32]) -> Option<Vec<f32>> {
+    let mut levels: Vec<f32> = Vec::new();
+    for &x in cells.iter().filter(|x| x.is_finite()) {
+        if let Err(place) = levels.binary_search_by(|level| level.total_cmp(&x)) {
+            if levels.len() == GRID_LEVELS {
+                return None;
+            }
+            levels.insert(place, x);
+        }
+    }
+    Some(levels)
+}
+
+/// The numbers of [`RANKED`] rows, ascending.
+fn ranks(cells: &[f32]) -> Vec<f32> {
+    let mut ranks: Vec<f32> = match cells.len() {
+        ..=RANKED => cells.to_vec(),
+        // By chance: every so-many-th row of a design may be always the same.
+        many => sample(&mut random::path(0, &[many as u64]), many, RANKED).into_iter().map(|row| cells[row]).collect(),
+    };
+    ranks.retain(|x| x.is_finite());
+    ranks.sort_by(f32::total_cmp);
+    ranks
 }
 
 #[cfg(test)]
@@ -95,12 +170,16 @@ mod tests {
         assert_eq!(grid.kind(), ColumnKind::Grid);
         assert_eq!([grid.cells()[0], grid.cells()[3]], [0.0, 1.0]);
         assert!((grid.cells()[1] - 1.0 / 11.0).abs() < 1e-6 && grid.cells()[2].is_nan());
-        assert_eq!([0, 1, 3, 4].map(|row| grid.positions()[row]), [0.0, 0.5, 1.0, 0.5]);
+        assert_eq!([0, 1, 3, 4].map(|row| grid.position(row)), [0.0, 0.5, 1.0, 0.5]);
         let many: Vec<f64> = (0..40).map(|k| f64::from(k * k)).collect();
         let number = Column::numbers(1, &many);
         assert_eq!(number.kind(), ColumnKind::Number);
-        assert!((number.positions()[10] - 10.0 / 39.0).abs() < 1e-6);
+        assert!((number.position(10) - 10.0 / 39.0).abs() < 1e-6);
         assert_eq!(Column::numbers(1, &[7.0, 7.0]).cells(), [0.5, 0.5]);
+        let long: Vec<f64> = (0..50_000).map(|k| f64::from(k * 7919 % 50_000)).collect();
+        let long = Column::numbers(1, &long);
+        let off = |row: usize| (long.position(row) - long.cells()[row]).abs();
+        assert!((0..50_000).all(|row| off(row) < 0.03), "of very many rows some stand for all");
         assert!(Column::numbers(1, &[f64::NAN]).cells()[0].is_nan());
     }
 }

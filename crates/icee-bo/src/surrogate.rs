@@ -75,6 +75,39 @@ pub trait Surrogate: Send {
     }
 }
 
+impl Surrogate for Box<dyn Surrogate> {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn least_history(&self) -> usize {
+        (**self).least_history()
+    }
+
+    fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>> {
+        (**self).predict(pool, told, candidates)
+    }
+
+    fn hold(&mut self, pool: &Pool, told: Option<&[Told]>) -> BoResult<()> {
+        (**self).hold(pool, told)
+    }
+
+    fn predict_after(&mut self, pool: &Pool, histories: &[&[Told]], candidate: usize) -> BoResult<Vec<Belief>> {
+        (**self).predict_after(pool, histories, candidate)
+    }
+
+    fn any_below(
+        &mut self,
+        pool: &Pool,
+        told: &[Told],
+        candidates: &[usize],
+        bound: f64,
+        rng: &mut dyn Rng,
+    ) -> BoResult<f64> {
+        (**self).any_below(pool, told, candidates, bound, rng)
+    }
+}
+
 /// A way in which things may turn out, none of them below a bound.
 struct Path {
     known: Vec<Told>,

@@ -3,15 +3,14 @@
 use crate::Result;
 use crate::store::{embedded, model_hash};
 use icee_bo::BoError;
-use icee_bo::surrogate::Surrogate;
-use icee_optim::{OptimiserModel, ValueModel, ValuePlan};
-use icee_study::{LearnedModel, Models};
+use icee_optim::{Objective, OptimiserModel, TableModel, TablePlan, ValuePlan};
+use icee_study::{LearnedModel, Models, Reads};
 use icee_train::Device;
 
-/// The models' names, the most specialised first.
-const NAMES: [&str; 2] = ["bo__value", "bo__value-columns"];
+/// The models' names, the one for new studies first; the others go on where a study has been using them.
+const NAMES: [&str; 3] = ["bo__table", "bo__value", "bo__value-columns"];
 
-/// The value models that are there. Their weights are read when a study first needs them: most commands do not.
+/// The models that are there. Their weights are read when a study first needs them: most commands do not.
 ///
 /// # Errors
 /// Where a description is damaged.
@@ -19,17 +18,20 @@ pub fn study_models() -> Result<Models> {
     let mut models = Models::default();
     for model in NAMES.into_iter().filter_map(embedded) {
         let config = OptimiserModel::config_in(model.config)?;
-        let plan = ValuePlan::new(&config)?;
-        let load = || -> icee_optim::Result<Box<dyn Surrogate>> {
-            let loaded = OptimiserModel::parse(model.config, model.tensors)?;
-            Ok(Box::new(ValueModel::new(&Device::cpu(0)?, &loaded)?))
+        let (reads, history) = match config.method()?.objective {
+            Objective::Table => (Reads::Columns(1..=TableModel::most_columns()), TablePlan::new(&config)?.spec.context),
+            _ => {
+                let plan = ValuePlan::new(&config)?;
+                (Reads::Coordinates(plan.columns()), plan.spec.context)
+            }
         };
+        let load = || OptimiserModel::parse(model.config, model.tensors)?.surrogate(&Device::cpu(0)?);
         models = models.with(LearnedModel {
             name: model.name.into(),
             hash: model_hash(model.config, model.tensors),
-            columns: plan.columns(),
-            history: plan.spec.context,
-            sharpness: config.acting.sharpness,
+            reads,
+            history,
+            rule: config.acting.rule(),
             load: Box::new(move || load().map_err(BoError::from)),
         });
     }

@@ -7,9 +7,8 @@ use crate::Result;
 use icee_bo::belief::Belief;
 use icee_bo::pool::Told;
 use icee_bo::remaining::Remaining;
-use icee_bo::search::SearchTask;
+use icee_bo::search::{Sampler, SearchTask};
 use icee_bo::surrogate::Surrogate;
-use icee_bo::surrogate_sampler::SurrogateSampler;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -95,16 +94,14 @@ struct Findings {
 }
 
 impl Findings {
-    /// Checks the beliefs of a sampler's model along its search.
-    fn of<S: Surrogate>(task: &SearchTask, sampler: &mut SurrogateSampler<S>) -> Result<Findings> {
+    /// Checks what a model believes along a search.
+    fn of(Search { task, told }: &Search, surrogate: &mut dyn Surrogate) -> Result<Findings> {
         let mut findings = Findings::default();
-        let evaluations = LOOKS[LOOKS.len() - 1].min(task.pool.size() / 2);
-        let told = SearchTask { evaluations, ..task.clone() }.run(sampler)?.told;
         for look in LOOKS.into_iter().filter(|&look| look <= told.len()) {
             let told = &told[..look];
             let left = unevaluated(task.pool.size(), told);
             let best = told.iter().map(|told| told.value).fold(f64::INFINITY, f64::min);
-            let beliefs = sampler.surrogate().predict(&task.pool, told, &left)?;
+            let beliefs = surrogate.predict(&task.pool, told, &left)?;
             for (belief, &candidate) in beliefs.iter().zip(&left) {
                 let value = task.values[candidate];
                 findings.beliefs += 1;
@@ -115,7 +112,7 @@ impl Findings {
             }
             let came_true = left.iter().any(|&candidate| task.values[candidate] < best);
             let mut rng = task.questions(look);
-            let said = Remaining::judge(sampler.surrogate(), &task.pool, told, &left, &beliefs, &mut rng)?;
+            let said = Remaining::judge(surrogate, &task.pool, told, &left, &beliefs, &mut rng)?;
             findings.any.add(said.any, came_true);
             findings.independent.add(said.independent, came_true);
             findings.single.add(said.single, came_true);
@@ -134,13 +131,36 @@ impl Findings {
     }
 }
 
-/// Checks the beliefs of a model along its searches, which run side by side on rayon's threads.
-pub(crate) fn calibrate<S: Surrogate>(
+/// A search that was made, as far as beliefs are checked.
+pub(crate) struct Search {
+    task: SearchTask,
+    told: Vec<Told>,
+}
+
+impl Search {
+    /// The search that tried these rows, of which half of the pool is looked at, at most.
+    pub fn of_rows(task: SearchTask, rows: &[usize]) -> Search {
+        let count = LOOKS[LOOKS.len() - 1].min(task.pool.size() / 2).min(rows.len());
+        let told = rows[..count].iter().map(|&row| Told { candidate: row, value: task.values[row] }).collect();
+        Search { task, told }
+    }
+
+    /// The search that a sampler makes.
+    pub fn by(task: SearchTask, sampler: &mut dyn Sampler) -> Result<Search> {
+        let evaluations = LOOKS[LOOKS.len() - 1].min(task.pool.size() / 2);
+        let told = SearchTask { evaluations, ..task.clone() }.run(sampler)?.told;
+        Ok(Search { task, told })
+    }
+}
+
+/// Checks the beliefs of a model along searches, side by side on rayon's threads.
+pub(crate) fn calibrate(
     on: &'static str,
-    tasks: &[SearchTask],
-    make: impl Fn() -> Result<SurrogateSampler<S>> + Sync,
+    searches: &[Search],
+    make: impl Fn() -> Result<Box<dyn Surrogate>> + Sync,
 ) -> Result<Calibration> {
-    let found: Vec<Findings> = tasks.par_iter().map(|task| Findings::of(task, &mut make()?)).collect::<Result<_>>()?;
+    let found: Vec<Findings> =
+        searches.par_iter().map(|search| Findings::of(search, &mut *make()?)).collect::<Result<_>>()?;
     // In the tasks' order, so that the sums do not depend on the threads.
     let found = found.into_iter().fold(Findings::default(), Findings::merge);
     let share = |count: usize| count as f64 / found.beliefs.max(1) as f64;

@@ -87,7 +87,7 @@ impl<'a> Cells<'a> {
             for row in rows.clone() {
                 let cell = blank(out);
                 cell[COLUMN..COLUMN + CODE].copy_from_slice(&coded.code);
-                let (x, order) = (coded.column.cells()[row], coded.column.positions()[row]);
+                let x = coded.column.cells()[row];
                 let flag = match coded.column.kind() {
                     _ if x.is_nan() => Flag::Missing,
                     ColumnKind::Category => {
@@ -96,7 +96,7 @@ impl<'a> Cells<'a> {
                     }
                     kind => {
                         cell[PLACE..PLACE + WAVES].copy_from_slice(&waves(f64::from(x)));
-                        cell[ORDER..ORDER + WAVES].copy_from_slice(&waves(f64::from(order)));
+                        cell[ORDER..ORDER + WAVES].copy_from_slice(&waves(f64::from(coded.column.position(row))));
                         if kind == ColumnKind::Grid { Flag::Grid } else { Flag::Number }
                     }
                 };

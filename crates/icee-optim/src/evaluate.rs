@@ -1,6 +1,6 @@
 //! The paper's protocol for a trained model, beside GP-EI and random search on the same tasks.
 
-use crate::calibration::{Calibration, calibrate};
+use crate::calibration::{Calibration, Search, calibrate};
 use crate::methods::Objective;
 use crate::model::OptimiserModel;
 use crate::plan::Plan;
@@ -12,9 +12,8 @@ use icee_bo::gp_surrogate::gp_ei;
 use icee_bo::protocol::Protocol;
 use icee_bo::report::Report;
 use icee_bo::search::{RandomSampler, Sampler, SearchTask};
-use icee_bo::surrogate::Surrogate;
-use icee_bo::surrogate_sampler::SurrogateSampler;
 use icee_train::Device;
+use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -61,8 +60,7 @@ pub fn evaluate(
         return Err(Error::Config("at least one trial of each function is needed".into()));
     }
     let pool = workers(threads)?;
-    let objective = model.config.method()?.objective;
-    let checks_beliefs = matches!(objective, Objective::Value | Objective::Table);
+    let checks_beliefs = matches!(model.config.method()?.objective, Objective::Value | Objective::Table);
     let of_trials = |trials: usize| trials * protocol.functions.len();
     let checked = of_trials(protocol.trials.min(CALIBRATION_TRIALS)) + CALIBRATION_FUNCTIONS;
     let all = 3 * of_trials(protocol.trials) + if checks_beliefs { checked } else { 0 };
@@ -87,22 +85,9 @@ pub fn evaluate(
         Ok(reports)
     })?;
     let against_gp_ei = paired_difference(&reports[0], &reports[1]);
-    let calibration = match objective {
-        Objective::Value => {
-            let make = || {
-                count();
-                model.value_sampler(&Device::cpu(1)?)
-            };
-            pool.install(|| check_beliefs(model, protocol, make))?
-        }
-        Objective::Table => {
-            let make = || {
-                count();
-                model.table_sampler(&Device::cpu(1)?)
-            };
-            pool.install(|| check_beliefs(model, protocol, make))?
-        }
-        Objective::Drawn { .. } | Objective::Improvers => vec![],
+    let calibration = match checks_beliefs {
+        true => pool.install(|| check_beliefs(model, protocol, &count))?,
+        false => vec![],
     };
     Ok(OptimiserEvaluation {
         world: model.config.world.clone(),
@@ -117,18 +102,19 @@ pub fn evaluate(
     })
 }
 
-fn check_beliefs<S: Surrogate>(
-    model: &OptimiserModel,
-    protocol: &Protocol,
-    make: impl Fn() -> Result<SurrogateSampler<S>> + Sync + Copy,
-) -> Result<Vec<Calibration>> {
+fn check_beliefs(model: &OptimiserModel, protocol: &Protocol, count: &(dyn Fn() + Sync)) -> Result<Vec<Calibration>> {
     let few = Protocol { trials: protocol.trials.min(CALIBRATION_TRIALS), ..protocol.clone() };
     let benchmark: Vec<SearchTask> = few.tasks()?.into_iter().map(|task| task.search).collect();
     let fresh = Plan::new(&model.config)?.tasks(CALIBRATION_FUNCTIONS, protocol.seed ^ HELD_OUT)?;
-    Ok(vec![
-        calibrate("benchmark functions", &benchmark, make)?,
-        calibrate("fresh functions of the prior", &fresh, make)?,
-    ])
+    let check = |on: &'static str, tasks: Vec<SearchTask>| {
+        let search = |task| {
+            count();
+            Search::by(task, &mut *model.sampler(&Device::cpu(1)?)?)
+        };
+        let searches = tasks.into_par_iter().map(search).collect::<Result<Vec<_>>>()?;
+        calibrate(on, &searches, || model.surrogate(&Device::cpu(1)?))
+    };
+    Ok(vec![check("benchmark functions", benchmark)?, check("fresh functions of the prior", fresh)?])
 }
 
 /// `a` minus `b` after each evaluation, run by run.

@@ -1,5 +1,7 @@
 //! A trained model in a race on real tables, beside GP-EI.
 
+use crate::calibration::{Calibration, Search, calibrate};
+use crate::methods::Objective;
 use crate::model::OptimiserModel;
 use crate::samplers::workers;
 use crate::{Error, Result};
@@ -25,6 +27,8 @@ pub struct RaceRuns {
     pub runs: Vec<PoolRun>,
     /// Pools that a method could not search, and why.
     pub left_out: Vec<String>,
+    /// The model's beliefs along its searches, beside what was true; of a model that has any.
+    pub calibration: Option<Calibration>,
 }
 
 /// Lets a model and GP-EI search all pools, `trials` times each at most, on `threads` threads; `searched` is told, by any of
@@ -56,6 +60,14 @@ pub fn race(
                 Err(error) => found.left_out.push(format!("{method} leaves out {}: {error}", pool.name)),
             }
         }
+    }
+    if matches!(model.config.method()?.objective, Objective::Value | Objective::Table) {
+        let pool_of = |run: &PoolRun| pools.iter().find(|pool| pool.name == run.pool);
+        let own = found.runs.iter().filter(|run| run.method == RACER);
+        let searches: Vec<Search> =
+            own.filter_map(|run| Some(Search::of_rows(pool_of(run)?.task(run.run), &run.rows))).collect();
+        let make = || model.surrogate(&Device::cpu(1)?);
+        found.calibration = Some(workers.install(|| calibrate("real tables", &searches, make))?);
     }
     Ok(found)
 }

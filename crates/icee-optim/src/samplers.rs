@@ -7,6 +7,7 @@ use crate::table_model::TableModel;
 use crate::value_model::ValueModel;
 use crate::{Error, Result};
 use icee_bo::search::Sampler;
+use icee_bo::surrogate::Surrogate;
 use icee_bo::surrogate_sampler::SurrogateSampler;
 use icee_nn::cpu::thread_count;
 use icee_train::Device;
@@ -25,21 +26,22 @@ impl OptimiserModel {
     /// Where config and network do not fit.
     pub fn sampler(&self, device: &Device) -> Result<Box<dyn Sampler>> {
         Ok(match self.config.method()?.objective {
-            Objective::Value => Box::new(self.value_sampler(device)?),
-            Objective::Table => Box::new(self.table_sampler(device)?),
+            Objective::Value | Objective::Table => {
+                Box::new(SurrogateSampler::new(self.surrogate(device)?, self.config.acting.rule()))
+            }
             Objective::Drawn { .. } | Objective::Improvers => Box::new(PoolSampler::new(device, self)?),
         })
     }
 
-    /// The same for a `table` model, by its rule.
-    pub(crate) fn table_sampler(&self, device: &Device) -> Result<SurrogateSampler<TableModel>> {
+    /// What predicts by this model.
+    ///
+    /// # Errors
+    /// Where it predicts no values, or config and network do not fit.
+    pub fn surrogate(&self, device: &Device) -> Result<Box<dyn Surrogate>> {
         self.config.check()?;
-        Ok(SurrogateSampler::new(TableModel::new(device, self)?, self.config.acting.rule()))
-    }
-
-    /// The same for a `value` model: p ∝ EI^β on what it believes.
-    pub(crate) fn value_sampler(&self, device: &Device) -> Result<SurrogateSampler<ValueModel>> {
-        self.config.check()?;
-        Ok(SurrogateSampler::new(ValueModel::new(device, self)?, self.config.acting.rule()))
+        Ok(match self.config.method()?.objective {
+            Objective::Table => Box::new(TableModel::new(device, self)?),
+            _ => Box::new(ValueModel::new(device, self)?),
+        })
     }
 }

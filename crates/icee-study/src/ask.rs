@@ -48,12 +48,11 @@ impl Study {
 
     /// What would be answered now.
     fn draft(&self, count: usize, sampler: Option<SamplerKind>) -> Result<Draft> {
-        let dimension = self.dimension()?;
-        let (sampler, note) = self.resolve(sampler, dimension)?;
+        let (sampler, note) = self.resolve(sampler)?;
         let mut notes = Vec::from_iter(note);
-        let used = self.check_model(sampler, dimension)?;
+        let used = self.check_model(sampler)?;
         let Some(rows) = &self.rows else { return Err(not_loaded()) };
-        let mut predictor = self.models.predictor(sampler, dimension)?;
+        let mut predictor = self.predictor(sampler)?;
         let units = Units::of(&self.trials, self.header.direction);
         let history = units.history(&self.trials);
         let scene = Scene { pool: &rows.points, trials: &self.trials, history: &history };

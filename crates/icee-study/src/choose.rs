@@ -16,9 +16,6 @@ use rand::seq::index::sample;
 use rand::{Rng, RngExt};
 use std::collections::BTreeSet;
 
-/// Rows that a model scores at most for one answer, of up to [`WIDE`] coordinates; fewer of wider ones.
-const SCORED: usize = 1 << 14;
-const WIDE: usize = 32;
 /// Told rows whose neighbourhoods a preselection looks at.
 const CENTRES: usize = 4;
 /// Rows from which all but the first of a batch are picked.
@@ -63,7 +60,7 @@ impl Scene<'_> {
             let rows = self.start(predictor.rule, &left, count, rng).into_iter().map(|row| (row, None)).collect();
             return Ok(Choice { rows, remaining: None, left: left.len(), scored: left.len() });
         }
-        let mut candidates = self.preselected(&left, rng);
+        let mut candidates = self.preselected(&left, predictor.scored, rng);
         if predictor.rule == Rule::Random {
             let mut places: Vec<usize> = sample(rng, left.len(), count.min(left.len())).into_vec();
             places.iter_mut().for_each(|place| *place = left[*place]);
@@ -144,8 +141,7 @@ impl Scene<'_> {
 
     /// The rows that are scored, ascending: all, or of a very large pool half chosen by chance and half the nearest
     /// neighbours of the best rows told.
-    fn preselected(&self, left: &[usize], rng: &mut StreamRng) -> Vec<usize> {
-        let limit = (SCORED * WIDE / self.pool.dimension().max(WIDE)).max(SHORT_LIST);
+    fn preselected(&self, left: &[usize], limit: usize, rng: &mut StreamRng) -> Vec<usize> {
         if left.len() <= limit {
             return left.to_vec();
         }

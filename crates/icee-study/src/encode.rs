@@ -12,6 +12,7 @@
 use crate::{Error, Result};
 use icee_base::math::ln;
 use icee_base::table::{Row, Table, is_missing};
+use icee_bo::columns::{self, Words};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -231,6 +232,27 @@ pub struct Encoder<'a> {
     dimension: usize,
 }
 
+/// A pool's columns in the making, for models that read cells: numbers with gaps, and every word as it stands.
+pub struct Cells<'a> {
+    columns: Vec<(&'a str, Collected)>,
+}
+
+enum Collected {
+    Numbers(Vec<f64>),
+    Words(Words),
+}
+
+impl Cells<'_> {
+    /// The columns, known by their names.
+    pub fn finish(self) -> Vec<columns::Column> {
+        let column = |(name, cells)| match cells {
+            Collected::Numbers(numbers) => columns::Column::numbers(columns::Column::key_of(name), &numbers),
+            Collected::Words(words) => words.finish(),
+        };
+        self.columns.into_iter().map(column).collect()
+    }
+}
+
 impl<'a> Encoder<'a> {
     /// An encoder of `table`'s rows.
     ///
@@ -261,6 +283,29 @@ impl<'a> Encoder<'a> {
     /// The number of coordinates of a point.
     pub fn dimension(&self) -> usize {
         self.dimension
+    }
+
+    /// The columns of these codes, without rows.
+    pub fn cells(columns: &'a [Column]) -> Cells<'a> {
+        let empty = |Column { name, code }: &'a Column| match code {
+            Code::Number { .. } => (name.as_str(), Collected::Numbers(Vec::new())),
+            Code::Category { .. } => (name.as_str(), Collected::Words(Words::new(name))),
+        };
+        Cells { columns: columns.iter().map(empty).collect() }
+    }
+
+    /// Appends a row's cells to the columns of the same codes.
+    pub fn collect(&self, table: &Table, row: &Row<'_>, cells: &mut Cells<'_>) {
+        for ((place, code, _), (_, column)) in self.columns.iter().zip(&mut cells.columns) {
+            let cell = row.cell(*place);
+            match column {
+                Collected::Numbers(numbers) => {
+                    let scaled = |x: f64| if matches!(code, Code::Number { log: true, .. }) { ln(x) } else { x };
+                    numbers.push(table.number(cell).map_or(f64::NAN, scaled));
+                }
+                Collected::Words(words) => words.push((!is_missing(cell)).then_some(cell)),
+            }
+        }
     }
 
     /// Appends a row's coordinates to `points`.

@@ -56,7 +56,7 @@ pub use answer::{Answer, Forecast, RowForecast, Status, Suggestion, Summary, Tol
 pub use ask::MOST_SUGGESTIONS;
 pub use error::{Error, Result};
 pub use icee_bo::remaining::Remaining;
-pub use models::{LearnedModel, Loader, Models};
+pub use models::{LearnedModel, Loader, Models, Reads};
 pub use record::{Direction, ModelPin, SamplerKind};
 pub use rows::Cells;
 pub use study::{Study, StudyOptions};

@@ -1,8 +1,9 @@
-//! What predicts in a study: a Gaussian process, or a learned model that was trained for as many coordinates.
+//! What predicts in a study: a Gaussian process, or a learned model that was trained for pools like this one.
 //!
-//! A learned model takes part by an entry in [`Models`]: which numbers of coordinates it knows, how long a history it was
-//! trained on, and how it is loaded. Everything else about a study is the same for all.
+//! A learned model takes part by an entry in [`Models`]: which pools it reads, how long a history it was trained on, how it
+//! picks and how it is loaded. Everything else about a study is the same for all.
 
+use crate::encode::Column;
 use crate::predictor::Predictor;
 use crate::record::{ModelPin, SamplerKind};
 use crate::{Error, Result};
@@ -12,8 +13,57 @@ use icee_bo::gp_surrogate::{FITTED_HISTORY, GpSurrogate, KNOWN_HISTORY};
 use icee_bo::surrogate::Surrogate;
 use std::ops::RangeInclusive;
 
+/// Rows that are scored at most for one answer, of up to [`WIDE`] coordinates; fewer of wider ones.
+const SCORED: usize = 1 << 14;
+const WIDE: usize = 32;
+const LEAST_SCORED: usize = 1 << 11;
+/// The same for a model that reads cells: as many rows as have so many cells, the value's among them.
+const SCORED_CELLS: usize = 1 << 15;
+const LEAST_SCORED_BY_CELLS: usize = 1 << 8;
+
 /// Loads a learned model.
 pub type Loader = Box<dyn Fn() -> BoResult<Box<dyn Surrogate>> + Send + Sync>;
+
+/// Which pools a model reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// Points of so many coordinates (columns after coding).
+    Coordinates(RangeInclusive<usize>),
+    /// Cells of so many columns, numbers or words.
+    Columns(RangeInclusive<usize>),
+}
+
+/// How wide a pool is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Width {
+    /// Columns that are learned from.
+    pub columns: usize,
+    /// Coordinates that they become.
+    pub coordinates: usize,
+}
+
+impl Width {
+    pub fn of(columns: &[Column]) -> Width {
+        Width { columns: columns.len(), coordinates: columns.iter().map(|column| column.code.width()).sum() }
+    }
+}
+
+impl Reads {
+    fn fits(&self, width: Width) -> bool {
+        match self {
+            Reads::Coordinates(range) => range.contains(&width.coordinates),
+            Reads::Columns(range) => range.contains(&width.columns),
+        }
+    }
+
+    /// Rows of such a pool that are scored at most: an answer should take well below a second.
+    fn scored(&self, width: Width) -> usize {
+        match self {
+            Reads::Coordinates(_) => (SCORED * WIDE / width.coordinates.max(WIDE)).max(LEAST_SCORED),
+            Reads::Columns(_) => (SCORED_CELLS / (width.columns + 1)).max(LEAST_SCORED_BY_CELLS),
+        }
+    }
+}
 
 /// A learned model that studies may use.
 pub struct LearnedModel {
@@ -21,17 +71,24 @@ pub struct LearnedModel {
     pub name: String,
     /// A checksum of its description and weights: what it is, down to the last bit.
     pub hash: u64,
-    /// The numbers of coordinates (columns after coding) that it was trained for.
-    pub columns: RangeInclusive<usize>,
+    /// The pools that it was trained for.
+    pub reads: Reads,
     /// The longest history that it was trained on.
     pub history: usize,
-    /// Rows are drawn in proportion to this power of their expected improvement: β.
-    pub sharpness: f64,
+    /// How a row is picked by what it believes.
+    pub rule: Rule,
     /// Loads it.
     pub load: Loader,
 }
 
-/// The learned models at hand; by default none.
+impl LearnedModel {
+    /// As a journal remembers it.
+    fn pin(&self) -> ModelPin {
+        ModelPin { name: self.name.clone(), hash: format!("{:016x}", self.hash) }
+    }
+}
+
+/// The learned models at hand, the one to be preferred first; by default none.
 #[derive(Default)]
 pub struct Models(Vec<LearnedModel>);
 
@@ -43,57 +100,74 @@ impl Models {
         self
     }
 
-    /// The most specialised model for a number of coordinates.
-    fn fitting(&self, columns: usize) -> Option<&LearnedModel> {
-        let fitting = self.0.iter().filter(|model| model.columns.contains(&columns));
-        fitting.min_by_key(|model| model.columns.end() - model.columns.start())
+    /// The model for a pool: the one that a study has been using, where it is at hand, else the first that fits.
+    fn fitting(&self, width: Width, used: Option<&ModelPin>) -> Option<&LearnedModel> {
+        let fitting = || self.0.iter().filter(|model| model.reads.fits(width));
+        fitting().find(|model| used == Some(&model.pin())).or_else(|| fitting().next())
     }
 
     /// Why no model fits.
-    fn why_not(&self, columns: usize) -> String {
-        match self.0.iter().map(|model| *model.columns.end()).max() {
+    fn why_not(&self, width: Width) -> String {
+        let most = self.0.iter().map(|model| match &model.reads {
+            Reads::Coordinates(range) => format!("{} coordinates", range.end()),
+            Reads::Columns(range) => format!("{} columns", range.end()),
+        });
+        match most.into_iter().next() {
             None => "no learned model is at hand".into(),
             Some(most) => {
-                format!("{columns} coordinates are outside what the learned models were trained on (at most {most})")
+                let Width { columns, coordinates } = width;
+                format!(
+                    "{columns} columns ({coordinates} coordinates) are more than a learned model reads (at most {most})"
+                )
             }
         }
     }
 
     /// What picks the rows of a pool, and what is to be said about it.
-    pub(crate) fn resolve(&self, wanted: Option<SamplerKind>, columns: usize) -> Result<(SamplerKind, Option<String>)> {
+    pub(crate) fn resolve(&self, wanted: Option<SamplerKind>, width: Width) -> Result<(SamplerKind, Option<String>)> {
         match wanted {
             Some(kind @ (SamplerKind::GpEi | SamplerKind::Random)) => Ok((kind, None)),
             Some(SamplerKind::Icee) if self.0.is_empty() => {
-                Err(Error::Study(format!("{}; use --sampler gp-ei", self.why_not(columns))))
+                Err(Error::Study(format!("{}; use --sampler gp-ei", self.why_not(width))))
             }
-            None | Some(SamplerKind::Icee) => Ok(match self.fitting(columns) {
+            None | Some(SamplerKind::Icee) => Ok(match self.fitting(width, None) {
                 Some(_) => (SamplerKind::Icee, None),
-                None => (SamplerKind::GpEi, Some(format!("{}: gp-ei picks the rows", self.why_not(columns)))),
+                None => (SamplerKind::GpEi, Some(format!("{}: gp-ei picks the rows", self.why_not(width)))),
             }),
         }
     }
 
-    /// The learned model for a number of coordinates, as a journal remembers it.
-    pub(crate) fn pin(&self, columns: usize) -> Option<ModelPin> {
-        let pin = |model: &LearnedModel| ModelPin { name: model.name.clone(), hash: format!("{:016x}", model.hash) };
-        self.fitting(columns).map(pin)
+    /// The learned model for a pool, as a journal remembers it.
+    pub(crate) fn pin(&self, width: Width, used: Option<&ModelPin>) -> Option<ModelPin> {
+        self.fitting(width, used).map(LearnedModel::pin)
     }
 
     /// What predicts for a sampler; also for chance, whose answers are explained by a Gaussian process.
-    pub(crate) fn predictor(&self, kind: SamplerKind, columns: usize) -> Result<Predictor> {
+    pub(crate) fn predictor(&self, kind: SamplerKind, width: Width, used: Option<&ModelPin>) -> Result<Predictor> {
         if kind == SamplerKind::Icee {
-            let Some(model) = self.fitting(columns) else {
-                return Err(Error::Study(format!("{}; use --sampler gp-ei", self.why_not(columns))));
+            let Some(model) = self.fitting(width, used) else {
+                return Err(Error::Study(format!("{}; use --sampler gp-ei", self.why_not(width))));
             };
             let thinning =
                 format!("{} predicts from {} of them, as many as it was trained on", model.name, model.history);
-            let rule = Rule::Sampled(model.sharpness);
-            return Ok(Predictor { surrogate: (model.load)()?, rule, history: model.history, thinning });
+            return Ok(Predictor {
+                surrogate: (model.load)()?,
+                rule: model.rule,
+                history: model.history,
+                scored: model.reads.scored(width),
+                thinning,
+            });
         }
         let thinning =
             format!("gp-ei predicts from {KNOWN_HISTORY} of them and is fitted to {FITTED_HISTORY}, to stay fast");
         let rule = if kind == SamplerKind::Random { Rule::Random } else { Rule::Greatest };
-        Ok(Predictor { surrogate: Box::new(GpSurrogate::for_tables()), rule, history: KNOWN_HISTORY, thinning })
+        Ok(Predictor {
+            surrogate: Box::new(GpSurrogate::for_tables()),
+            rule,
+            history: KNOWN_HISTORY,
+            scored: Reads::Coordinates(1..=1).scored(width),
+            thinning,
+        })
     }
 }
 
@@ -101,36 +175,57 @@ impl Models {
 mod tests {
     use super::*;
 
-    fn model(name: &str, columns: RangeInclusive<usize>) -> LearnedModel {
+    fn model(name: &str, reads: Reads) -> LearnedModel {
         let load: Loader = Box::new(|| Ok(Box::new(GpSurrogate::default())));
-        LearnedModel { name: name.into(), hash: 7, columns, history: 64, sharpness: 2.0, load }
+        LearnedModel { name: name.into(), hash: 7, reads, history: 64, rule: Rule::Sampled(2.0), load }
+    }
+
+    fn width(columns: usize, coordinates: usize) -> Width {
+        Width { columns, coordinates }
     }
 
     #[test]
-    fn the_most_specialised_model_is_taken() {
-        let models = Models::default().with(model("wide", 1..=8)).with(model("two", 2..=2));
-        assert_eq!(models.fitting(2).unwrap().name, "two");
-        assert_eq!(models.fitting(3).unwrap().name, "wide");
-        assert_eq!(models.pin(3).unwrap().to_string(), "wide (0000000000000007)");
-        assert_eq!(models.resolve(None, 8).unwrap(), (SamplerKind::Icee, None));
+    fn the_first_model_that_fits_is_taken_and_the_one_in_use_is_kept() {
+        let models = Models::default()
+            .with(model("table", Reads::Columns(1..=64)))
+            .with(model("two", Reads::Coordinates(2..=2)));
+        let pin = |models: &Models, width, used: Option<&ModelPin>| models.pin(width, used).unwrap();
+        assert_eq!(pin(&models, width(3, 40), None).to_string(), "table (0000000000000007)");
+        let two = ModelPin { name: "two".into(), hash: "0000000000000007".into() };
+        assert_eq!(pin(&models, width(2, 2), Some(&two)), two);
+        // Another model of that name is not the one in use, and one that does not fit cannot be.
+        let other = ModelPin { hash: "0000000000000008".into(), ..two.clone() };
+        assert_eq!(pin(&models, width(2, 2), Some(&other)).name, "table");
+        assert_eq!(pin(&models, width(2, 3), Some(&two)).name, "table");
+        assert_eq!(models.resolve(None, width(64, 900)).unwrap(), (SamplerKind::Icee, None));
         for wanted in [None, Some(SamplerKind::Icee)] {
-            let (kind, note) = models.resolve(wanted, 9).unwrap();
+            let (kind, note) = models.resolve(wanted, width(65, 80)).unwrap();
             assert_eq!(kind, SamplerKind::GpEi);
-            assert!(note.unwrap().contains("9 coordinates are outside"));
+            assert!(note.unwrap().starts_with("65 columns (80 coordinates) are more than"));
         }
-        assert_eq!(models.resolve(Some(SamplerKind::Random), 9).unwrap(), (SamplerKind::Random, None));
-        assert!(models.predictor(SamplerKind::Icee, 9).is_err());
-        assert_eq!(models.predictor(SamplerKind::Icee, 2).unwrap().history, 64);
+        let wide = width(65, 80);
+        assert_eq!(models.resolve(Some(SamplerKind::Random), wide).unwrap(), (SamplerKind::Random, None));
+        assert!(models.predictor(SamplerKind::Icee, wide, None).is_err());
+        assert_eq!(models.predictor(SamplerKind::Icee, width(2, 2), None).unwrap().history, 64);
+    }
+
+    #[test]
+    fn wide_pools_are_scored_in_part() {
+        let cells = Reads::Columns(1..=64);
+        assert_eq!((cells.scored(width(4, 4)), cells.scored(width(5, 40))), (6553, 5461));
+        assert_eq!(cells.scored(width(1000, 1000)), LEAST_SCORED_BY_CELLS);
+        let points = Reads::Coordinates(1..=8);
+        assert_eq!((points.scored(width(4, 4)), points.scored(width(64, 64))), (SCORED, SCORED / 2));
     }
 
     #[test]
     fn without_a_model_the_default_falls_back_and_says_so() {
-        let (kind, note) = Models::default().resolve(None, 2).unwrap();
+        let (kind, note) = Models::default().resolve(None, width(2, 2)).unwrap();
         assert_eq!(
             (kind, note.unwrap().as_str()),
             (SamplerKind::GpEi, "no learned model is at hand: gp-ei picks the rows")
         );
-        let refused = Models::default().resolve(Some(SamplerKind::Icee), 2).unwrap_err().to_string();
+        let refused = Models::default().resolve(Some(SamplerKind::Icee), width(2, 2)).unwrap_err().to_string();
         assert!(refused.contains("no learned model is at hand; use --sampler gp-ei"));
     }
 }

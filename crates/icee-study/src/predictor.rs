@@ -16,6 +16,8 @@ pub(crate) struct Predictor {
     pub rule: Rule,
     /// Values that it takes at most.
     pub history: usize,
+    /// Rows of the pool that it scores at most for one answer.
+    pub scored: usize,
     /// What is said where there are more.
     pub thinning: String,
 }

@@ -79,16 +79,17 @@ impl Rows {
     pub fn encode(mut table: Table, header: &Header) -> Result<Rows> {
         let id = header.id.as_deref().map(|name| table.column(name)).transpose()?;
         let encoder = Encoder::new(&table, &header.columns)?;
-        let mut points = Vec::new();
+        let (mut points, mut cells) = (Vec::new(), Encoder::cells(&header.columns));
         table.scan(|table, row| {
             encoder.encode(table, row, &mut points);
+            encoder.collect(table, row, &mut cells);
             Ok(())
         })?;
         if table.rows() != header.pool.rows {
             return Err(Error::Study(format!("the pool has {} rows, not {}", table.rows(), header.pool.rows)));
         }
         let widths = header.columns.iter().map(|column| column.code.width()).collect();
-        let points = Pool::new(points, encoder.dimension())?.with_widths(widths)?;
+        let points = Pool::new(points, encoder.dimension())?.with_widths(widths)?.with_columns(cells.finish())?;
         Ok(Rows { table, points, id })
     }
 

@@ -4,7 +4,8 @@ use crate::answer::{Forecast, RowForecast, Status, Summary, ToldRow};
 use crate::encode;
 use crate::journal::Journal;
 use crate::lines::News;
-use crate::models::Models;
+use crate::models::{Models, Width};
+use crate::predictor::Predictor;
 use crate::record::{Direction, Entry, FORMAT, Header, ModelPin, RowName, SamplerKind, to_line};
 use crate::rows::{Rows, check_ids, pool_file, read_pool};
 use crate::trials::{self, Trials, Units};
@@ -83,8 +84,8 @@ impl Study {
         if let Some(column) = id {
             check_ids(&mut table, column)?;
         }
-        let dimension = survey.columns.iter().map(|column| column.code.width()).sum();
-        let (sampler, note) = models.resolve(options.sampler, dimension)?;
+        let width = Width::of(&survey.columns);
+        let (sampler, note) = models.resolve(options.sampler, width)?;
         notes.extend(note);
         let header = Header {
             icee_study: FORMAT,
@@ -94,7 +95,7 @@ impl Study {
             direction: options.direction,
             sampler,
             seed: options.seed,
-            model: if sampler == SamplerKind::Icee { models.pin(dimension) } else { None },
+            model: if sampler == SamplerKind::Icee { models.pin(width, None) } else { None },
         };
         // All that could fail has been tried before a file is written.
         Rows::encode(table, &header)?;
@@ -140,32 +141,34 @@ impl Study {
         std::mem::take(&mut self.notes)
     }
 
-    pub(crate) fn dimension(&self) -> Result<usize> {
-        Ok(self.rows.as_ref().ok_or_else(not_loaded)?.points.dimension())
+    fn width(&self) -> Width {
+        Width::of(&self.header.columns)
     }
 
     /// What picks the rows, and what is to be said about it.
-    pub(crate) fn resolve(
-        &self,
-        wanted: Option<SamplerKind>,
-        dimension: usize,
-    ) -> Result<(SamplerKind, Option<String>)> {
+    pub(crate) fn resolve(&self, wanted: Option<SamplerKind>) -> Result<(SamplerKind, Option<String>)> {
         match wanted {
-            Some(wanted) => self.models.resolve(Some(wanted), dimension),
+            Some(wanted) => self.models.resolve(Some(wanted), self.width()),
             None => Ok((self.header.sampler, None)),
         }
     }
 
+    /// What predicts for a sampler.
+    pub(crate) fn predictor(&self, sampler: SamplerKind) -> Result<Predictor> {
+        self.models.predictor(sampler, self.width(), self.trials.model.as_ref())
+    }
+
     /// The learned model at hand, which must be the one that the study has been using, if any.
-    pub(crate) fn check_model(&self, sampler: SamplerKind, dimension: usize) -> Result<Option<ModelPin>> {
-        let here = self.models.pin(dimension).filter(|_| sampler == SamplerKind::Icee);
-        match (&self.trials.model, here) {
-            (Some(pinned), Some(here)) if *pinned != here => Err(Error::OtherModel { pinned: pinned.clone(), here }),
+    pub(crate) fn check_model(&self, sampler: SamplerKind) -> Result<Option<ModelPin>> {
+        let used = self.trials.model.as_ref();
+        let here = self.models.pin(self.width(), used).filter(|_| sampler == SamplerKind::Icee);
+        match (used, here) {
+            (Some(used), Some(here)) if *used != here => Err(Error::OtherModel { pinned: used.clone(), here }),
             (_, here) => Ok(here),
         }
     }
 
-    /// Goes on with the learned model at hand, whatever was used before; the journal says from where on. Without effect where
+    /// Goes on with the learned model that a new study would use, whatever was used before; the journal says from where on. Without effect where
     /// the sampler, the study's own unless another is named, is no learned model.
     ///
     /// # Errors
@@ -173,9 +176,8 @@ impl Study {
     pub fn accept_model(&mut self, sampler: Option<SamplerKind>) -> Result<()> {
         self.load()?;
         self.alone(|study| {
-            let dimension = study.dimension()?;
-            let learned = study.resolve(sampler, dimension)?.0 == SamplerKind::Icee;
-            let here = study.models.pin(dimension).filter(|_| learned);
+            let learned = study.resolve(sampler)?.0 == SamplerKind::Icee;
+            let here = study.models.pin(study.width(), None).filter(|_| learned);
             match here.filter(|here| study.trials.model.as_ref() != Some(here)) {
                 Some(here) => study.record(Entry::Model(here)),
                 None => Ok(()),
@@ -219,13 +221,12 @@ impl Study {
     /// Where too few values were told, or the pool cannot be used.
     pub fn predict(&mut self, sampler: Option<SamplerKind>) -> Result<Vec<RowForecast>> {
         self.load()?;
-        let dimension = self.dimension()?;
-        let (sampler, _) = self.resolve(sampler, dimension)?;
+        let (sampler, _) = self.resolve(sampler)?;
         self.refresh()?;
         self.mention_torn();
-        self.check_model(sampler, dimension)?;
+        self.check_model(sampler)?;
+        let mut predictor = self.predictor(sampler)?;
         let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
-        let mut predictor = self.models.predictor(sampler, dimension)?;
         let units = Units::of(&self.trials, self.header.direction);
         let history = units.history(&self.trials);
         let least = predictor.surrogate.least_history();

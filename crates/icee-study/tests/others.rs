@@ -4,11 +4,12 @@ mod common;
 
 use common::{Scratch, options, pool, value};
 use icee_bo::BoResult;
+use icee_bo::acquisition::Rule;
 use icee_bo::belief::Belief;
 use icee_bo::gp_surrogate::GpSurrogate;
 use icee_bo::pool::{Pool, Told};
 use icee_bo::surrogate::Surrogate;
-use icee_study::{Direction, LearnedModel, Loader, Models, SamplerKind, Study, StudyOptions};
+use icee_study::{Direction, LearnedModel, Loader, Models, Reads, SamplerKind, Study, StudyOptions};
 use rand::Rng;
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -61,7 +62,14 @@ fn others_may_write_while_a_row_is_chosen() {
             }
         })))
     });
-    let model = LearnedModel { name: "meddler".into(), hash: 1, columns: 1..=9, history: 64, sharpness: 2.0, load };
+    let model = LearnedModel {
+        name: "meddler".into(),
+        hash: 1,
+        reads: Reads::Coordinates(1..=9),
+        history: 64,
+        rule: Rule::Sampled(2.0),
+        load,
+    };
     let mut asking = Study::open(&scratch.0.join("s.jsonl"), None, Models::default().with(model)).unwrap();
     let answer = asking.ask(4, Some(SamplerKind::Icee)).unwrap();
     assert!(told.load(Ordering::SeqCst) > 3, "the lock is held while a row is chosen");
@@ -132,7 +140,14 @@ fn a_large_batch_takes_no_more_fits_than_a_small_one() {
         let fits = Arc::new(AtomicUsize::new(0));
         let counter = fits.clone();
         let load: Loader = Box::new(move || Ok(Box::new(Fits(GpSurrogate::default(), counter.clone(), false))));
-        let model = LearnedModel { name: "fits".into(), hash: 1, columns: 1..=9, history: 64, sharpness: 2.0, load };
+        let model = LearnedModel {
+            name: "fits".into(),
+            hash: 1,
+            reads: Reads::Coordinates(1..=9),
+            history: 64,
+            rule: Rule::Sampled(2.0),
+            load,
+        };
         let mut study = Study::open(&scratch.0.join(&name), None, Models::default().with(model)).unwrap();
         let answer = study.ask(count, Some(SamplerKind::Icee)).unwrap();
         let rows: Vec<usize> = answer.suggestions.iter().map(|suggestion| suggestion.row).collect();

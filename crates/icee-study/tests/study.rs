@@ -4,8 +4,9 @@ mod common;
 
 use common::{Scratch, options, points, pool, value};
 use icee_base::random;
+use icee_bo::acquisition::Rule;
 use icee_bo::gp_surrogate::GpSurrogate;
-use icee_study::{Direction, LearnedModel, Loader, Models, SamplerKind, Status, Study, StudyOptions};
+use icee_study::{Direction, LearnedModel, Loader, Models, Reads, SamplerKind, Status, Study, StudyOptions};
 use proptest::prelude::*;
 use rand::RngExt;
 use std::collections::HashSet;
@@ -178,7 +179,14 @@ fn a_batch_spreads_out() {
 fn stand_in(hash: u64) -> Models {
     let load: Loader = Box::new(|| Ok(Box::new(GpSurrogate::default())));
     let name = "stand-in".into();
-    Models::default().with(LearnedModel { name, hash, columns: 1..=3, history: 8, sharpness: 2.0, load })
+    Models::default().with(LearnedModel {
+        name,
+        hash,
+        reads: Reads::Coordinates(1..=3),
+        history: 8,
+        rule: Rule::Sampled(2.0),
+        load,
+    })
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! checkpoints; and a stop at any step that can be resumed as if it had never been. What is learned is a
 //! [`Problem`](crate::Problem).
 
-use crate::metrics::Metrics;
 use crate::device::{Load, Loader};
+use crate::metrics::Metrics;
 use crate::{Error, HeldOutMetrics, Prepared, Result, RunFolder, Trainer, feed};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,10 +1,10 @@
 //! Pools as they lie in a folder: `pools.csv` names them, `pools/NAME.csv` has the rows with the value in the last column,
 //! `first-rows.csv` the rows (numbered from one) with which each run begins.
 
-use crate::columns::Column;
+use crate::columns::{Column, Words};
 use crate::error::{BoError, BoResult};
 use crate::pool::Pool;
-use icee_base::hash::checksum;
+use crate::search::SearchTask;
 use icee_base::table::{Table, TableError, is_missing};
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,6 +23,20 @@ pub struct RealPool {
     pub values: Vec<f64>,
     /// The first rows of each run.
     pub first: Vec<Vec<usize>>,
+}
+
+impl RealPool {
+    /// One of its runs as a search.
+    #[must_use]
+    pub fn task(&self, run: usize) -> SearchTask {
+        SearchTask {
+            pool: self.pool.clone(),
+            values: self.values.clone(),
+            initial: self.first[run].clone(),
+            evaluations: EVALUATIONS.min(self.values.len()),
+            seed: run as u64,
+        }
+    }
 }
 
 /// All pools of a folder, in its order.
@@ -85,25 +99,13 @@ fn read_pool(path: &Path, sign: f64) -> BoResult<(Pool, Vec<f64>)> {
 
 /// A column of numbers where every cell is one or is missing, else of categories.
 fn column(table: &Table, name: &str, cells: &[String]) -> Column {
-    let key = checksum(0, name.as_bytes());
     let number = |cell: &String| if is_missing(cell) { Some(f64::NAN) } else { table.number(cell) };
     if let Some(numbers) = cells.iter().map(number).collect::<Option<Vec<f64>>>() {
-        return Column::numbers(key, &numbers);
+        return Column::numbers(Column::key_of(name), &numbers);
     }
-    let mut places = HashMap::new();
-    let mut keys = Vec::new();
-    let levels: Vec<Option<usize>> = cells
-        .iter()
-        .map(|cell| {
-            (!is_missing(cell)).then(|| {
-                *places.entry(cell).or_insert_with(|| {
-                    keys.push(checksum(0, cell.as_bytes()));
-                    keys.len() - 1
-                })
-            })
-        })
-        .collect();
-    Column::categories(key, keys, levels)
+    let mut words = Words::new(name);
+    cells.iter().for_each(|cell| words.push((!is_missing(cell)).then_some(cell)));
+    words.finish()
 }
 
 fn first_rows(path: &Path) -> BoResult<HashMap<String, Vec<Vec<usize>>>> {

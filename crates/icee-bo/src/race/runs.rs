@@ -1,8 +1,8 @@
 //! Searches of pools: those of samplers of this program, and those that other tools left in a file.
 
-use super::pools::{EVALUATIONS, RealPool, problem};
+use super::pools::{RealPool, problem};
 use crate::error::BoResult;
-use crate::search::{Sampler, SearchTask};
+use crate::search::Sampler;
 use icee_base::files::FileError;
 use rayon::prelude::*;
 use std::fmt::Write;
@@ -37,13 +37,7 @@ pub fn search(
     let tasks: Vec<(&RealPool, usize)> =
         pools.iter().flat_map(|pool| (0..pool.first.len().min(runs)).map(move |run| (pool, run))).collect();
     let one = |&(pool, run): &(&RealPool, usize)| {
-        let task = SearchTask {
-            pool: pool.pool.clone(),
-            values: pool.values.clone(),
-            initial: pool.first[run].clone(),
-            evaluations: EVALUATIONS.min(pool.values.len()),
-            seed: run as u64,
-        };
+        let task = pool.task(run);
         let trace = task.run(&mut *make()?)?;
         let asked = (task.evaluations - task.initial.len()).max(1) as f64;
         done();

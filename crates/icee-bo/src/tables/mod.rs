@@ -125,12 +125,12 @@ impl TableTask {
         let mut at = 0;
         for (column, width) in self.columns.iter().zip(widths) {
             let weight = stretch * if even { 1.0 } else { crate::prior::log_uniform(ATTENTION, rng) };
-            for (row, (&cell, &position)) in column.cells().iter().zip(column.positions()).enumerate() {
+            for (row, &cell) in column.cells().iter().enumerate() {
                 let place = &mut locations[row * dimension + at..][..width];
                 match column.kind() {
                     _ if cell.is_nan() => place.fill(0.3 * weight as f32),
                     ColumnKind::Category => place[cell as usize] = 0.6 * weight as f32,
-                    _ => place[0] = weight as f32 * 0.5 * (cell + position),
+                    _ => place[0] = weight as f32 * 0.5 * (cell + column.position(row)),
                 }
             }
             at += width;

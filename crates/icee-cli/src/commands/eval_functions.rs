@@ -103,7 +103,7 @@ fn row(name: &str, summary: &Summary) -> String {
     format!("{name:<22}{}  {:>4.0} %", cells(&summary.regret), 100.0 * summary.solved)
 }
 
-fn write_calibration(out: &mut impl Write, calibration: &Calibration) -> std::io::Result<()> {
+pub(super) fn write_calibration(out: &mut impl Write, calibration: &Calibration) -> std::io::Result<()> {
     let Calibration { on, beliefs, coverage, beats_best, any_left, any_left_independent, any_left_single } =
         calibration;
     writeln!(out, "\nbeliefs on {on} ({beliefs})")?;

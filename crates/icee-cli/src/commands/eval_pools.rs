@@ -1,5 +1,6 @@
 //! `icee eval MODEL --pools DIR`: a race on real tables, beside GP-EI, random search and what other tools have left.
 
+use super::eval_functions::write_calibration;
 use super::progress::{Elsewhere, Progress};
 use crate::terminal::say;
 use anyhow::Context;
@@ -51,10 +52,13 @@ pub fn run(model: &OptimiserModel, race: &Race<'_>) -> anyhow::Result<()> {
     }
     let mut out = std::io::stdout().lock();
     if race.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&scores)?)?;
+        let mut all = serde_json::to_value(&scores)?;
+        all["calibration"] = serde_json::to_value(&own.calibration)?;
+        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
         return Ok(());
     }
     write_table(&mut out, &scores)?;
+    own.calibration.iter().try_for_each(|calibration| write_calibration(&mut out, calibration))?;
     Ok(())
 }
 
