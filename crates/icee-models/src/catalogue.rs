@@ -65,6 +65,8 @@ pub enum Role {
     },
     /// An optimiser of plain code.
     Rival,
+    /// Another tool, whose searches of real tables lie in `data/tables`.
+    OtherTool,
 }
 
 /// How an agent is trained, and where it is shown.
@@ -163,7 +165,7 @@ const DEFAULT: AgentRecipe = AgentRecipe {
 const ABLATION: AgentRecipe = AgentRecipe { chapters: Chapters::None, ..DEFAULT };
 
 /// All entries, in the order of legends and tables.
-pub static ENTRIES: [Entry; 21] = [
+pub static ENTRIES: [Entry; 24] = [
     Entry {
         key: "icee",
         label: "ICEE",
@@ -310,6 +312,12 @@ pub static ENTRIES: [Entry; 21] = [
         role: Role::Optimiser { preset: "bo-value", settings: &[], shown: Shown { comparison: true, ablation: true } },
     },
     Entry {
+        key: "table",
+        label: "ICEE, table",
+        colours: ["#7A4FA3", "#B99ADF"],
+        role: Role::Optimiser { preset: "bo-table", settings: &[], shown: Shown { comparison: true, ablation: false } },
+    },
+    Entry {
         key: "value-paper-prior",
         label: "value, paper's prior",
         colours: ["#56B4E9", "#A3D8F7"],
@@ -343,6 +351,8 @@ pub static ENTRIES: [Entry; 21] = [
         },
     },
     Entry { key: "random", label: "random", colours: ["#8C8C8C", "#9A9A9A"], role: Role::Rival },
+    Entry { key: "botorch", label: "BoTorch", colours: ["#009E73", "#35C79B"], role: Role::OtherTool },
+    Entry { key: "forest", label: "random forest", colours: ["#E69F00", "#F4B942"], role: Role::OtherTool },
 ];
 
 /// Optimisers that are made for studies and stand in no figure: key, preset. The paper's functions have two columns.
@@ -374,7 +384,7 @@ impl Entry {
         match &self.role {
             Role::Agent(recipe) => recipe.paper,
             Role::Reference { paper, .. } => *paper,
-            Role::OtherActing | Role::Optimiser { .. } | Role::Rival => None,
+            Role::OtherActing | Role::Optimiser { .. } | Role::Rival | Role::OtherTool => None,
         }
     }
 }
@@ -438,7 +448,7 @@ pub fn compared_optimisers() -> impl Iterator<Item = &'static Entry> {
     ENTRIES.iter().filter(|entry| match entry.role {
         Role::Optimiser { shown, .. } => shown.comparison,
         Role::Rival => true,
-        Role::Agent(_) | Role::OtherActing | Role::Reference { .. } => false,
+        Role::Agent(_) | Role::OtherActing | Role::Reference { .. } | Role::OtherTool => false,
     })
 }
 

@@ -4,6 +4,7 @@ use crate::work::{ActingChange, Unit, Work};
 use crate::{Error, Result};
 use icee_base::names::nearest;
 use icee_bo::functions;
+use icee_bo::race::builtin;
 use icee_models::catalogue::{self, CatalogueWorld, Entry, WORLDS, is_rival, optimiser_model};
 use icee_models::recipes;
 use icee_worlds::Reference;
@@ -16,6 +17,8 @@ pub enum Part {
     World(&'static CatalogueWorld),
     /// Bayesian optimisation.
     Bo,
+    /// The same on tables of real experiments.
+    Tables,
     /// What each piece of the method does.
     Ablations,
 }
@@ -25,7 +28,7 @@ pub enum Part {
 pub struct Options {
     /// Games of each evaluation.
     pub games: usize,
-    /// Pools of each benchmark function.
+    /// Pools of each benchmark function, and searches of each real table.
     pub trials: usize,
     /// Fixes everything.
     pub seed: u64,
@@ -44,7 +47,7 @@ impl Part {
     /// All parts, in the report's order.
     #[must_use]
     pub fn all() -> Vec<Part> {
-        WORLDS.iter().map(Part::World).chain([Part::Bo, Part::Ablations]).collect()
+        WORLDS.iter().map(Part::World).chain([Part::Bo, Part::Tables, Part::Ablations]).collect()
     }
 
     /// Its name on the command line.
@@ -53,6 +56,7 @@ impl Part {
         match self {
             Part::World(world) => world.key,
             Part::Bo => "bo",
+            Part::Tables => "tables",
             Part::Ablations => "ablations",
         }
     }
@@ -63,6 +67,7 @@ impl Part {
         match self {
             Part::World(world) => world.name,
             Part::Bo => "Bayesian optimisation",
+            Part::Tables => "Real tables",
             Part::Ablations => "Ablations",
         }
     }
@@ -108,6 +113,7 @@ pub fn units(options: &Options) -> Vec<Unit> {
         let wanted = match part {
             Part::World(world) => world_units(world, options),
             Part::Bo => catalogue::compared_optimisers().flat_map(|entry| search_units(entry, options)).collect(),
+            Part::Tables => RACERS.into_iter().flat_map(|racer| race_units(racer, options)).collect(),
             Part::Ablations => ablation_units(options),
         };
         for unit in wanted {
@@ -180,10 +186,31 @@ fn search_units(entry: &Entry, options: &Options) -> Vec<Unit> {
     functions::all().iter().map(|function| unit(function.name)).collect()
 }
 
+/// Who searches real tables here; other tools have left their searches.
+pub(crate) const RACERS: [&str; 2] = ["table", "gp-ei"];
+
+/// The name of a racer's work on a real table.
+#[must_use]
+pub(crate) fn race_id(racer: &str, table: &str) -> String {
+    format!("tables__{racer}__{table}")
+}
+
+fn race_units(racer: &str, options: &Options) -> Vec<Unit> {
+    let sampler = if is_rival(racer) { racer.to_owned() } else { optimiser_model(racer) };
+    let seconds = if is_rival(racer) { 0.3 } else { SECONDS_OF_A_RACE };
+    let unit = |table: &'static str| {
+        let work = Work::Race { sampler: sampler.clone(), table, trials: options.trials };
+        Unit { id: race_id(racer, table), work, cost: seconds * options.trials as f64 }
+    };
+    builtin::names().map(unit).collect()
+}
+
 /// About what one game of 1,000 steps costs a model of the default size on two cores.
 const SECONDS_OF_A_GAME: f64 = 0.1;
 /// About what one search costs an optimiser.
 const SECONDS_OF_A_SEARCH: f64 = 1.0;
+/// About what one search of a real table costs the model for tables.
+const SECONDS_OF_A_RACE: f64 = 3.0;
 
 #[cfg(test)]
 mod tests {
@@ -200,7 +227,7 @@ mod tests {
         for unit in &units {
             let model = match &unit.work {
                 Work::Play { model, .. } => model,
-                Work::Search { sampler, .. } if sampler.contains("__") => sampler,
+                Work::Search { sampler, .. } | Work::Race { sampler, .. } if sampler.contains("__") => sampler,
                 _ => continue,
             };
             assert!(recipes::find(model).is_some(), "{model}");

@@ -57,8 +57,8 @@ pub fn reproduce(options: &Options, machine: &Machine<'_>, folder: &Path, watche
     let worlds: Vec<&'static CatalogueWorld> = WORLDS.iter().filter(wanted).collect();
     let comparisons: Vec<PaperComparison> =
         worlds.iter().flat_map(|world| chapters::compare(world, &results)).collect();
-    let summary = chapters::summary(&shown, &absent, &comparisons, &results);
-    let page = page(&shown, summary, &units, &worlds, &results);
+    let summary = chapters::summary(&shown, &absent, &comparisons, &results)?;
+    let page = page(&shown, summary, &units, &worlds, &results)?;
     let path = output::write(&page, folder)?;
     let file = ResultsFile {
         icee: env!("CARGO_PKG_VERSION"),
@@ -82,7 +82,7 @@ fn page(
     units: &[Unit],
     worlds: &[&'static CatalogueWorld],
     results: &Results,
-) -> Page {
+) -> Result<Page> {
     let mut sections = Vec::new();
     let mut section = |heading: &str, blocks: Vec<Block>| {
         if !blocks.is_empty() {
@@ -96,6 +96,9 @@ fn page(
     section("Exploration and certainty", chapters::entropy(worlds, results).into_iter().collect());
     if options.parts.contains(&Part::Bo) {
         section(Part::Bo.title(), chapters::optimisation(results));
+    }
+    if options.parts.contains(&Part::Tables) {
+        section(Part::Tables.title(), chapters::tables(results)?);
     }
     if options.parts.contains(&Part::Ablations) {
         section(Part::Ablations.title(), chapters::ablations(results));
@@ -113,7 +116,7 @@ fn page(
     }
     section("Commands", vec![Block::Code(commands(options, units))]);
     let (games, seed) = (options.games, options.seed);
-    Page {
+    Ok(Page {
         title: "In-context exploration and exploitation".into(),
         lead: format!(
             "The experiments of the paper (Dai, Tomasi, Ghiassian, ICLR 2024) run anew from trained models: {games} games a \
@@ -122,7 +125,7 @@ fn page(
         ),
         sections,
         footer: format!("Made by icee {}. Figures as files and their numbers: figures/.", env!("CARGO_PKG_VERSION")),
-    }
+    })
 }
 
 /// The command that made the report, and those that make its parts by hand.

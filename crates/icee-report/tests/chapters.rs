@@ -106,7 +106,7 @@ fn the_summary_says_what_is_there_what_is_not_and_how_it_stands() {
         WORLDS.iter().flat_map(|world| chapters::compare(world, &results)).collect();
     let all = Part::all();
     let shown = Options { games: 10, trials: 3, seed: 4, parts: all[..4].to_vec() };
-    let blocks = chapters::summary(&shown, &all[4..], &comparisons, &results);
+    let blocks = chapters::summary(&shown, &all[4..], &comparisons, &results).unwrap();
     let [Block::List(lines), Block::Table(table)] = &blocks[..] else { panic!("{blocks:?}") };
     let text = lines.join("\n");
     assert!(
@@ -127,7 +127,7 @@ fn the_summary_says_what_is_there_what_is_not_and_how_it_stands() {
     assert!(icee[1].note.contains('▲') == (icee[1].tone == Tone::Good), "{icee:?}");
 
     let whole = Options { parts: all, ..shown };
-    let blocks = chapters::summary(&whole, &[], &comparisons, &results);
+    let blocks = chapters::summary(&whole, &[], &comparisons, &results).unwrap();
     let Block::List(lines) = &blocks[0] else { panic!("{blocks:?}") };
     let text = lines.join("\n");
     assert!(

@@ -44,8 +44,13 @@ impl RealPool {
 /// # Errors
 /// Where a file is missing or does not say what it should.
 pub fn read(folder: &Path) -> BoResult<Vec<RealPool>> {
-    let mut first = first_rows(&folder.join("first-rows.csv"))?;
-    let mut index = open(&folder.join("pools.csv"))?;
+    read_with(&|file| Table::read(&folder.join(file)))
+}
+
+/// All pools of something like a folder, which gives its files by their paths in it.
+pub(super) fn read_with(open: &dyn Fn(&str) -> Result<Table, TableError>) -> BoResult<Vec<RealPool>> {
+    let mut first = first_rows(open("first-rows.csv").map_err(table_error)?)?;
+    let mut index = open("pools.csv").map_err(table_error)?;
     let columns = ["pool", "direction"].map(|name| index.column(name));
     let [name, direction] = columns;
     let (name, direction) = (name.map_err(table_error)?, direction.map_err(table_error)?);
@@ -66,8 +71,7 @@ pub fn read(folder: &Path) -> BoResult<Vec<RealPool>> {
         })
         .map_err(table_error)?;
     let read_one = |(name, sign): (String, f64)| {
-        let path = folder.join("pools").join(format!("{name}.csv"));
-        let (pool, values) = read_pool(&path, sign)?;
+        let (pool, values) = read_pool(open(&format!("pools/{name}.csv")).map_err(table_error)?, sign)?;
         let first = first.remove(&name).unwrap_or_default();
         if let Some(row) = first.iter().flatten().find(|&&row| row >= values.len()) {
             return Err(problem(format!("first-rows.csv: row {} of {name}, which has {}", row + 1, values.len())));
@@ -77,11 +81,10 @@ pub fn read(folder: &Path) -> BoResult<Vec<RealPool>> {
     listed.into_iter().map(read_one).collect()
 }
 
-fn read_pool(path: &Path, sign: f64) -> BoResult<(Pool, Vec<f64>)> {
-    let mut table = open(path)?;
+fn read_pool(mut table: Table, sign: f64) -> BoResult<(Pool, Vec<f64>)> {
     let header = table.header().to_vec();
     let Some((_, inputs)) = header.split_last() else {
-        return Err(problem(format!("{}: it has no column", path.display())));
+        return Err(problem(format!("{}: it has no column", table.path().display())));
     };
     let mut cells: Vec<Vec<String>> = vec![Vec::new(); inputs.len()];
     let mut values = Vec::new();
@@ -108,8 +111,7 @@ fn column(table: &Table, name: &str, cells: &[String]) -> Column {
     words.finish()
 }
 
-fn first_rows(path: &Path) -> BoResult<HashMap<String, Vec<Vec<usize>>>> {
-    let mut table = open(path)?;
+fn first_rows(mut table: Table) -> BoResult<HashMap<String, Vec<Vec<usize>>>> {
     let (name, run) = (table.column("pool").map_err(table_error)?, table.column("run").map_err(table_error)?);
     let places: Vec<usize> = (0..table.header().len()).filter(|&at| at != name && at != run).collect();
     let mut first: HashMap<String, Vec<Vec<usize>>> = HashMap::new();
@@ -133,10 +135,6 @@ fn first_rows(path: &Path) -> BoResult<HashMap<String, Vec<Vec<usize>>>> {
         })
         .map_err(table_error)?;
     Ok(first)
-}
-
-fn open(path: &Path) -> BoResult<Table> {
-    Table::read(path).map_err(table_error)
 }
 
 fn table_error(error: TableError) -> BoError {

@@ -59,6 +59,11 @@ pub fn search(
 /// Where the file cannot be read, or a line says something else.
 pub fn read(path: &Path, pools: &[RealPool]) -> BoResult<Vec<PoolRun>> {
     let text = std::fs::read_to_string(path).map_err(|e| problem(FileError::io(path)(e).to_string()))?;
+    parse(&text, path, pools)
+}
+
+/// The same from text; `path` is for messages.
+pub(super) fn parse(text: &str, path: &Path, pools: &[RealPool]) -> BoResult<Vec<PoolRun>> {
     let line = |(number, line): (usize, &str)| {
         let wrong = |what: String| problem(format!("{}, line {}: {what}", path.display(), number + 1));
         let cells: Vec<&str> = line.split('\t').collect();

@@ -85,7 +85,7 @@ fn train_all(args: &Args, units: &[Unit], models: &Path, registry: &Registry) ->
     for unit in units {
         let name = match &unit.work {
             Work::Play { model, .. } => model,
-            Work::Search { sampler, .. } => sampler,
+            Work::Search { sampler, .. } | Work::Race { sampler, .. } => sampler,
             Work::Reference { .. } => continue,
         };
         wanted.extend(recipes::find(name).filter(|recipe| !wanted.contains(recipe)));
@@ -217,7 +217,7 @@ impl Watcher for Progress {
     fn lost(&mut self, unit: &Unit, why: &str) {
         let model = match &unit.work {
             Work::Play { model, .. } => model.clone(),
-            Work::Search { sampler, .. } => sampler.clone(),
+            Work::Search { sampler, .. } | Work::Race { sampler, .. } => sampler.clone(),
             Work::Reference { world, .. } => (*world).into(),
         };
         if !self.missing.contains(&model) {

@@ -4,11 +4,13 @@
 mod ablations;
 mod optimisation;
 mod summary;
+mod tables;
 mod worlds;
 
 pub use ablations::ablations;
 pub use optimisation::{optimisation, race};
 pub use summary::summary;
+pub use tables::tables;
 pub use worlds::{PaperComparison, compare, entropy, named, world};
 
 use crate::figure::{Mark, Point, Series};

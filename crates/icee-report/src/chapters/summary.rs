@@ -2,7 +2,8 @@
 
 use super::optimisation::regret_after_evaluations;
 use super::worlds::{PaperComparison, compared, named};
-use super::{nothing, said};
+use super::{nothing, said, tables};
+use crate::Result;
 use crate::ink;
 use crate::page::{Block, Cell, Table, Tone};
 use crate::paper::Verdict;
@@ -14,14 +15,24 @@ use icee_models::catalogue::{CatalogueWorld, compared_optimisers};
 const EVALUATIONS: usize = 20;
 
 /// The chapter, of the parts that are on the page and those that are not.
-#[must_use]
-pub fn summary(shown: &Options, absent: &[Part], comparisons: &[PaperComparison], results: &Results) -> Vec<Block> {
+///
+/// # Errors
+/// None but a damaged program's.
+pub fn summary(
+    shown: &Options,
+    absent: &[Part],
+    comparisons: &[PaperComparison],
+    results: &Results,
+) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     let all = |parts: &[Part]| parts.iter().map(|part| part.title()).collect::<Vec<_>>().join(", ");
     let mut lines = vec![format!("On this page: {}.", all(&shown.parts))];
     lines.extend(verdicts(comparisons));
     if shown.parts.contains(&Part::Bo) {
         lines.extend(optimisers(results));
+    }
+    if shown.parts.contains(&Part::Tables) {
+        lines.extend(tables::sentence(results)?);
     }
     if !absent.is_empty() {
         let names: Vec<&str> = absent.iter().map(|part| part.name()).collect();
@@ -35,7 +46,7 @@ pub fn summary(shown: &Options, absent: &[Part], comparisons: &[PaperComparison]
     blocks.push(Block::List(lines));
     let glance = glance(&shown.parts, comparisons);
     blocks.extend((!glance.rows.is_empty()).then_some(Block::Table(glance)));
-    blocks
+    Ok(blocks)
 }
 
 /// How many cells of the paper's tables are higher, the same or lower here.

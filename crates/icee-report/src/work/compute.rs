@@ -1,13 +1,15 @@
 //! Does the work, or finds that it is done.
 
-use super::samplers::samplers;
+use super::samplers::{samplers, table_samplers};
 use super::store::{Kept, ResultStore};
-use super::{ActingChange, Played, SearchCurve, Searched, Unit, UnitResult, Work};
+use super::{ActingChange, Played, Raced, RacedRun, SearchCurve, Searched, Unit, UnitResult, Work};
 use crate::{Error, Result};
 use icee_base::hash::checksum;
 use icee_base::stats::Estimate;
 use icee_bo::functions::{self, BenchmarkFunction};
 use icee_bo::protocol::Protocol;
+use icee_bo::race::builtin;
+use icee_bo::race::runs::PoolRun;
 use icee_bo::report::Run;
 use icee_games::config::EpisodeRule;
 use icee_games::{Acting, TrainedModel, evaluate};
@@ -158,7 +160,7 @@ impl Work {
     fn needs(&self) -> Option<&str> {
         match self {
             Work::Play { model, .. } => Some(model),
-            Work::Search { sampler, .. } if !is_rival(sampler) => Some(sampler),
+            Work::Search { sampler, .. } | Work::Race { sampler, .. } if !is_rival(sampler) => Some(sampler),
             _ => None,
         }
     }
@@ -190,6 +192,9 @@ fn compute(work: &Work, machine: &Machine<'_>) -> Result<UnitResult> {
             let protocol = Protocol { functions, trials: *trials, seed: *seed, ..Protocol::default() };
             let searched = search(sampler, &protocol, 1, &machine.models)?;
             UnitResult::Searched(searched.into_iter().next().expect("one function was searched"))
+        }
+        Work::Race { sampler, table, trials } => {
+            UnitResult::Raced(search_table(sampler, table, *trials, &machine.models)?)
         }
     })
 }
@@ -273,8 +278,7 @@ pub fn search(name: &str, protocol: &Protocol, threads: usize, models: &ModelSto
     // One for each task and one for the report's name, all made before anything runs.
     let made = Mutex::new(samplers(name, protocol.functions.len() * protocol.trials + 1, models)?);
     let make = || made.lock().ok().and_then(|mut made| made.pop()).expect("as many as are asked for");
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| Error::output("threads", e))?;
-    let report = pool.install(|| protocol.run(make))?;
+    let report = in_threads(threads, || protocol.run(make))??;
     let initial = report.initial;
     let of = |function: &&'static BenchmarkFunction| {
         let runs = report.runs.iter().filter(|run| run.function == function.name);
@@ -282,6 +286,22 @@ pub fn search(name: &str, protocol: &Protocol, threads: usize, models: &ModelSto
         Searched { function: function.name.into(), initial, trials: runs.map(curve).collect() }
     };
     Ok(protocol.functions.iter().map(of).collect())
+}
+
+/// Lets a sampler search a real table, on one thread, so that the milliseconds are its own.
+fn search_table(name: &str, table: &str, trials: usize, models: &ModelStore) -> Result<Raced> {
+    let mut pools = builtin::pools()?;
+    pools.retain(|pool| pool.name == table);
+    let made = Mutex::new(table_samplers(name, trials, models)?);
+    let make = || Ok(made.lock().ok().and_then(|mut made| made.pop()).expect("as many as are asked for"));
+    let runs = in_threads(1, || icee_bo::race::runs::search(&pools, trials, name, make, || ()))??;
+    let run = |run: PoolRun| RacedRun { milliseconds: run.milliseconds, rows: run.rows };
+    Ok(Raced { table: table.into(), runs: runs.into_iter().map(run).collect() })
+}
+
+fn in_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| Error::output("threads", e))?;
+    Ok(pool.install(work))
 }
 
 #[cfg(test)]

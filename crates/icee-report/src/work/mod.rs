@@ -64,6 +64,15 @@ pub enum Work {
         /// Fixes pools and choices.
         seed: u64,
     },
+    /// An optimiser searches a table of real experiments.
+    Race {
+        /// A rival's name, or a model's.
+        sampler: String,
+        /// The table.
+        table: &'static str,
+        /// Searches, each from first rows of its own.
+        trials: usize,
+    },
 }
 
 /// Acting rules other than the model's own.
@@ -85,6 +94,8 @@ pub enum UnitResult {
     Played(Played),
     /// Of searches.
     Searched(Searched),
+    /// Of searches of a real table.
+    Raced(Raced),
 }
 
 /// What an agent earned.
@@ -122,6 +133,24 @@ pub struct SearchCurve {
     pub seconds: Vec<f64>,
 }
 
+/// The searches of one real table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Raced {
+    /// The table.
+    pub table: String,
+    /// One for each trial.
+    pub runs: Vec<RacedRun>,
+}
+
+/// One search of a real table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RacedRun {
+    /// Milliseconds a suggestion.
+    pub milliseconds: f64,
+    /// The rows in the order in which they were tried.
+    pub rows: Vec<usize>,
+}
+
 impl Unit {
     /// The command that does the same by hand.
     #[must_use]
@@ -136,6 +165,7 @@ impl Unit {
             Work::Reference { world, agent, games, seed } => {
                 format!("icee rollout {world} --agent {} --games {games} --seed {seed}", agent.name())
             }
+            Work::Race { trials, .. } => format!("icee reproduce --only tables --trials {trials}"),
             // The protocol has no command of its own.
             Work::Search { trials, seed, .. } => format!("icee reproduce --only bo --trials {trials} --seed {seed}"),
         }

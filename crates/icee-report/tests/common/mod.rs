@@ -6,7 +6,7 @@ use icee_models::results::EpisodeRow;
 use icee_report::chapters::{self, PaperComparison};
 use icee_report::page::{Page, Section};
 use icee_report::plan::{self, Options, Part};
-use icee_report::work::{Played, Results, SearchCurve, Searched, UnitResult, Work};
+use icee_report::work::{Played, Raced, RacedRun, Results, SearchCurve, Searched, UnitResult, Work};
 
 /// Returns that rise to `last`, with an entropy.
 pub fn played(world: &str, last: f64) -> UnitResult {
@@ -30,6 +30,16 @@ pub fn searched(function: &str, rate: f64) -> UnitResult {
     UnitResult::Searched(Searched { function: function.into(), initial: 5, trials: (0..3).map(trial).collect() })
 }
 
+pub fn raced(table: &str, trials: usize, shift: usize) -> UnitResult {
+    let pools = icee_bo::race::builtin::pools().unwrap();
+    let pool = pools.iter().find(|pool| pool.name == table).unwrap();
+    let run = |run: usize| {
+        let rest = (0..50).map(|step| (step * shift + run) % pool.values.len());
+        RacedRun { milliseconds: 5.0, rows: pool.first[run].iter().copied().chain(rest).collect() }
+    };
+    UnitResult::Raced(Raced { table: table.into(), runs: (0..trials).map(run).collect() })
+}
+
 /// Outcomes of everything in the plan but what `missing` says.
 pub fn results(missing: &[&str]) -> Results {
     let options = Options { games: 10, trials: 3, seed: 0, parts: Part::all() };
@@ -41,6 +51,7 @@ pub fn results(missing: &[&str]) -> Results {
         let outcome = match &unit.work {
             Work::Play { world, .. } | Work::Reference { world, .. } => played(world, 1.0 + (index % 7) as f64),
             Work::Search { function, sampler, .. } => searched(function, 0.01 * sampler.len() as f64),
+            Work::Race { table, sampler, trials } => raced(table, *trials, sampler.len()),
         };
         results.outcomes.insert(unit.id, outcome);
     }
@@ -50,10 +61,11 @@ pub fn results(missing: &[&str]) -> Results {
 pub fn page(results: &Results) -> Page {
     let options = Options { games: 10, trials: 3, seed: 0, parts: Part::all() };
     let comparisons: Vec<PaperComparison> = WORLDS.iter().flat_map(|world| chapters::compare(world, results)).collect();
-    let mut blocks = chapters::summary(&options, &[], &comparisons, results);
+    let mut blocks = chapters::summary(&options, &[], &comparisons, results).unwrap();
     blocks.extend(WORLDS.iter().flat_map(|world| chapters::world(world, results)));
     blocks.extend(chapters::entropy(&WORLDS.each_ref(), results));
     blocks.extend(chapters::optimisation(results));
+    blocks.extend(chapters::tables(results).unwrap());
     blocks.extend(chapters::ablations(results));
     Page { title: "T".into(), sections: vec![Section { heading: "S".into(), blocks }], ..Page::default() }
 }
