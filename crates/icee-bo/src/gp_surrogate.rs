@@ -135,7 +135,11 @@ impl Surrogate for GpSurrogate {
         Ok(())
     }
 
-    /// By the joint distribution of the first 64 candidates.
+    fn joint_candidates(&self) -> usize {
+        JOINT_CANDIDATES
+    }
+
+    /// By their joint distribution.
     fn any_below(
         &mut self,
         pool: &Pool,
@@ -145,7 +149,7 @@ impl Surrogate for GpSurrogate {
         rng: &mut dyn Rng,
     ) -> BoResult<f64> {
         let Fitted { scale, process, .. } = self.fitted(pool, told)?;
-        let points = pool.gather(candidates.iter().copied().take(JOINT_CANDIDATES));
+        let points = pool.gather(candidates.iter().copied());
         process.any_below(&points, scale.locate(bound), JOINT_PATHS, rng)
     }
 }

@@ -37,9 +37,14 @@ pub trait Surrogate: Send {
         histories.iter().map(|told| Ok(self.predict(pool, told, &[candidate])?.remove(0))).collect()
     }
 
-    /// P(at least one of the candidates has a value below `bound`), for candidates in the order of their promise.
+    /// Candidates that [`Surrogate::any_below`] looks at together, at most.
+    fn joint_candidates(&self) -> usize {
+        STEPWISE_CANDIDATES
+    }
+
+    /// P(at least one of the candidates has a value below `bound`), for no more than [`Surrogate::joint_candidates`].
     ///
-    /// Single probabilities cannot say it, because neighbours stand and fall together. So the first few candidates are
+    /// Single probabilities cannot say it, because neighbours stand and fall together. So the candidates are
     /// taken one after another, each given a sampled outcome that is *not* below the bound for those before it:
     /// P(none) is the product of what is left at every step (Geweke, Hajivassiliou, Keane), averaged over paths. The
     /// paths go side by side, so that a model can predict for all of them at once.
@@ -51,7 +56,6 @@ pub trait Surrogate: Send {
         bound: f64,
         rng: &mut dyn Rng,
     ) -> BoResult<f64> {
-        let candidates = &candidates[..candidates.len().min(STEPWISE_CANDIDATES)];
         // Drawn path by path and beforehand, so that none depends on where another path ends.
         let mut paths: Vec<Path> = (0..STEPWISE_PATHS).map(|_| Path::new(told, candidates.len(), rng)).collect();
         for (step, &candidate) in candidates.iter().enumerate() {
@@ -94,6 +98,10 @@ impl Surrogate for Box<dyn Surrogate> {
 
     fn predict_after(&mut self, pool: &Pool, histories: &[&[Told]], candidate: usize) -> BoResult<Vec<Belief>> {
         (**self).predict_after(pool, histories, candidate)
+    }
+
+    fn joint_candidates(&self) -> usize {
+        (**self).joint_candidates()
     }
 
     fn any_below(

@@ -137,6 +137,23 @@ fn a_damaged_end_is_reported_and_kept() {
     assert!(output.status.success() && output.stderr.is_empty());
 }
 
+/// A journal whose study began with the model of an earlier version, which is still in the program.
+#[test]
+fn a_study_goes_on_with_the_model_it_began_with() {
+    let scratch = Scratch::new("study-pinned");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    std::fs::create_dir_all(scratch.0.join("studies")).unwrap();
+    std::fs::copy(root.join("old/bread-pinned.jsonl"), scratch.0.join("studies/bread.jsonl")).unwrap();
+    std::fs::copy(root.join("cmd/study/session.in/recipes.csv"), scratch.0.join("recipes.csv")).unwrap();
+    let answer = json(&scratch, &["ask", "bread", "-n", "2"]);
+    let rows: Vec<&Value> = answer["suggestions"].as_array().unwrap().iter().map(|row| &row["row"]).collect();
+    // As the earlier version answered.
+    assert_eq!((rows, &answer["notes"]), (vec![&Value::from(17), &Value::from(10)], &Value::Array(vec![])));
+    json(&scratch, &["ask", "bread", "--accept-model"]);
+    let journal = std::fs::read_to_string(scratch.0.join("studies/bread.jsonl")).unwrap();
+    assert!(journal.contains("{\"model\":{\"name\":\"bo__table\""), "{journal}");
+}
+
 /// A journal that the first version of the program wrote, before studies said which model they use.
 #[test]
 fn an_old_journal_goes_on() {
@@ -147,6 +164,6 @@ fn an_old_journal_goes_on() {
     std::fs::copy(root.join("cmd/study/session.in/recipes.csv"), scratch.0.join("recipes.csv")).unwrap();
     assert_eq!(json(&scratch, &["best", "bread"])["value"], 8.0);
     let answer = json(&scratch, &["ask", "bread"]);
-    assert!(answer["notes"][0].as_str().unwrap().contains("from now on this study uses the model bo__value-columns"));
+    assert!(answer["notes"][0].as_str().unwrap().contains("from now on this study uses the model bo__table"));
     assert_eq!(json(&scratch, &["ask", "bread"])["notes"], Value::Array(vec![]));
 }

@@ -315,7 +315,12 @@ pub static ENTRIES: [Entry; 24] = [
         key: "table",
         label: "ICEE, table",
         colours: ["#7A4FA3", "#B99ADF"],
-        role: Role::Optimiser { preset: "bo-table", settings: &[], shown: Shown { comparison: true, ablation: false } },
+        role: Role::Optimiser {
+            preset: "bo-table",
+            settings: &[],
+            // It has a chapter of its own.
+            shown: Shown { comparison: false, ablation: false },
+        },
     },
     Entry {
         key: "value-paper-prior",

@@ -3,12 +3,15 @@
 use crate::Result;
 use crate::store::{embedded, model_hash};
 use icee_bo::BoError;
-use icee_optim::{Objective, OptimiserModel, TableModel, TablePlan, ValuePlan};
+use icee_optim::{Objective, OptimiserModel, TablePlan, ValuePlan};
 use icee_study::{LearnedModel, Models, Reads};
 use icee_train::Device;
 
 /// The models' names, the one for new studies first; the others go on where a study has been using them.
 const NAMES: [&str; 3] = ["bo__table", "bo__value", "bo__value-columns"];
+
+/// Columns of a table up to which studies trust the model of tables, which has learned from up to 40.
+const MOST_COLUMNS: usize = 64;
 
 /// The models that are there. Their weights are read when a study first needs them: most commands do not.
 ///
@@ -19,7 +22,7 @@ pub fn study_models() -> Result<Models> {
     for model in NAMES.into_iter().filter_map(embedded) {
         let config = OptimiserModel::config_in(model.config)?;
         let (reads, history) = match config.method()?.objective {
-            Objective::Table => (Reads::Columns(1..=TableModel::most_columns()), TablePlan::new(&config)?.spec.context),
+            Objective::Table => (Reads::Columns(1..=MOST_COLUMNS), TablePlan::new(&config)?.spec.context),
             _ => {
                 let plan = ValuePlan::new(&config)?;
                 (Reads::Coordinates(plan.columns()), plan.spec.context)

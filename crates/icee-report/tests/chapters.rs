@@ -31,6 +31,7 @@ fn everything_is_drawn_and_nothing_fetched() {
             "bo-time",
             "bo-solved",
             "bo-functions",
+            "tables-regret",
             "ablation-networks",
             "ablation-joint",
             "ablation-histories",
@@ -117,7 +118,7 @@ fn the_summary_says_what_is_there_what_is_not_and_how_it_stands() {
     let (higher, agree, lower) = (count(Verdict::Higher), count(Verdict::Agrees), count(Verdict::Lower));
     let said = format!("ours is higher in {higher}, agrees in {agree} and is lower in {lower}");
     assert!(higher + agree + lower == comparisons.len() && text.contains(&said), "{text}");
-    assert!(text.contains("icee reproduce --only bo,ablations --games 10 --trials 3 --seed 4"), "{text}");
+    assert!(text.contains("icee reproduce --only bo,tables,ablations --games 10 --trials 3 --seed 4"), "{text}");
     assert!(!text.contains("Sixteen functions"), "{text}");
     // The paper has no table of the biased room.
     assert_eq!(table.head, ["", "Dark Room", "Dark Room (Hard)", "Dark Key-to-Door"]);
@@ -131,7 +132,10 @@ fn the_summary_says_what_is_there_what_is_not_and_how_it_stands() {
     let Block::List(lines) = &blocks[0] else { panic!("{blocks:?}") };
     let text = lines.join("\n");
     assert!(
-        text.contains("after 20 evaluations") && text.contains("GP-EI") && !text.contains("Not computed"),
+        text.contains("after 20 evaluations")
+            && text.contains("GP-EI")
+            && text.contains("13 tables of real experiments")
+            && !text.contains("Not computed"),
         "{text}"
     );
 }

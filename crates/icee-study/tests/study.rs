@@ -252,7 +252,10 @@ fn a_learned_model_is_picked_where_it_fits() {
 
     let wide = scratch.write("wide.csv", "kind,x\na,1\nb,2\nc,3\nd,4\n");
     let mut study = Study::create(&scratch.0.join("wide.jsonl"), &options(&wide), models()).unwrap();
-    assert!(study.take_notes()[0].contains("5 coordinates are outside what the learned models were trained on"));
+    assert!(
+        study.take_notes()[0]
+            .contains("2 columns (5 coordinates) are more than a learned model reads (at most 3 coordinates)")
+    );
     assert_eq!(study.ask(1, None).unwrap().sampler, SamplerKind::GpEi);
 }
 

@@ -46,7 +46,9 @@ pub fn tables(results: &Results) -> Result<Vec<Block>> {
 pub(super) fn sentence(results: &Results) -> Result<Option<String>> {
     let pools = builtin::pools()?;
     let said = |scores: Scores| {
-        let of = |(method, of): &(String, Estimate)| format!("{} {:.2} ± {:.2}", ink::of(method).label, of.mean, of.half_width);
+        let of = |(method, of): &(String, Estimate)| {
+            format!("{} {:.2} ± {:.2}", ink::of(method).label, of.mean, of.half_width)
+        };
         let list: Vec<String> = scores.methods.iter().map(of).collect();
         format!(
             "{} tables of real experiments, mean regret relative to random search (less is better): {}.",
@@ -106,9 +108,10 @@ fn figure(pools: &[RealPool], scores: &Scores) -> Figure {
     Figure {
         id: "tables-regret".into(),
         title: "Regret by evaluations, table by table".into(),
-        caption: "Best value so far minus the table's best, in standard deviations of its values; mean over the searches. \
+        caption:
+            "Best value so far minus the table's best, in standard deviations of its values; mean over the searches. \
                   Random search is exact."
-            .into(),
+                .into(),
         panels: pools.iter().map(panel).collect(),
         columns: 4,
     }
@@ -131,15 +134,17 @@ fn relative(pools: &[RealPool], scores: &Scores) -> Table {
     let mut last: Vec<Cell> = vec!["mean".into(), String::new().into(), String::new().into()];
     last.extend(scores.methods.iter().map(|(_, of)| mean_cell(of.mean, of.known_half_width())));
     rows.push(last);
-    let caption = "Mean regret over evaluations 6 to 55, relative to random search; below 1 is better than chance, and less is \
+    let caption =
+        "Mean regret over evaluations 6 to 55, relative to random search; below 1 is better than chance, and less is \
                    better. The last row with its 95 % interval over the tables."
-        .into();
+            .into();
     Table { caption, groups: Vec::new(), head, rows }
 }
 
 /// How often the best row was found, and how long a suggestion took.
 fn details(scores: &Scores) -> Table {
-    let head = ["", "best row found", "ms a suggestion, mean", "fastest table", "slowest table"].map(String::from).to_vec();
+    let head =
+        ["", "best row found", "ms a suggestion, mean", "fastest table", "slowest table"].map(String::from).to_vec();
     let row = |method: &str| {
         let of: Vec<&PoolScore> = scores.pools.iter().filter(|score| score.method == method).collect();
         let mean = |value: fn(&PoolScore) -> f64| of.iter().map(|s| value(s)).sum::<f64>() / of.len().max(1) as f64;
