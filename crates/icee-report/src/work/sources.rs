@@ -11,6 +11,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// What is searched in the chapter on real tables.
+const TABLES: [&str; 3] = ["pools.csv", "first-rows.csv", "pools"];
+
 /// No result of the report comes from a study.
 const APART: &str = "icee-study";
 
@@ -18,6 +21,7 @@ const APART: &str = "icee-study";
 pub fn watched(here: &Path) -> io::Result<Vec<PathBuf>> {
     let crates = here.parent().unwrap_or(here);
     let mut watched = vec![here.join("Cargo.toml"), here.join("src").join("work"), crates.join("../Cargo.lock")];
+    watched.extend(TABLES.map(|table| crates.join("../data/tables").join(table)));
     let mut known = BTreeSet::from([APART.to_owned()]);
     let mut open = dependencies(&here.join("Cargo.toml"))?;
     while let Some(name) = open.pop() {
@@ -76,7 +80,14 @@ mod tests {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         assert_eq!(checksum(here).unwrap(), env!("ICEE_SOURCES"), "build.rs must run again whenever they change");
         let names: Vec<String> = watched(here).unwrap().iter().map(|path| path.display().to_string()).collect();
-        for part in ["icee-nn/src", "icee-worlds/src", "icee-base/src", "icee-report/src/work", "Cargo.lock"] {
+        for part in [
+            "data/tables/pools",
+            "icee-nn/src",
+            "icee-worlds/src",
+            "icee-base/src",
+            "icee-report/src/work",
+            "Cargo.lock",
+        ] {
             assert!(names.iter().any(|name| name.ends_with(part)), "{part}: {names:?}");
         }
         assert!(!names.iter().any(|name| name.contains("icee-study") || name.contains("icee-cli")), "{names:?}");
