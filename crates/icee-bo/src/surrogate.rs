@@ -56,27 +56,43 @@ pub trait Surrogate: Send {
         bound: f64,
         rng: &mut dyn Rng,
     ) -> BoResult<f64> {
-        // Drawn path by path and beforehand, so that none depends on where another path ends.
-        let mut paths: Vec<Path> = (0..STEPWISE_PATHS).map(|_| Path::new(told, candidates.len(), rng)).collect();
-        for (step, &candidate) in candidates.iter().enumerate() {
-            let beliefs = if step == 0 {
-                // Nothing tells the paths apart yet.
-                vec![self.predict(pool, told, &[candidate])?.remove(0); paths.len()]
-            } else {
-                let histories: Vec<&[Told]> = paths.iter().map(|path| path.known.as_slice()).collect();
-                self.predict_after(pool, &histories, candidate)?
-            };
-            for (path, belief) in paths.iter_mut().zip(&beliefs) {
-                let below = belief.below(bound);
-                path.none *= 1.0 - below;
-                let value = belief.quantile(below + (1.0 - below) * path.draws[step]);
-                path.known.push(Told { candidate, value });
-            }
-            paths.retain(|path| path.none >= NEGLIGIBLE);
-        }
-        let none: f64 = paths.iter().map(|path| path.none).sum();
-        Ok((1.0 - none / STEPWISE_PATHS as f64).clamp(0.0, 1.0))
+        stepwise(self, STEPWISE_PATHS, pool, told, candidates, bound, rng)
     }
+}
+
+/// [`Surrogate::any_below`] by so many paths.
+///
+/// # Errors
+/// The model's.
+pub fn stepwise(
+    surrogate: &mut (impl Surrogate + ?Sized),
+    paths: usize,
+    pool: &Pool,
+    told: &[Told],
+    candidates: &[usize],
+    bound: f64,
+    rng: &mut dyn Rng,
+) -> BoResult<f64> {
+    // Drawn path by path and beforehand, so that none depends on where another path ends.
+    let mut alive: Vec<Path> = (0..paths).map(|_| Path::new(told, candidates.len(), rng)).collect();
+    for (step, &candidate) in candidates.iter().enumerate() {
+        let beliefs = if step == 0 {
+            // Nothing tells the paths apart yet.
+            vec![surrogate.predict(pool, told, &[candidate])?.remove(0); alive.len()]
+        } else {
+            let histories: Vec<&[Told]> = alive.iter().map(|path| path.known.as_slice()).collect();
+            surrogate.predict_after(pool, &histories, candidate)?
+        };
+        for (path, belief) in alive.iter_mut().zip(&beliefs) {
+            let below = belief.below(bound);
+            path.none *= 1.0 - below;
+            let value = belief.quantile(below + (1.0 - below) * path.draws[step]);
+            path.known.push(Told { candidate, value });
+        }
+        alive.retain(|path| path.none >= NEGLIGIBLE);
+    }
+    let none: f64 = alive.iter().map(|path| path.none).sum();
+    Ok((1.0 - none / paths as f64).clamp(0.0, 1.0))
 }
 
 impl Surrogate for Box<dyn Surrogate> {

@@ -10,14 +10,21 @@ use crate::{Error, Result};
 use icee_bo::BoResult;
 use icee_bo::belief::Belief;
 use icee_bo::columns::Column;
+use icee_bo::history::thinned;
 use icee_bo::pool::{Pool, Told};
-use icee_bo::surrogate::Surrogate;
+use icee_bo::surrogate::{Surrogate, stepwise};
 use icee_nn::batch::{MAX_COLUMNS, Tokens};
 use icee_nn::cpu::Cache;
 use icee_train::{Device, Inference};
+use rand::Rng;
 
 /// Rows that go through the network at once; the answers do not depend on it.
 const CHUNK: usize = 512;
+
+/// Candidates, paths and told values of "does anything left beat the best?".
+const JOINT_CANDIDATES: usize = 8;
+const JOINT_PATHS: usize = 4;
+const JOINT_HISTORY: usize = 48;
 
 /// p(y | row, H) for any table of up to [`TableModel::most_columns`] columns.
 pub struct TableModel {
@@ -135,6 +142,23 @@ impl Surrogate for TableModel {
 
     fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>> {
         Ok(self.beliefs(pool, told, candidates)?)
+    }
+
+    fn joint_candidates(&self) -> usize {
+        JOINT_CANDIDATES
+    }
+
+    /// Every step encodes a history for each path, so there are fewer of all than usual.
+    fn any_below(
+        &mut self,
+        pool: &Pool,
+        told: &[Told],
+        candidates: &[usize],
+        bound: f64,
+        rng: &mut dyn Rng,
+    ) -> BoResult<f64> {
+        let told: Vec<Told> = thinned(told, JOINT_HISTORY).into_iter().map(|place| told[place]).collect();
+        stepwise(self, JOINT_PATHS, pool, &told, candidates, bound, rng)
     }
 
     fn predict_after(&mut self, pool: &Pool, histories: &[&[Told]], candidate: usize) -> BoResult<Vec<Belief>> {
