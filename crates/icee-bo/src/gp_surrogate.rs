@@ -10,11 +10,11 @@ use crate::error::BoResult;
 use crate::gp::assumptions::Assumptions;
 use crate::gp::fit::fit;
 use crate::gp::{GaussianProcess, Hyperparameters};
-use crate::history::thinned;
+use crate::history::{kept, thinned};
 use crate::normal::Prediction;
 use crate::pool::{Pool, Told};
 use crate::standard::{Standard, Variance};
-use crate::surrogate::Surrogate;
+use crate::surrogate::{Joint, Surrogate};
 use crate::surrogate_sampler::SurrogateSampler;
 use rand::Rng;
 
@@ -29,14 +29,14 @@ const JOINT_PATHS: usize = 64;
 
 /// GP-EI, the usual rival: a Gaussian process fitted to what is known, and the candidate of the greatest expected improvement.
 #[must_use]
-pub fn gp_ei() -> SurrogateSampler<GpSurrogate> {
-    SurrogateSampler::new(GpSurrogate::default(), Rule::Greatest)
+pub fn gp_ei() -> SurrogateSampler {
+    SurrogateSampler::new(Box::new(GpSurrogate::default()), Rule::Greatest)
 }
 
 /// The same for tables: a length scale for each column, also of a category, and priors that suit many columns.
 #[must_use]
-pub fn table_gp_ei() -> SurrogateSampler<GpSurrogate> {
-    SurrogateSampler::new(GpSurrogate::for_tables(), Rule::Greatest)
+pub fn table_gp_ei() -> SurrogateSampler {
+    SurrogateSampler::new(Box::new(GpSurrogate::for_tables()), Rule::Greatest)
 }
 
 /// A Gaussian process with MAP hyperparameters, fitted anew to every history.
@@ -70,7 +70,7 @@ impl GpSurrogate {
 
     /// The process for `told`.
     fn fitted(&mut self, pool: &Pool, told: &[Told]) -> BoResult<&Fitted> {
-        let told: Vec<Told> = thinned(told, KNOWN_HISTORY).into_iter().map(|place| told[place]).collect();
+        let told = kept(told, KNOWN_HISTORY);
         let inputs = pool.gather(told.iter().map(|told| told.candidate));
         let values: Vec<f64> = told.iter().map(|told| told.value).collect();
         let known = self.latest.take().filter(|latest| latest.inputs == inputs && latest.values == values);
@@ -135,8 +135,8 @@ impl Surrogate for GpSurrogate {
         Ok(())
     }
 
-    fn joint_candidates(&self) -> usize {
-        JOINT_CANDIDATES
+    fn joint(&self) -> Joint {
+        Joint { candidates: JOINT_CANDIDATES, paths: JOINT_PATHS, history: KNOWN_HISTORY }
     }
 
     /// By their joint distribution.

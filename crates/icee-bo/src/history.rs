@@ -40,6 +40,11 @@ pub fn thinned(told: &[Told], limit: usize) -> Vec<usize> {
     (0..told.len()).filter(|&place| kept[place]).collect()
 }
 
+/// What is [`thinned`] of a history.
+pub fn kept(told: &[Told], limit: usize) -> Vec<Told> {
+    thinned(told, limit).into_iter().map(|place| told[place]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -37,7 +37,7 @@ impl Remaining {
             beliefs.iter().zip(candidates).map(|(belief, &candidate)| (belief.below(best), candidate)).collect();
         let none: f64 = chances.iter().map(|(chance, _)| 1.0 - chance).product();
         chances.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        chances.truncate(surrogate.joint_candidates());
+        chances.truncate(surrogate.joint().candidates);
         let promising: Vec<usize> = chances.iter().map(|(_, candidate)| *candidate).collect();
         let single = chances.first().map_or(0.0, |(chance, _)| *chance);
         let joint = surrogate.any_below(pool, told, &promising, best, rng)?;

@@ -5,6 +5,7 @@
 
 use crate::belief::Belief;
 use crate::error::BoResult;
+use crate::history::kept;
 use crate::normal::open_unit;
 use crate::pool::{Pool, Told};
 use rand::Rng;
@@ -37,12 +38,12 @@ pub trait Surrogate: Send {
         histories.iter().map(|told| Ok(self.predict(pool, told, &[candidate])?.remove(0))).collect()
     }
 
-    /// Candidates that [`Surrogate::any_below`] looks at together, at most.
-    fn joint_candidates(&self) -> usize {
-        STEPWISE_CANDIDATES
+    /// How much [`Surrogate::any_below`] looks at.
+    fn joint(&self) -> Joint {
+        Joint { candidates: 16, paths: 8, history: usize::MAX }
     }
 
-    /// P(at least one of the candidates has a value below `bound`), for no more than [`Surrogate::joint_candidates`].
+    /// P(at least one of the candidates has a value below `bound`), for no more than [`Surrogate::joint`] says.
     ///
     /// Single probabilities cannot say it, because neighbours stand and fall together. So the candidates are
     /// taken one after another, each given a sampled outcome that is *not* below the bound for those before it:
@@ -56,80 +57,40 @@ pub trait Surrogate: Send {
         bound: f64,
         rng: &mut dyn Rng,
     ) -> BoResult<f64> {
-        stepwise(self, STEPWISE_PATHS, pool, told, candidates, bound, rng)
-    }
-}
-
-/// [`Surrogate::any_below`] by so many paths.
-///
-/// # Errors
-/// The model's.
-pub fn stepwise(
-    surrogate: &mut (impl Surrogate + ?Sized),
-    paths: usize,
-    pool: &Pool,
-    told: &[Told],
-    candidates: &[usize],
-    bound: f64,
-    rng: &mut dyn Rng,
-) -> BoResult<f64> {
-    // Drawn path by path and beforehand, so that none depends on where another path ends.
-    let mut alive: Vec<Path> = (0..paths).map(|_| Path::new(told, candidates.len(), rng)).collect();
-    for (step, &candidate) in candidates.iter().enumerate() {
-        let beliefs = if step == 0 {
-            // Nothing tells the paths apart yet.
-            vec![surrogate.predict(pool, told, &[candidate])?.remove(0); alive.len()]
-        } else {
-            let histories: Vec<&[Told]> = alive.iter().map(|path| path.known.as_slice()).collect();
-            surrogate.predict_after(pool, &histories, candidate)?
-        };
-        for (path, belief) in alive.iter_mut().zip(&beliefs) {
-            let below = belief.below(bound);
-            path.none *= 1.0 - below;
-            let value = belief.quantile(below + (1.0 - below) * path.draws[step]);
-            path.known.push(Told { candidate, value });
+        let Joint { paths, history, .. } = self.joint();
+        let told = kept(told, history);
+        // Drawn path by path and beforehand, so that none depends on where another path ends.
+        let mut alive: Vec<Path> = (0..paths).map(|_| Path::new(&told, candidates.len(), rng)).collect();
+        for (step, &candidate) in candidates.iter().enumerate() {
+            let beliefs = if step == 0 {
+                // Nothing tells the paths apart yet.
+                vec![self.predict(pool, &told, &[candidate])?.remove(0); alive.len()]
+            } else {
+                let histories: Vec<&[Told]> = alive.iter().map(|path| path.known.as_slice()).collect();
+                self.predict_after(pool, &histories, candidate)?
+            };
+            for (path, belief) in alive.iter_mut().zip(&beliefs) {
+                let below = belief.below(bound);
+                path.none *= 1.0 - below;
+                let value = belief.quantile(below + (1.0 - below) * path.draws[step]);
+                path.known.push(Told { candidate, value });
+            }
+            alive.retain(|path| path.none >= NEGLIGIBLE);
         }
-        alive.retain(|path| path.none >= NEGLIGIBLE);
+        let none: f64 = alive.iter().map(|path| path.none).sum();
+        Ok((1.0 - none / paths as f64).clamp(0.0, 1.0))
     }
-    let none: f64 = alive.iter().map(|path| path.none).sum();
-    Ok((1.0 - none / paths as f64).clamp(0.0, 1.0))
 }
 
-impl Surrogate for Box<dyn Surrogate> {
-    fn name(&self) -> &'static str {
-        (**self).name()
-    }
-
-    fn least_history(&self) -> usize {
-        (**self).least_history()
-    }
-
-    fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>> {
-        (**self).predict(pool, told, candidates)
-    }
-
-    fn hold(&mut self, pool: &Pool, told: Option<&[Told]>) -> BoResult<()> {
-        (**self).hold(pool, told)
-    }
-
-    fn predict_after(&mut self, pool: &Pool, histories: &[&[Told]], candidate: usize) -> BoResult<Vec<Belief>> {
-        (**self).predict_after(pool, histories, candidate)
-    }
-
-    fn joint_candidates(&self) -> usize {
-        (**self).joint_candidates()
-    }
-
-    fn any_below(
-        &mut self,
-        pool: &Pool,
-        told: &[Told],
-        candidates: &[usize],
-        bound: f64,
-        rng: &mut dyn Rng,
-    ) -> BoResult<f64> {
-        (**self).any_below(pool, told, candidates, bound, rng)
-    }
+/// How much [`Surrogate::any_below`] looks at: a prediction for each candidate and path, hence few.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Joint {
+    /// Candidates, the most promising ones.
+    pub candidates: usize,
+    /// Ways in which things may turn out.
+    pub paths: usize,
+    /// Told values.
+    pub history: usize,
 }
 
 /// A way in which things may turn out, none of them below a bound.
@@ -145,8 +106,5 @@ impl Path {
     }
 }
 
-/// Candidates and paths of [`Surrogate::any_below`]: a prediction each, hence few.
-const STEPWISE_CANDIDATES: usize = 16;
-const STEPWISE_PATHS: usize = 8;
 /// A path that is less likely than this is not followed.
 const NEGLIGIBLE: f64 = 1e-6;

@@ -9,24 +9,20 @@ use crate::surrogate::Surrogate;
 use rand::Rng;
 
 /// Picks candidates by what a surrogate believes of them.
-pub struct SurrogateSampler<S> {
-    surrogate: S,
+pub struct SurrogateSampler {
+    surrogate: Box<dyn Surrogate>,
     rule: Rule,
 }
 
-impl<S: Surrogate> SurrogateSampler<S> {
+impl SurrogateSampler {
     /// A sampler that picks by this rule.
-    pub fn new(surrogate: S, rule: Rule) -> Self {
+    #[must_use]
+    pub fn new(surrogate: Box<dyn Surrogate>, rule: Rule) -> Self {
         Self { surrogate, rule }
-    }
-
-    /// What predicts.
-    pub fn surrogate(&mut self) -> &mut S {
-        &mut self.surrogate
     }
 }
 
-impl<S: Surrogate> Sampler for SurrogateSampler<S> {
+impl Sampler for SurrogateSampler {
     fn name(&self) -> &'static str {
         self.surrogate.name()
     }

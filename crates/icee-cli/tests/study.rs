@@ -137,14 +137,19 @@ fn a_damaged_end_is_reported_and_kept() {
     assert!(output.status.success() && output.stderr.is_empty());
 }
 
+/// Puts a journal that an earlier program wrote, and its pool, where `bread` is looked for.
+fn old_study(scratch: &Scratch, journal: &str) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    std::fs::create_dir_all(scratch.0.join("studies")).unwrap();
+    std::fs::copy(root.join("old").join(journal), scratch.0.join("studies/bread.jsonl")).unwrap();
+    std::fs::copy(root.join("cmd/study/session.in/recipes.csv"), scratch.0.join("recipes.csv")).unwrap();
+}
+
 /// A journal whose study began with the model of an earlier version, which is still in the program.
 #[test]
 fn a_study_goes_on_with_the_model_it_began_with() {
     let scratch = Scratch::new("study-pinned");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    std::fs::create_dir_all(scratch.0.join("studies")).unwrap();
-    std::fs::copy(root.join("old/bread-pinned.jsonl"), scratch.0.join("studies/bread.jsonl")).unwrap();
-    std::fs::copy(root.join("cmd/study/session.in/recipes.csv"), scratch.0.join("recipes.csv")).unwrap();
+    old_study(&scratch, "bread-pinned.jsonl");
     let answer = json(&scratch, &["ask", "bread", "-n", "2"]);
     let rows: Vec<&Value> = answer["suggestions"].as_array().unwrap().iter().map(|row| &row["row"]).collect();
     // As the earlier version answered.
@@ -158,10 +163,7 @@ fn a_study_goes_on_with_the_model_it_began_with() {
 #[test]
 fn an_old_journal_goes_on() {
     let scratch = Scratch::new("study-old");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    std::fs::create_dir_all(scratch.0.join("studies")).unwrap();
-    std::fs::copy(root.join("old/bread.jsonl"), scratch.0.join("studies/bread.jsonl")).unwrap();
-    std::fs::copy(root.join("cmd/study/session.in/recipes.csv"), scratch.0.join("recipes.csv")).unwrap();
+    old_study(&scratch, "bread.jsonl");
     assert_eq!(json(&scratch, &["best", "bread"])["value"], 8.0);
     let answer = json(&scratch, &["ask", "bread"]);
     assert!(answer["notes"][0].as_str().unwrap().contains("from now on this study uses the model bo__table"));

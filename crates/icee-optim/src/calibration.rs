@@ -138,19 +138,23 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// The search that tried these rows, of which half of the pool is looked at, at most.
+    /// The search that tried these rows.
     pub fn of_rows(task: SearchTask, rows: &[usize]) -> Search {
-        let count = LOOKS[LOOKS.len() - 1].min(task.pool.size() / 2).min(rows.len());
+        let count = last_look(&task).min(rows.len());
         let told = rows[..count].iter().map(|&row| Told { candidate: row, value: task.values[row] }).collect();
         Search { task, told }
     }
 
     /// The search that a sampler makes.
     pub fn by(task: SearchTask, sampler: &mut dyn Sampler) -> Result<Search> {
-        let evaluations = LOOKS[LOOKS.len() - 1].min(task.pool.size() / 2);
-        let told = SearchTask { evaluations, ..task.clone() }.run(sampler)?.told;
+        let told = SearchTask { evaluations: last_look(&task), ..task.clone() }.run(sampler)?.told;
         Ok(Search { task, told })
     }
+}
+
+/// The evaluations of a search that are looked at.
+fn last_look(task: &SearchTask) -> usize {
+    LOOKS[LOOKS.len() - 1].min(task.pool.size() / 2)
 }
 
 /// Checks the beliefs of a model along searches, side by side on rayon's threads.

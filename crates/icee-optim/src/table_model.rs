@@ -10,21 +10,14 @@ use crate::{Error, Result};
 use icee_bo::BoResult;
 use icee_bo::belief::Belief;
 use icee_bo::columns::Column;
-use icee_bo::history::thinned;
 use icee_bo::pool::{Pool, Told};
-use icee_bo::surrogate::{Surrogate, stepwise};
+use icee_bo::surrogate::{Joint, Surrogate};
 use icee_nn::batch::{MAX_COLUMNS, Tokens};
 use icee_nn::cpu::Cache;
 use icee_train::{Device, Inference};
-use rand::Rng;
 
 /// Rows that go through the network at once; the answers do not depend on it.
 const CHUNK: usize = 512;
-
-/// Candidates, paths and told values of "does anything left beat the best?".
-const JOINT_CANDIDATES: usize = 8;
-const JOINT_PATHS: usize = 4;
-const JOINT_HISTORY: usize = 48;
 
 /// p(y | row, H) for any table of up to [`TableModel::most_columns`] columns.
 pub struct TableModel {
@@ -144,21 +137,9 @@ impl Surrogate for TableModel {
         Ok(self.beliefs(pool, told, candidates)?)
     }
 
-    fn joint_candidates(&self) -> usize {
-        JOINT_CANDIDATES
-    }
-
-    /// Every step encodes a history for each path, so there are fewer of all than usual.
-    fn any_below(
-        &mut self,
-        pool: &Pool,
-        told: &[Told],
-        candidates: &[usize],
-        bound: f64,
-        rng: &mut dyn Rng,
-    ) -> BoResult<f64> {
-        let told: Vec<Told> = thinned(told, JOINT_HISTORY).into_iter().map(|place| told[place]).collect();
-        stepwise(self, JOINT_PATHS, pool, &told, candidates, bound, rng)
+    /// Every step encodes a history for each path, so there is less of all than usual.
+    fn joint(&self) -> Joint {
+        Joint { candidates: 8, paths: 4, history: 48 }
     }
 
     fn predict_after(&mut self, pool: &Pool, histories: &[&[Told]], candidate: usize) -> BoResult<Vec<Belief>> {

@@ -8,7 +8,7 @@ use crate::{Error, Result};
 use icee_base::math::softmax;
 use icee_bo::BoResult;
 use icee_bo::belief::Belief;
-use icee_bo::history::thinned;
+use icee_bo::history;
 use icee_bo::pool::{Pool, Told};
 use icee_bo::surrogate::Surrogate;
 use icee_nn::batch::Tokens;
@@ -61,7 +61,7 @@ impl ValueModel {
         self.plan.columns()
     }
 
-    /// The most told values that it sees; of more it sees those that [`thinned`] keeps.
+    /// The most told values that it sees; of more it sees those that [`thinned`](history::thinned) keeps.
     #[must_use]
     pub fn longest_history(&self) -> usize {
         self.plan.spec.context
@@ -128,7 +128,7 @@ pub(crate) fn kept(told: &[Told], longest: usize) -> Result<(Vec<Told>, Scale)> 
     if told.len() < LEAST_HISTORY {
         return Err(Error::Config(format!("{} told values; the model needs at least {LEAST_HISTORY}", told.len())));
     }
-    let kept: Vec<Told> = thinned(told, longest).into_iter().map(|at| told[at]).collect();
+    let kept = history::kept(told, longest);
     let scale = Scale::of(kept.iter().map(|told| told.value));
     Ok((kept, scale))
 }

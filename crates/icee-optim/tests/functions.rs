@@ -199,7 +199,7 @@ fn scale_and_offset_of_the_values_do_not_matter() {
         assert!((b.mean() - (4096.0 * a.mean() - 512.0)).abs() < 1e-2, "{} {}", a.mean(), b.mean());
         assert!((a.below(known[3].value) - b.below(moved[3].value)).abs() < 1e-5);
     }
-    let mut sampler = SurrogateSampler::new(model, Rule::Sampled(2.0));
+    let mut sampler = SurrogateSampler::new(Box::new(model), Rule::Sampled(2.0));
     for seed in 0..20 {
         let mut pick = |told: &[Told]| {
             let context = Context { pool: &pool, told, available: &left };

@@ -175,9 +175,14 @@ fn reference(world: &'static CatalogueWorld, entry: &Entry, agent: Reference, op
     Unit { id: world.model(entry.key), work, cost: 0.002 * games as f64 }
 }
 
+/// Who searches for an entry: a rival by its key, else a model.
+fn sampler_of(key: &str) -> String {
+    if is_rival(key) { key.to_owned() } else { optimiser_model(key) }
+}
+
 fn search_units(entry: &Entry, options: &Options) -> Vec<Unit> {
     let (trials, seed) = (options.trials, options.seed);
-    let sampler = if is_rival(entry.key) { entry.key.to_owned() } else { optimiser_model(entry.key) };
+    let sampler = sampler_of(entry.key);
     let seconds = if entry.key == "random" { 0.001 } else { SECONDS_OF_A_SEARCH };
     let unit = |function: &'static str| {
         let work = Work::Search { sampler: sampler.clone(), function, trials, seed };
@@ -196,7 +201,7 @@ pub(crate) fn race_id(racer: &str, table: &str) -> String {
 }
 
 fn race_units(racer: &str, options: &Options) -> Vec<Unit> {
-    let sampler = if is_rival(racer) { racer.to_owned() } else { optimiser_model(racer) };
+    let sampler = sampler_of(racer);
     let seconds = if is_rival(racer) { 0.3 } else { SECONDS_OF_A_RACE };
     let unit = |table: &'static str| {
         let work = Work::Race { sampler: sampler.clone(), table, trials: options.trials };

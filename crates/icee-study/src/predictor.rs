@@ -3,7 +3,7 @@
 use crate::Result;
 use icee_bo::acquisition::Rule;
 use icee_bo::belief::Belief;
-use icee_bo::history::thinned;
+use icee_bo::history::kept;
 use icee_bo::pool::{Pool, Told};
 use icee_bo::remaining::Remaining;
 use icee_bo::surrogate::Surrogate;
@@ -48,6 +48,6 @@ impl Predictor {
     }
 
     fn some(&self, known: &[Told]) -> Vec<Told> {
-        thinned(known, self.history).into_iter().map(|place| known[place]).collect()
+        kept(known, self.history)
     }
 }

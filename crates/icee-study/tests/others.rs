@@ -35,6 +35,12 @@ impl<F: FnMut() + Send> Surrogate for Meddler<F> {
     }
 }
 
+/// A learned model of this name.
+fn learned(name: &str, load: Loader) -> LearnedModel {
+    let (reads, rule) = (Reads::Coordinates(1..=9), Rule::Sampled(2.0));
+    LearnedModel { name: name.into(), hash: 1, reads, history: 64, rule, load }
+}
+
 #[test]
 fn others_may_write_while_a_row_is_chosen() {
     let scratch = Scratch::new("meddler");
@@ -62,14 +68,7 @@ fn others_may_write_while_a_row_is_chosen() {
             }
         })))
     });
-    let model = LearnedModel {
-        name: "meddler".into(),
-        hash: 1,
-        reads: Reads::Coordinates(1..=9),
-        history: 64,
-        rule: Rule::Sampled(2.0),
-        load,
-    };
+    let model = learned("meddler", load);
     let mut asking = Study::open(&scratch.0.join("s.jsonl"), None, Models::default().with(model)).unwrap();
     let answer = asking.ask(4, Some(SamplerKind::Icee)).unwrap();
     assert!(told.load(Ordering::SeqCst) > 3, "the lock is held while a row is chosen");
@@ -140,14 +139,7 @@ fn a_large_batch_takes_no_more_fits_than_a_small_one() {
         let fits = Arc::new(AtomicUsize::new(0));
         let counter = fits.clone();
         let load: Loader = Box::new(move || Ok(Box::new(Fits(GpSurrogate::default(), counter.clone(), false))));
-        let model = LearnedModel {
-            name: "fits".into(),
-            hash: 1,
-            reads: Reads::Coordinates(1..=9),
-            history: 64,
-            rule: Rule::Sampled(2.0),
-            load,
-        };
+        let model = learned("fits", load);
         let mut study = Study::open(&scratch.0.join(&name), None, Models::default().with(model)).unwrap();
         let answer = study.ask(count, Some(SamplerKind::Icee)).unwrap();
         let rows: Vec<usize> = answer.suggestions.iter().map(|suggestion| suggestion.row).collect();
