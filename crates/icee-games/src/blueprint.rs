@@ -4,11 +4,12 @@
 //! action model that also sees c and c̃.
 
 use crate::config::{ActionRule, Architecture, Config};
-use crate::heads::{GivenReturns, Head};
-use crate::label::{Labels, ReturnBins};
+use crate::heads::{AuxiliaryWeights, GivenReturns, Head};
+use crate::label::{Labels, ReturnBins, Weighing};
 use crate::methods::{Condition, Method, Span};
+use crate::novelty::Novelty;
 use crate::sequences::Sequences;
-use crate::task::GameSpec;
+use crate::task::{GameSpec, ObservationKind};
 use crate::tokens::{ReturnInputs, TokenFormat};
 use crate::{Error, Result};
 use icee_nn::batch::{Batch, ClassTargets};
@@ -42,9 +43,10 @@ pub struct Blueprint {
     /// The networks, in the order in which they are asked.
     pub networks: Vec<NetworkPlan>,
     weight_clip: f32,
-    reward_weight: f32,
+    auxiliary: AuxiliaryWeights,
     init_std: f64,
     tied_keys: bool,
+    search_weight: f32,
 }
 
 impl Blueprint {
@@ -57,6 +59,16 @@ impl Blueprint {
         task.check()?;
         let method = config.method()?;
         let model = &config.model;
+        if model.novelty_head > 0.0 && matches!(task.observation, ObservationKind::Vector { .. }) {
+            let why =
+                "model.novelty_head asks for new places, and no two observations of reals are the same; set it to 0";
+            return Err(Error::Config(why.into()));
+        }
+        if model.coordinates && !matches!(task.observation, ObservationKind::Grid { .. }) {
+            return Err(Error::Config(
+                "model.coordinates needs a world whose places lie on a grid; set it to false".into(),
+            ));
+        }
         let episodes = match (method.span, config.data.episodes) {
             (Span::Episode, _) => 1,
             (_, 0) => task.episodes,
@@ -68,7 +80,11 @@ impl Blueprint {
             if model.reward_head > 0.0 {
                 heads.push(Head::Reward);
             }
+            if model.novelty_head > 0.0 {
+                heads.push(Head::Novelty);
+            }
             let format = TokenFormat::new(task, episodes, model.bins, returns);
+            let format = if model.coordinates { format.with_coordinates() } else { format };
             let spec = ModelSpec {
                 layers: model.layers,
                 width: model.width,
@@ -116,9 +132,10 @@ impl Blueprint {
             bins,
             networks,
             weight_clip: config.train.weight_clip as f32,
-            reward_weight: model.reward_head as f32,
+            auxiliary: AuxiliaryWeights { reward: model.reward_head as f32, novelty: model.novelty_head as f32 },
             init_std: model.init_std,
             tied_keys: model.tied_keys,
+            search_weight: config.data.search_weight as f32,
         })
     }
 
@@ -145,7 +162,12 @@ impl Blueprint {
     /// Labels of sequences.
     #[must_use]
     pub fn labels(&self, sequences: &Sequences) -> Labels {
-        Labels::new(sequences, self.bins, self.task.episode_limit, self.weight_clip)
+        let weighing = Weighing { clip: self.weight_clip, search: self.search_weight };
+        let mut labels = Labels::new(sequences, self.bins, self.task.episode_limit, weighing);
+        if self.auxiliary.novelty > 0.0 {
+            labels.novelty = Novelty::new(sequences);
+        }
+        labels
     }
 
     /// What each network learns from labelled sequences.
@@ -159,7 +181,7 @@ impl Blueprint {
             conditions: head.conditions(labels),
             classes: head.targets(labels, &self.task, self.bins.count),
             weights: head.weights(labels),
-            scale: mean * head.loss_weight(self.reward_weight),
+            scale: mean * head.loss_weight(self.auxiliary),
         };
         let batch = |network: &NetworkPlan| Batch {
             history: network.format.tokens(sequences, labels),

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 /// What all configs of games share.
 pub(crate) const SCHEMA: Schema = Schema { kind: crate::KIND, renamed: &[] };
 
-/// The most episodes of a sequence, and the greatest weight of the auxiliary loss: beyond them lie overflows alone.
+/// The most episodes of a sequence, and the greatest weight of a loss: beyond them lie overflows alone.
 const MAX_EPISODES: usize = 1 << 20;
-const MAX_REWARD_WEIGHT: f64 = 1e6;
+const MAX_LOSS_WEIGHT: f64 = 1e6;
 
 /// The whole configuration of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,11 +52,17 @@ pub struct ModelConfig {
     pub bins: usize,
     /// Weight of the auxiliary loss −log p(r | a, h); 0 for no such head.
     pub reward_head: f64,
+    /// Weight of the auxiliary loss −log p(new | a, h), whether the next place is a new one; 0 for no such head.
+    #[serde(default)]
+    pub novelty_head: f64,
     /// Standard deviation of the initial weights.
     pub init_std: f64,
     /// Whether keys begin as copies of the queries' weights: attention then begins as a kernel.
     #[serde(default)]
     pub tied_keys: bool,
+    /// Whether a place of a grid is read by its column and row, rather than as one of so many places.
+    #[serde(default)]
+    pub coordinates: bool,
 }
 
 /// Where returns enter.
@@ -90,6 +96,13 @@ pub struct DataConfig {
     /// The share of sequences whose history is by somebody who does not know the game, every step of it relabelled by an
     /// expert who does.
     pub searchers: f64,
+    /// How much steps count whose game has paid nothing so far.
+    #[serde(default = "one")]
+    pub search_weight: f64,
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 /// How a trained agent asks for returns and chooses actions.
@@ -145,10 +158,12 @@ impl Default for Config {
                 mlp_ratio: 4,
                 bins: 84,
                 reward_head: 0.0,
+                novelty_head: 0.0,
                 init_std: 0.02,
                 tied_keys: false,
+                coordinates: false,
             },
-            data: DataConfig { episodes: 0, novices: 0.0, searchers: 0.0 },
+            data: DataConfig { episodes: 0, novices: 0.0, searchers: 0.0, search_weight: 1.0 },
             train: TrainConfig::default(),
             acting: Acting {
                 episode_rule: EpisodeRule::Joint,
@@ -205,8 +220,13 @@ impl Config {
         if !(model.init_std > 0.0 && model.init_std <= 1.0) {
             return fail("model.init_std must be above 0 and at most 1");
         }
-        if !(0.0..=MAX_REWARD_WEIGHT).contains(&model.reward_head) {
-            return fail("model.reward_head must be 0 or a positive weight of at most 1e6");
+        for (key, weight) in [("reward_head", model.reward_head), ("novelty_head", model.novelty_head)] {
+            if !(0.0..=MAX_LOSS_WEIGHT).contains(&weight) {
+                return fail(&format!("model.{key} must be 0 or a positive weight of at most 1e6"));
+            }
+        }
+        if !(self.data.search_weight > 0.0 && self.data.search_weight <= MAX_LOSS_WEIGHT) {
+            return fail("data.search_weight must be above 0 and at most 1e6");
         }
         if self.data.episodes > MAX_EPISODES {
             return fail(&format!("data.episodes is {}; at most {MAX_EPISODES} can be", self.data.episodes));

@@ -28,6 +28,15 @@ pub enum Head {
     },
     /// p(r | a, h), auxiliary.
     Reward,
+    /// p(new | a, h): whether the next place is a new one, auxiliary.
+    Novelty,
+}
+
+/// The weights of the auxiliary losses; 0 where there is no such head.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AuxiliaryWeights {
+    pub reward: f32,
+    pub novelty: f32,
 }
 
 /// The returns on which an action head is conditioned.
@@ -45,6 +54,7 @@ pub enum GivenReturns {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Given {
     Action,
+    TakenAction,
     StepRtg,
     EpisodeRtg,
 }
@@ -52,7 +62,7 @@ pub(crate) enum Given {
 impl Given {
     fn spec(self, task: &GameSpec, bins: usize) -> ConditionSpec {
         let (name, size) = match self {
-            Given::Action => ("action", task.actions),
+            Given::Action | Given::TakenAction => ("action", task.actions),
             Given::StepRtg => ("step_rtg", bins),
             Given::EpisodeRtg => ("episode_rtg", 2),
         };
@@ -62,6 +72,7 @@ impl Given {
     fn values(self, labels: &Labels) -> FieldValues {
         FieldValues::Categorical(match self {
             Given::Action => labels.actions.clone(),
+            Given::TakenAction => labels.novelty.actions.clone(),
             Given::StepRtg => labels.step_bins.clone(),
             Given::EpisodeRtg => labels.episode_rtg.clone(),
         })
@@ -77,6 +88,7 @@ impl Head {
             Head::Outcome { .. } => "outcome",
             Head::Action { .. } => "action",
             Head::Reward => "reward",
+            Head::Novelty => "novelty",
         }
     }
 
@@ -84,6 +96,7 @@ impl Head {
         match self {
             Head::Return { .. } => &[],
             Head::Outcome { .. } | Head::Reward => &[Given::Action],
+            Head::Novelty => &[Given::TakenAction],
             Head::Action { given: GivenReturns::Nothing, .. } => &[],
             Head::Action { given: GivenReturns::Step, .. } => &[Given::StepRtg],
             Head::Action { given: GivenReturns::StepAndEpisode, .. } => &[Given::StepRtg, Given::EpisodeRtg],
@@ -96,6 +109,7 @@ impl Head {
             Head::Return { joint } | Head::Outcome { joint } => bins * if joint { 2 } else { 1 },
             Head::Action { .. } => task.actions,
             Head::Reward => task.reward_classes,
+            Head::Novelty => 2,
         };
         let conditions = self.given().iter().map(|given| given.spec(task, bins)).collect();
         HeadSpec { name: self.name().into(), conditions, hidden: vec![hidden], classes }
@@ -116,6 +130,7 @@ impl Head {
             }
             Head::Action { .. } => labels.actions.clone(),
             Head::Reward => labels.rewards.iter().map(|&reward| task.reward_class(reward)).collect(),
+            Head::Novelty => labels.novelty.new.clone(),
         }
     }
 
@@ -126,6 +141,7 @@ impl Head {
             Head::Return { .. } => labels.behaviour_weights.clone(),
             Head::Action { weighted: true, .. } => labels.weights.clone(),
             Head::Action { weighted: false, .. } | Head::Outcome { .. } | Head::Reward => labels.learned.clone(),
+            Head::Novelty => labels.novelty.known.clone(),
         }
     }
 
@@ -133,14 +149,15 @@ impl Head {
     pub(crate) fn decides(self) -> bool {
         match self {
             Head::Outcome { .. } | Head::Action { .. } => true,
-            Head::Return { .. } | Head::Reward => false,
+            Head::Return { .. } | Head::Reward | Head::Novelty => false,
         }
     }
 
-    /// The weight of its loss; `reward` is that of the auxiliary head.
-    pub(crate) fn loss_weight(self, reward: f32) -> f32 {
+    /// The weight of its loss, given those of the auxiliary heads.
+    pub(crate) fn loss_weight(self, auxiliary: AuxiliaryWeights) -> f32 {
         match self {
-            Head::Reward => reward,
+            Head::Reward => auxiliary.reward,
+            Head::Novelty => auxiliary.novelty,
             Head::Return { .. } | Head::Outcome { .. } | Head::Action { .. } => 1.0,
         }
     }

@@ -1,5 +1,6 @@
 //! The returns that the model is conditioned on: c (`step_rtg`) and c̃ (`episode_rtg`), and the weights U/π.
 
+use crate::novelty::Novelty;
 use crate::sequences::Sequences;
 use icee_worlds::{StepLabel, returns_to_go};
 use serde::{Deserialize, Serialize};
@@ -78,7 +79,7 @@ pub struct Labels {
     pub step_bins: Vec<u32>,
     /// c̃ of the step's episode.
     pub episode_rtg: Vec<u32>,
-    /// 1, or 0 where nothing is learned; the weights that follow are 0 there, too.
+    /// How much the step counts, 0 where nothing is learned; the weights that follow are multiplied by it.
     pub learned: Vec<f32>,
     /// U(a)/π(a|o), clipped; of relabelled steps U/q, q being how a was drawn.
     pub weights: Vec<f32>,
@@ -88,6 +89,18 @@ pub struct Labels {
     pub effective_share: f64,
     /// The share of weights that were clipped.
     pub clipped_share: f64,
+    /// Whether steps lead to new places; empty unless a head asks for it.
+    pub novelty: Novelty,
+}
+
+/// How much steps count.
+#[derive(Clone, Copy, Debug)]
+pub struct Weighing {
+    /// The greatest U(a)/π(a|o).
+    pub clip: f32,
+    /// The weight of steps whose game has paid nothing so far, when others have 1. It depends on the history alone, so
+    /// what is predicted given the history stays the same; but how a search goes on is seldom seen and hard to learn.
+    pub search: f32,
 }
 
 /// What is learned at one step.
@@ -102,15 +115,17 @@ struct Label {
 }
 
 impl Labels {
-    /// Labels of all steps of some sequences; weights are clipped at `clip`.
+    /// Labels of all steps of some sequences.
     #[must_use]
-    pub fn new(sequences: &Sequences, bins: ReturnBins, episode_limit: usize, clip: f32) -> Labels {
+    pub fn new(sequences: &Sequences, bins: ReturnBins, episode_limit: usize, weighing: Weighing) -> Labels {
+        let Weighing { clip, search } = weighing;
         let data = &*sequences.data;
         let actions = data.action_count as f32;
         let mut labels = Labels::default();
         let (mut clipped, mut count, mut sum, mut squares) = (0usize, 0.0f64, 0.0f64, 0.0f64);
         for order in &sequences.order {
             let mut record = Record::default();
+            let mut has_paid = false;
             for (k, &episode) in order.iter().enumerate() {
                 let steps = data.episode_steps(episode);
                 let before = record;
@@ -140,19 +155,21 @@ impl Labels {
                             episode_rtg: u32::from(before.is_beaten_by(earned + t.earned)),
                         },
                     };
+                    let importance = if has_paid { 1.0 } else { search };
+                    has_paid |= data.rewards[step] != 0.0;
                     earned += data.rewards[step];
                     clipped += usize::from(label.weight > clip);
                     let weight = label.weight.min(clip);
                     count += f64::from(label.learned);
                     sum += f64::from(weight);
                     squares += f64::from(weight) * f64::from(weight);
-                    labels.learned.push(label.learned);
+                    labels.learned.push(label.learned * importance);
                     labels.actions.push(label.action);
                     labels.rewards.push(label.reward);
                     labels.step_bins.push(bins.bin(label.step_rtg));
                     labels.episode_rtg.push(label.episode_rtg);
-                    labels.weights.push(weight);
-                    labels.behaviour_weights.push(label.behaviour_weight);
+                    labels.weights.push(weight * importance);
+                    labels.behaviour_weights.push(label.behaviour_weight * importance);
                 }
             }
         }

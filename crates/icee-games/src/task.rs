@@ -2,7 +2,8 @@
 //! It travels in the checkpoint, so that an agent needs nothing else.
 
 use crate::{Error, Result};
-use icee_worlds::{Observation, ObservationSpace, WorldSpec};
+use icee_nn::FieldKind;
+use icee_worlds::{Observation, ObservationSpace, Observations, WorldSpec};
 use serde::{Deserialize, Serialize};
 
 /// Sizes and ranges of a family of games.
@@ -36,11 +37,52 @@ pub enum ObservationKind {
         /// How many there are.
         size: usize,
     },
+    /// A cell of a grid, seen as its number, row by row.
+    Grid {
+        /// Columns.
+        width: usize,
+        /// Rows.
+        height: usize,
+    },
     /// `size` reals.
     Vector {
         /// How many reals.
         size: usize,
     },
+}
+
+impl ObservationKind {
+    /// How many things there are to be seen, or how many reals one is.
+    fn size(self) -> usize {
+        match self {
+            ObservationKind::Discrete { size } | ObservationKind::Vector { size } => size,
+            ObservationKind::Grid { width, height } => width.saturating_mul(height),
+        }
+    }
+
+    /// How a network reads it in one piece.
+    pub(crate) fn field(self) -> FieldKind {
+        match self {
+            ObservationKind::Discrete { .. } | ObservationKind::Grid { .. } => FieldKind::categorical(self.size()),
+            ObservationKind::Vector { size } => FieldKind::vector(size),
+        }
+    }
+
+    /// No observations yet.
+    pub(crate) fn none(self) -> Observations {
+        match self {
+            ObservationKind::Discrete { .. } | ObservationKind::Grid { .. } => Observations::Discrete(Vec::new()),
+            ObservationKind::Vector { size } => Observations::Vector { width: size, values: Vec::new() },
+        }
+    }
+
+    /// What a user has to know of it.
+    fn describe(self) -> String {
+        match self {
+            ObservationKind::Discrete { .. } | ObservationKind::Grid { .. } => format!("{} places", self.size()),
+            ObservationKind::Vector { size } => format!("{size} numbers"),
+        }
+    }
 }
 
 impl GameSpec {
@@ -49,6 +91,7 @@ impl GameSpec {
     pub fn of_world(spec: &WorldSpec) -> GameSpec {
         let observation = match &spec.observation_space {
             ObservationSpace::Discrete { size } => ObservationKind::Discrete { size: *size },
+            ObservationSpace::Grid { width, height } => ObservationKind::Grid { width: *width, height: *height },
             ObservationSpace::Vector { low, .. } => ObservationKind::Vector { size: low.len() },
         };
         GameSpec {
@@ -68,11 +111,8 @@ impl GameSpec {
     /// # Errors
     /// [`Error::Config`] with the field.
     pub fn check(&self) -> Result<()> {
-        let size = match self.observation {
-            ObservationKind::Discrete { size } | ObservationKind::Vector { size } => size,
-        };
         for (what, value) in [
-            ("observation.size", size),
+            ("observation.size", self.observation.size()),
             ("actions", self.actions),
             ("episode_limit", self.episode_limit),
             ("episodes", self.episodes),
@@ -96,13 +136,10 @@ impl GameSpec {
     /// [`Error::Config`] with both.
     pub fn check_world(&self, world: &WorldSpec) -> Result<()> {
         let theirs = GameSpec::of_world(world);
-        if (theirs.observation, theirs.actions) == (self.observation, self.actions) {
+        let shape = |task: &GameSpec| format!("{}, {} actions", task.observation.describe(), task.actions);
+        if shape(&theirs) == shape(self) {
             return Ok(());
         }
-        let shape = |task: &GameSpec| match task.observation {
-            ObservationKind::Discrete { size } => format!("{size} places, {} actions", task.actions),
-            ObservationKind::Vector { size } => format!("{size} numbers, {} actions", task.actions),
-        };
         Err(Error::Config(format!(
             "{} ({}) is seen or played in another way than {} ({}), on which the model was trained",
             world.id,
@@ -136,7 +173,10 @@ impl GameSpec {
     #[must_use]
     pub fn sees(&self, observation: Observation<'_>) -> bool {
         match (self.observation, observation) {
-            (ObservationKind::Discrete { size }, Observation::Discrete(index)) => (index as usize) < size,
+            (
+                kind @ (ObservationKind::Discrete { .. } | ObservationKind::Grid { .. }),
+                Observation::Discrete(index),
+            ) => (index as usize) < kind.size(),
             (ObservationKind::Vector { size }, Observation::Vector(values)) => {
                 values.len() == size && values.iter().all(|v| v.is_finite())
             }

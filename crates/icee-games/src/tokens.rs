@@ -6,7 +6,7 @@ use crate::sequences::Sequences;
 use crate::task::{GameSpec, ObservationKind};
 use icee_nn::batch::{FieldValues, Tokens};
 use icee_nn::{FieldKind, FieldSpec};
-use icee_worlds::Observation;
+use icee_worlds::{Observation, Observations};
 
 /// Which returns are inputs of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub struct TokenFormat {
     episodes: usize,
     bins: usize,
     returns: ReturnInputs,
+    /// The number of columns, where places are read by column and row.
+    columns: Option<usize>,
 }
 
 /// One step, as it becomes a token.
@@ -61,23 +63,35 @@ impl TokenFormat {
     /// Tokens of sequences of up to `episodes` episodes.
     #[must_use]
     pub fn new(task: &GameSpec, episodes: usize, bins: usize, returns: ReturnInputs) -> TokenFormat {
-        TokenFormat { task: task.clone(), episodes, bins, returns }
+        TokenFormat { task: task.clone(), episodes, bins, returns, columns: None }
+    }
+
+    /// The same with places read by column and row, if they lie on a grid: what is next to what is then plain to see.
+    #[must_use]
+    pub fn with_coordinates(self) -> TokenFormat {
+        let columns = match self.task.observation {
+            ObservationKind::Grid { width, .. } => Some(width),
+            ObservationKind::Discrete { .. } | ObservationKind::Vector { .. } => None,
+        };
+        TokenFormat { columns, ..self }
     }
 
     /// The fields, in order.
     #[must_use]
     pub fn fields(&self) -> Vec<FieldSpec> {
-        let observation = match self.task.observation {
-            ObservationKind::Discrete { size } => FieldKind::categorical(size),
-            ObservationKind::Vector { size } => FieldKind::vector(size),
+        let mut fields = match (self.columns, self.task.observation) {
+            (Some(_), ObservationKind::Grid { width, height }) => vec![
+                FieldSpec::history("column", FieldKind::categorical(width)),
+                FieldSpec::history("row", FieldKind::categorical(height)),
+            ],
+            (_, observation) => vec![FieldSpec::history("observation", observation.field())],
         };
-        let mut fields = vec![
-            FieldSpec::history("observation", observation),
+        fields.extend([
             FieldSpec::history("action", FieldKind::categorical(self.task.actions + 1)),
             FieldSpec::history("reward", FieldKind::vector(2)),
             FieldSpec::history("episode", FieldKind::categorical(self.episodes)),
             FieldSpec::history("step", FieldKind::categorical(self.task.episode_limit)),
-        ];
+        ]);
         if self.returns.episode() {
             fields.push(FieldSpec::history("episode_rtg", FieldKind::categorical(2)));
         }
@@ -90,15 +104,11 @@ impl TokenFormat {
     /// An empty list of tokens.
     #[must_use]
     pub fn writer(&self) -> TokenWriter<'_> {
-        let observations = match self.task.observation {
-            ObservationKind::Discrete { .. } => FieldValues::Categorical(Vec::new()),
-            ObservationKind::Vector { .. } => FieldValues::Vector(Vec::new()),
-        };
         TokenWriter {
             format: self,
             offsets: vec![0],
             count: 0,
-            observations,
+            observations: self.task.observation.none(),
             actions: Vec::new(),
             rewards: Vec::new(),
             episodes: Vec::new(),
@@ -137,7 +147,7 @@ pub struct TokenWriter<'a> {
     format: &'a TokenFormat,
     offsets: Vec<usize>,
     count: usize,
-    observations: FieldValues,
+    observations: Observations,
     actions: Vec<u32>,
     rewards: Vec<f32>,
     episodes: Vec<u32>,
@@ -150,12 +160,8 @@ impl TokenWriter<'_> {
     /// Appends a token to the current sequence. Indices past those known are held at the last known.
     pub fn push(&mut self, token: &Token<'_>) {
         let task = &self.format.task;
-        match (&mut self.observations, token.observation) {
-            (FieldValues::Categorical(list), Observation::Discrete(index)) => list.push(index),
-            (FieldValues::Vector(list), Observation::Vector(values)) => list.extend_from_slice(values),
-            // Another kind than the task's: the engine's own check of the batch refuses the missing value.
-            _ => {}
-        }
+        // One of another kind than the task's is left out: the engine's own check of the batch refuses the missing value.
+        let _ = self.observations.push(token.observation);
         self.actions.push(token.previous.map_or(task.actions as u32, |(action, _)| action));
         match token.previous {
             Some((_, reward)) => self.rewards.extend([task.scaled_reward(reward), 0.0]),
@@ -176,13 +182,20 @@ impl TokenWriter<'_> {
     /// All tokens.
     #[must_use]
     pub fn finish(self) -> Tokens {
-        let mut fields = vec![
-            self.observations,
+        let mut fields = match (self.observations, self.format.columns) {
+            (Observations::Discrete(places), Some(columns)) => vec![
+                FieldValues::Categorical(places.iter().map(|&place| place % columns as u32).collect()),
+                FieldValues::Categorical(places.iter().map(|&place| place / columns as u32).collect()),
+            ],
+            (Observations::Discrete(places), None) => vec![FieldValues::Categorical(places)],
+            (Observations::Vector { values, .. }, _) => vec![FieldValues::Vector(values)],
+        };
+        fields.extend([
             FieldValues::Categorical(self.actions),
             FieldValues::Vector(self.rewards),
             FieldValues::Categorical(self.episodes),
             FieldValues::Categorical(self.steps),
-        ];
+        ]);
         if self.format.returns.episode() {
             fields.push(FieldValues::Categorical(self.episode_rtg));
         }

@@ -71,6 +71,7 @@ fn check_spec(spec: &WorldSpec) -> Result<(), Violation> {
     require(range, spec, "the return-to-go range is finite and not empty", || format!("[{low}, {high}]"))?;
     let space = match &spec.observation_space {
         ObservationSpace::Discrete { size } => *size > 0,
+        ObservationSpace::Grid { width, height } => *width > 0 && *height > 0,
         ObservationSpace::Vector { low, high } => {
             !low.is_empty() && low.len() == high.len() && low.iter().zip(high).all(|(low, high)| low <= high)
         }

@@ -9,6 +9,13 @@ pub enum ObservationSpace {
         /// How many there are.
         size: usize,
     },
+    /// A cell of a grid, seen as its number, row by row from 0.
+    Grid {
+        /// Columns.
+        width: usize,
+        /// Rows.
+        height: usize,
+    },
     /// A vector of reals within bounds (which may be infinite).
     Vector {
         /// The least value of each coordinate.
@@ -24,6 +31,7 @@ impl ObservationSpace {
     pub fn contains(&self, observation: Observation<'_>) -> bool {
         match (self, observation) {
             (Self::Discrete { size }, Observation::Discrete(index)) => (index as usize) < *size,
+            (Self::Grid { width, height }, Observation::Discrete(index)) => (index as usize) < width * height,
             (Self::Vector { low, high }, Observation::Vector(values)) => {
                 values.len() == low.len()
                     && values.iter().zip(low.iter().zip(high)).all(|(v, (low, high))| low <= v && v <= high)
@@ -61,7 +69,7 @@ impl Observations {
     #[must_use]
     pub fn new(space: &ObservationSpace) -> Self {
         match space {
-            ObservationSpace::Discrete { .. } => Self::Discrete(Vec::new()),
+            ObservationSpace::Discrete { .. } | ObservationSpace::Grid { .. } => Self::Discrete(Vec::new()),
             ObservationSpace::Vector { low, .. } => Self::Vector { width: low.len(), values: Vec::new() },
         }
     }

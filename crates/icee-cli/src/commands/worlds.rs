@@ -32,6 +32,9 @@ pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
 fn to_json(spec: &WorldSpec) -> Value {
     let observations = match &spec.observation_space {
         ObservationSpace::Discrete { size } => json!({ "kind": "discrete", "size": size }),
+        ObservationSpace::Grid { width, height } => {
+            json!({ "kind": "discrete", "size": width * height, "width": width, "height": height })
+        }
         ObservationSpace::Vector { low, high } => json!({ "kind": "vector", "low": low, "high": high }),
     };
     json!({

@@ -80,7 +80,7 @@ impl Brain for CpuBrain {
                     memory.thought.actions = rules.posterior(logits, classes, slice, step_bin);
                 }
             }
-            Head::Action { .. } | Head::Return { .. } | Head::Reward => {
+            Head::Action { .. } | Head::Return { .. } | Head::Reward | Head::Novelty => {
                 let conditions = Thought::conditions(head, memories, games);
                 let logits = network.logits(index, &self.trunk, &conditions)?;
                 for (memory, logits) in chosen(memories, games).zip(logits.chunks_exact(actions)) {

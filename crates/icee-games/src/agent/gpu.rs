@@ -88,7 +88,7 @@ impl Brain for GpuBrain {
                 let wanted: Vec<ClassRange> = wanted.collect();
                 self.networks[last].outcome_posterior(index, &wanted, temperature)?
             }
-            Head::Action { .. } | Head::Return { .. } | Head::Reward => {
+            Head::Action { .. } | Head::Return { .. } | Head::Reward | Head::Novelty => {
                 let conditions = Thought::conditions(head, memories, games);
                 self.networks[last].class_posterior(index, &conditions, temperature)?
             }

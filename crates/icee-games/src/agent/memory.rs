@@ -31,7 +31,7 @@ impl Thought {
                 Given::StepRtg => thought.step_bin,
                 Given::EpisodeRtg => thought.episode_rtg,
                 // Heads that are given the action are asked for every one of them.
-                Given::Action => 0,
+                Given::Action | Given::TakenAction => 0,
             };
             FieldValues::Categorical(games.iter().map(|&game| of(&memories[game as usize].thought)).collect())
         };

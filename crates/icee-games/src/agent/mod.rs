@@ -19,7 +19,6 @@ use crate::blueprint::Blueprint;
 use crate::config::{Acting, Config, EpisodeRule};
 use crate::methods::{Condition, Span};
 use crate::model::TrainedModel;
-use crate::task::ObservationKind;
 use crate::{Error, Result};
 use brain::{Brain, Mind, chosen};
 use cpu::CpuBrain;
@@ -27,7 +26,7 @@ use gpu::GpuBrain;
 use icee_base::math::{entropy, sample};
 use icee_nn::Model;
 use icee_train::Device;
-use icee_worlds::{AgentFailure, Decision, Observations, Purpose, StepOutcome, Turn, stream};
+use icee_worlds::{AgentFailure, Decision, Purpose, StepOutcome, Turn, stream};
 use memory::Memory;
 
 /// A trained model at play.
@@ -109,10 +108,7 @@ impl Agent {
 
     /// New games; the first has the number `first` among those of the seed.
     fn begin_games(&mut self, games: usize, seed: u64, first: u64) -> Result<()> {
-        let observations = match self.blueprint.task.observation {
-            ObservationKind::Discrete { .. } => Observations::Discrete(Vec::new()),
-            ObservationKind::Vector { size } => Observations::Vector { width: size, values: Vec::new() },
-        };
+        let observations = self.blueprint.task.observation.none();
         let memory =
             |game: u64| Memory::new(observations.clone(), stream(seed, Purpose::Agent, first.wrapping_add(game)));
         self.games = (0..games as u64).map(memory).collect();

@@ -124,7 +124,7 @@ impl GridRules {
         Ok(WorldSpec {
             id: self.id.clone(),
             rules: self.describe(),
-            observation_space: ObservationSpace::Discrete { size: cells as usize },
+            observation_space: ObservationSpace::Grid { width: self.width as usize, height: self.height as usize },
             action_names: ACTION_NAMES.map(String::from).to_vec(),
             episode_limit: self.episode_limit,
             episodes: self.episodes,
