@@ -3,6 +3,7 @@
 use crate::methods::{Condition, Method};
 use crate::{Error, Result};
 use icee_train::{Schema, TrainConfig};
+use icee_worlds::ExpertLabels;
 use serde::{Deserialize, Serialize};
 
 /// What all configs of games share.
@@ -241,7 +242,11 @@ impl Config {
                 "the paper's architecture reads c̃ and cannot predict it; set acting.episode_rule=\"always-one\" or \"while-possible\"",
             );
         }
-        if self.data.searchers > 0.0 && (paper || !asks_to_improve) {
+        let best_actions = method.expert_labels == ExpertLabels::BestActions;
+        if best_actions && self.data.searchers < 1.0 {
+            return fail("dpt learns from the best actions in histories of searchers alone: set data.searchers=1");
+        }
+        if self.data.searchers > 0.0 && !best_actions && (paper || !asks_to_improve) {
             return fail("data.searchers needs a method whose returns are not inputs: icee with the late architecture");
         }
         for (key, value) in [("novices", self.data.novices), ("searchers", self.data.searchers)] {

@@ -55,19 +55,40 @@ impl Evaluation {
     }
 }
 
-/// Plays evaluation games of the model's world, which the registry has. `episodes` of each; none takes the world's K.
+/// Which games are played.
+#[derive(Clone, Debug)]
+pub struct EvaluationGames {
+    /// Another world than the model's own; it must be seen and played in the same way.
+    pub world: Option<String>,
+    /// Those to be judged by, or those to learn from.
+    pub split: Split,
+    /// How many.
+    pub games: usize,
+    /// Episodes of each; none takes the world's K.
+    pub episodes: Option<usize>,
+    /// Fixes them.
+    pub seed: u64,
+}
+
+impl EvaluationGames {
+    /// Games of the model's world to judge it by.
+    #[must_use]
+    pub fn new(games: usize, seed: u64) -> EvaluationGames {
+        EvaluationGames { world: None, split: Split::Evaluation, games, episodes: None, seed }
+    }
+}
+
+/// Plays games of the model's world, or of another that fits; the registry has it.
 ///
 /// # Errors
-/// Where the model was not trained on a world, or something fails at play.
+/// Where the model was not trained on a world and none is named, or something fails at play.
 pub fn evaluate(
     device: &Device,
     model: &TrainedModel,
     registry: &Registry,
-    games: usize,
-    episodes: Option<usize>,
-    seed: u64,
+    games: &EvaluationGames,
 ) -> Result<(Evaluation, Returns)> {
-    evaluate_watched(device, model, registry, games, episodes, seed, |_, _| {})
+    evaluate_watched(device, model, registry, games, |_, _| {})
 }
 
 /// As [`evaluate`], with somebody who is told after every episode how many have been played, and of how many.
@@ -78,17 +99,15 @@ pub fn evaluate_watched(
     device: &Device,
     model: &TrainedModel,
     registry: &Registry,
-    games: usize,
-    episodes: Option<usize>,
-    seed: u64,
+    games: &EvaluationGames,
     mut watch: impl FnMut(usize, usize),
 ) -> Result<(Evaluation, Returns)> {
-    let world = world_of(model, registry)?;
+    let world = world_of(model, games.world.as_deref(), registry)?;
     let mut agent = Agent::new(device, model)?;
-    let episodes = episodes.unwrap_or(world.spec().episodes);
-    let all = games.saturating_mul(episodes);
+    let episodes = games.episodes.unwrap_or(world.spec().episodes);
+    let all = games.games.saturating_mul(episodes);
     let mut played = 0;
-    play(&mut agent, &*world, games, episodes, seed, Split::Evaluation, |done| {
+    play(&mut agent, &*world, games.games, episodes, games.seed, games.split, |done| {
         played += usize::from(done);
         if done {
             watch(played, all);
@@ -96,14 +115,15 @@ pub fn evaluate_watched(
     })
 }
 
-/// The world that a model was trained on, if it still is what it was.
-pub(crate) fn world_of(model: &TrainedModel, registry: &Registry) -> Result<Box<dyn World>> {
-    if model.task.name == "logs" {
+/// The named world, or the one that a model was trained on, if the model can play it.
+pub(crate) fn world_of(model: &TrainedModel, named: Option<&str>, registry: &Registry) -> Result<Box<dyn World>> {
+    if named.is_none() && model.task.name == "logs" {
         return Err(Error::Config(
-            "this model was trained on logs, so there is no world to play; use a live agent".into(),
+            "this model was trained on logs, so there is no world to play; use a live agent, or name a world that fits"
+                .into(),
         ));
     }
-    let world = registry.make(&model.task.name)?;
+    let world = registry.make(named.unwrap_or(&model.task.name))?;
     model.task.check_world(world.spec())?;
     Ok(world)
 }

@@ -9,7 +9,7 @@
 //! Training, for a moment, and playing:
 //!
 //! ```
-//! use icee_games::{Config, Games, LiveAgent, Source, TrainedModel, evaluate, presets};
+//! use icee_games::{Config, Games, LiveAgent, Source, TrainedModel, EvaluationGames, evaluate, presets};
 //! use icee_train::{Device, Limits, RunFolder, RunInfo, Silent, Trainer, train};
 //! use icee_worlds::{Observation, Registry};
 //!
@@ -24,7 +24,7 @@
 //! train(&mut Trainer::fresh(&games, &device)?, &folder, Limits::default(), &mut Silent)?;
 //!
 //! let model = TrainedModel::load(folder.path())?;
-//! let (evaluation, _) = evaluate(&device, &model, &registry, 4, None, 0)?;
+//! let (evaluation, _) = evaluate(&device, &model, &registry, &EvaluationGames::new(4, 0))?;
 //! assert_eq!(evaluation.episodes.len(), 16);
 //!
 //! let mut agent = LiveAgent::new(&device, &model, 0)?;
@@ -61,7 +61,7 @@ pub use agent::{Agent, LiveAgent, Thought};
 pub use blueprint::{Blueprint, NetworkPlan};
 pub use config::{Acting, Config};
 pub use error::{Error, Result};
-pub use eval::{EpisodeResult, Evaluation, evaluate, evaluate_agent, evaluate_watched};
+pub use eval::{EpisodeResult, Evaluation, EvaluationGames, evaluate, evaluate_agent, evaluate_watched};
 pub use games::Games;
 pub use heads::{GivenReturns, Head};
 pub use label::{Labels, ReturnBins, Weighing};

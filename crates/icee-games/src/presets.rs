@@ -29,7 +29,7 @@ pub const WORLDS: &[Preset] = presets!("worlds":
 
 /// One a method and variant.
 pub const METHODS: &[Preset] =
-    presets!("methods": "icee", "icee-weighted", "icee-paper", "icee-biased", "ad", "ad-sorted", "mgdt");
+    presets!("methods": "icee", "icee-weighted", "icee-paper", "icee-biased", "ad", "ad-sorted", "dpt", "mgdt");
 
 /// The text of a world's preset.
 ///
@@ -50,8 +50,17 @@ pub fn method(name: &str) -> Result<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Blueprint, Config, Source, methods};
+    use crate::{Blueprint, Config, GameSpec, Source, methods};
     use icee_worlds::Registry;
+
+    /// Worlds to test generalisation with, and whose preset trains them: `--set world=ID`.
+    const VARIANTS: [(&str, &str); 5] = [
+        ("DarkRoomHeldOut-v0", "dark-room"),
+        ("DarkRoomHardHeldOut-v0", "dark-room-hard"),
+        ("DarkKeyToDoorHeldOut-v0", "key-to-door"),
+        ("DarkRoomAnyStart-v0", "dark-room"),
+        ("DarkRoomInner7-v0", "dark-room"),
+    ];
 
     #[test]
     fn every_preset_works_with_every_method() {
@@ -68,7 +77,13 @@ mod tests {
     fn every_world_and_every_method_has_one() {
         let config = |text| Config::layered(&[text], &[]).unwrap();
         for spec in Registry::builtin().specs() {
-            assert!(WORLDS.iter().any(|(_, text)| config(text).world == spec.id), "{}", spec.id);
+            let own = WORLDS.iter().any(|(_, text)| config(text).world == spec.id);
+            let lent = VARIANTS.iter().find(|(id, _)| *id == spec.id);
+            assert!(own != lent.is_some(), "{}", spec.id);
+            if let Some((id, preset)) = lent {
+                let config = Config::layered(&[world(preset).unwrap()], &[format!("world={id}")]).unwrap();
+                Blueprint::new(&config, &GameSpec::of_world(spec)).unwrap();
+            }
         }
         for known in methods::ALL {
             assert!(METHODS.iter().any(|(_, text)| text.contains(&format!("method = \"{}\"", known.name))));

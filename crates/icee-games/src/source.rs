@@ -6,7 +6,7 @@ use crate::methods::Span;
 use crate::sequences::Sequences;
 use crate::task::GameSpec;
 use crate::{Error, Result};
-use icee_worlds::{Collection, Purpose, Registry, World, collect, stream};
+use icee_worlds::{Collection, ExpertLabels, Purpose, Registry, World, collect, stream};
 use rand::RngExt;
 use std::sync::Arc;
 
@@ -53,10 +53,17 @@ impl Source {
                     first_game: index.wrapping_mul(games as u64),
                     novices: config.data.novices as f32,
                     searchers: config.data.searchers as f32,
+                    expert_labels: method.expert_labels,
                 };
                 Ok(Sequences::all(method, Arc::new(collect(&**world, &collection)?)))
             }
             Source::Logs(logs) => {
+                if method.expert_labels == ExpertLabels::BestActions {
+                    let name = method.name;
+                    return Err(Error::Config(format!(
+                        "{name} learns from the best actions, which a log does not say"
+                    )));
+                }
                 if method.span == Span::GameSorted {
                     let name = method.name;
                     return Err(Error::Config(format!(

@@ -57,7 +57,7 @@ pub fn tune(
     seed: u64,
     mut tried: impl FnMut(&ActingResult, usize),
 ) -> Result<(Vec<ActingResult>, usize)> {
-    let world = world_of(model, registry)?;
+    let world = world_of(model, None, registry)?;
     let mut agent = Agent::new(device, model)?;
     let (grid, temperature) = (tuning_grid(model), model.config.acting.temperature);
     let temperatures: Vec<f64> = TEMPERATURES.into_iter().filter(|&t| t != temperature).collect();

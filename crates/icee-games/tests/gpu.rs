@@ -4,7 +4,7 @@
 
 use icee_games::agent::Rules;
 use icee_games::config::OutcomeReading;
-use icee_games::{Acting, Blueprint, Config, ReturnBins, Source, TrainedModel, evaluate, presets};
+use icee_games::{Acting, Blueprint, Config, EvaluationGames, ReturnBins, Source, TrainedModel, evaluate, presets};
 use icee_nn::batch::{FieldValues, Tokens};
 use icee_nn::cuda::{self, ClassRange, Cuda, ReturnDraw, Tilt};
 use icee_nn::optim::{AdamConfig, AdamW};
@@ -196,7 +196,9 @@ fn compare_games(method: &str) {
         let (_, models) = train(&device, method, 2, UPDATES, 4e-3);
         let (config, source, _) = tiny(method);
         let model = TrainedModel { config, task: source.task(), step: UPDATES, models };
-        let play = |device: &Device| evaluate(device, &model, &Registry::builtin(), GAMES, None, 0).unwrap().1;
+        let play = |device: &Device| {
+            evaluate(device, &model, &Registry::builtin(), &EvaluationGames::new(GAMES, 0)).unwrap().1
+        };
         let (gpu, again, cpu) = (play(&device), play(&device), play(&device.without_gpu()));
         let games = |returns: &Returns| (0..GAMES).map(|g| returns.game(g).to_vec()).collect::<Vec<_>>();
         assert_eq!(games(&gpu), games(&again), "two runs on the GPU");

@@ -3,7 +3,9 @@
 //! threads leaves no trace.
 
 use crate::relabel::{Expert, Searcher};
-use crate::{Policy, Purpose, SequenceBatch, Split, StepLabel, StreamRng, World, WorldError, sample_action, stream};
+use crate::{
+    ExpertLabels, Policy, Purpose, SequenceBatch, Split, StepLabel, StreamRng, World, WorldError, sample_action, stream,
+};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -40,13 +42,16 @@ pub struct Collection {
     /// The share of sequences whose history is by somebody who does not know the game, see
     /// [`Relabel`](crate::Relabel).
     pub searchers: f32,
+    /// What an expert tells of their steps.
+    pub expert_labels: ExpertLabels,
 }
 
 impl Collection {
     /// Sequences of the paper's protocol: ε ~ U(0, 1) in every episode, no novices, no searchers, from game 0.
     #[must_use]
     pub fn new(games: usize, episodes: usize, seed: u64) -> Self {
-        Self { games, episodes, seed, first_game: 0, novices: 0.0, searchers: 0.0 }
+        let expert_labels = ExpertLabels::default();
+        Self { games, episodes, seed, first_game: 0, novices: 0.0, searchers: 0.0, expert_labels }
     }
 
     fn check(&self, world: &dyn World) -> Result<(), WorldError> {
@@ -151,7 +156,7 @@ fn search_sequence(
         }
         if !found {
             sequence.skip_labels();
-            let mut expert = Expert::new(world);
+            let mut expert = Expert::new(world, collection.expert_labels)?;
             for episode in quiet..collection.episodes {
                 let noise = Searcher::draw_noise(episode < novice_episodes, rng);
                 collect_episode(world, &mut searcher, noise, Some(&mut expert), rng, &mut sequence)?;

@@ -48,7 +48,7 @@ pub use observation::{Observation, ObservationSpace, Observations};
 pub use policy::{Policy, UniformPolicy, sample_action};
 pub use reference::{Reference, ReferenceAgent};
 pub use registry::Registry;
-pub use relabel::{Relabel, StepLabel};
+pub use relabel::{ExpertLabels, Relabel, StepLabel};
 pub use returns::Returns;
 pub use returns_to_go::returns_to_go;
 use returns_to_go::{LEAST_RETURN_TO_GO, shaped_reward};

@@ -37,6 +37,16 @@ impl Relabel {
     }
 }
 
+/// What an expert tells of a searcher's step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExpertLabels {
+    /// What came of it: the expert plays on to the episode's end.
+    #[default]
+    Outcomes,
+    /// The best action there, by [`World::oracle`]; as in DPT (Decision-Pretrained Transformer).
+    BestActions,
+}
+
 /// What is learned at a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum StepLabel {
@@ -102,18 +112,26 @@ pub(crate) struct Expert {
     copy: Box<dyn World>,
     policy: Box<dyn Policy>,
     probabilities: Vec<f32>,
+    labels: ExpertLabels,
 }
 
 impl Expert {
     /// For the world's current game.
-    pub fn new(world: &dyn World) -> Self {
-        let mut policy = world.expert();
+    pub fn new(world: &dyn World, labels: ExpertLabels) -> Result<Self, WorldError> {
+        let policy = match labels {
+            ExpertLabels::Outcomes => Some(world.expert()),
+            ExpertLabels::BestActions => world.oracle(),
+        };
+        let missing = || WorldError::NoReference { world: world.spec().id.clone(), agent: "oracle" };
+        let mut policy = policy.ok_or_else(missing)?;
         policy.begin_game();
-        Self { copy: world.clone_world(), policy, probabilities: vec![0.0; world.spec().actions()] }
+        Ok(Self { copy: world.clone_world(), policy, probabilities: vec![0.0; world.spec().actions()], labels })
     }
 
-    /// An action of its own or a uniform one, then the expert with an ε of its own to the episode's end. The episode
-    /// began at `first_step` of the batch, which holds what was seen last, too.
+    /// The label of the step that comes next. The episode began at `first_step` of the batch, which holds what was seen
+    /// last, too.
+    ///
+    /// For outcomes: an action of its own or a uniform one, then the expert with an ε of its own to the episode's end.
     pub fn relabel(
         &mut self,
         world: &dyn World,
@@ -121,8 +139,7 @@ impl Expert {
         first_step: usize,
         rng: &mut StreamRng,
     ) -> Result<Relabel, WorldError> {
-        let Self { copy, policy, probabilities } = self;
-        world.copy_to(copy);
+        let Self { copy, policy, probabilities, labels } = self;
         policy.begin_episode(rng.random());
         let now = batch.steps();
         for step in first_step..now {
@@ -131,6 +148,12 @@ impl Expert {
         let unseen = || WorldError::ObservationKind { world: batch.world.clone() };
         let observation = batch.observations.get(now).ok_or_else(unseen)?;
         policy.probabilities(observation, rng, probabilities);
+        if *labels == ExpertLabels::BestActions {
+            let action = sample_action(probabilities, rng);
+            let probability = probabilities[action];
+            return Ok(Relabel { action: action as u32, probability, reward: 0.0, earned: 0.0, return_to_go: 0.0 });
+        }
+        world.copy_to(copy);
         let own = rng.random::<bool>();
         let action = if own { sample_action(probabilities, rng) } else { rng.random_range(0..batch.action_count) };
         let mut step = copy.step(action)?;

@@ -1,6 +1,6 @@
 //! Collected data: its layout, its seeds, its independence of threads, and what is refused.
 
-use icee_worlds::{Collection, Observation, Registry, SequenceBatch, StepLabel, World, WorldError, collect};
+use icee_worlds::{Collection, ExpertLabels, Observation, Registry, SequenceBatch, StepLabel, World, WorldError, collect};
 use proptest::{prelude::*, test_runner::RngSeed};
 
 fn world(id: &str) -> Box<dyn World> {
@@ -77,7 +77,8 @@ proptest! {
         searchers in 0.0_f32..=1.0,
     ) {
         let world = world(&ids()[which]);
-        let collection = Collection { games, episodes, seed, first_game, novices, searchers };
+        let expert_labels = ExpertLabels::default();
+        let collection = Collection { games, episodes, seed, first_game, novices, searchers, expert_labels };
         let batch = collect(&*world, &collection).expect("a batch");
         assert_layout(&batch, &*world, games, episodes);
     }
@@ -237,4 +238,27 @@ fn searchers_do_not_know_the_game() {
     };
     // 20 steps rule out at most a quarter of 81 cells; who knows the goal and errs half the time finds it far more often.
     assert!(first(1.0) < 0.25 && first(0.0) > 0.4, "{} {}", first(1.0), first(0.0));
+}
+
+/// An expert who tells the best action: one of at most two that lead closer, or to stay on the goal; and it tells one at every
+/// step that is learned from.
+#[test]
+fn best_actions_are_the_oracles() {
+    let world = world("DarkRoomTiny-v0");
+    let expert_labels = ExpertLabels::BestActions;
+    let collection = Collection { searchers: 1.0, expert_labels, ..Collection::new(8, 16, 5) };
+    let batch = collect(&*world, &collection).expect("a world that can be searched");
+    let (mut told, mut stays) = (0, 0);
+    for step in 0..batch.steps() {
+        match batch.label(step) {
+            StepLabel::Relabelled(label) => {
+                assert!(label.probability == 0.5 || label.probability == 1.0, "{label:?}");
+                stays += usize::from(label.action as usize == icee_worlds::grid::STAY);
+                told += 1;
+            }
+            StepLabel::Skipped => {}
+            StepLabel::Own => panic!("step {step} has no label of an expert"),
+        }
+    }
+    assert!(told > batch.steps() / 2 && stays > 0 && stays < told, "{told} told, {stays} of them to stay");
 }

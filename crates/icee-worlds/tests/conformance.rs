@@ -1,6 +1,6 @@
 //! Every world of this crate passes the suite, and worlds with one fault each do not.
 
-use icee_worlds::grid::{Bias, Goals, GridRules, GridWorld, Start, presets};
+use icee_worlds::grid::{Bias, GoalSplit, Goals, GridRules, GridWorld, Start, presets};
 use icee_worlds::{
     Collection, Games, Observation, Policy, Reference, ReferenceAgent, Registry, Split, Step, StreamRng, World,
     WorldError, WorldSpec, collect, conformance,
@@ -148,13 +148,13 @@ fn a_world_with_a_fault_is_an_error_when_collected_from_and_when_played() {
 fn any_rules() -> impl Strategy<Value = GridRules> {
     let goals = prop_oneof![Just(Goals::EveryStep), Just(Goals::Once), Just(Goals::KeyThenDoor)];
     let bias = proptest::option::of((0_usize..5, 0.0_f32..=1.0));
-    (2_u32..6, 1_u32..6, 0_u32..3, goals, any::<bool>(), 1_usize..12, bias).prop_map(
-        |(width, height, start, goals, ends_early, episode_limit, bias)| GridRules {
+    (2_u32..6, 1_u32..6, 0_u32..3, goals, any::<bool>(), 1_usize..12, bias, 0_u32..2).prop_map(
+        |(width, height, start, goals, ends_early, episode_limit, bias, margin)| GridRules {
             id: "AnyRoom-v7".into(),
-            width,
-            height,
+            width: width + 2 * margin,
+            height: height + 2 * margin,
             start: match start {
-                0 => Start::At { x: width - 1, y: height / 2 },
+                0 => Start::At { x: width - 1 + margin, y: height / 2 + margin },
                 1 => Start::Uniform,
                 _ => Start::UniformOffFirstGoal,
             },
@@ -163,7 +163,8 @@ fn any_rules() -> impl Strategy<Value = GridRules> {
             episode_limit,
             episodes: 3,
             bias: bias.map(|(action, probability)| Bias { action, probability }),
-            evaluation_right_of: Some(width - 2),
+            split: GoalSplit::RightOf(width - 2 + margin),
+            margin,
         },
     )
 }

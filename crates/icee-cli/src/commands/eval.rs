@@ -7,7 +7,7 @@ use super::device::{DeviceName, suited};
 use super::progress::{Elsewhere, Progress};
 use super::{eval_functions, eval_pools};
 use anyhow::{Context, bail};
-use icee_games::{Evaluation, TrainedModel, evaluate_watched};
+use icee_games::{Evaluation, EvaluationGames, TrainedModel, evaluate_watched};
 use icee_models::catalogue::references;
 use icee_models::{Model, ModelStore};
 use icee_optim::OptimiserModel;
@@ -29,6 +29,12 @@ pub struct Args {
     /// Episodes of each game [default: the world's K].
     #[arg(long, value_name = "K", value_parser = count)]
     episodes: Option<usize>,
+    /// Play another world than the one it was trained on; it must be seen and played in the same way.
+    #[arg(long, value_name = "ID")]
+    world: Option<String>,
+    /// Play games as training has them, where a world's games of evaluation are others.
+    #[arg(long)]
+    training_games: bool,
     /// Trials of each benchmark function, for a model of functions [default: 5].
     #[arg(long, value_name = "N", value_parser = count)]
     trials: Option<usize>,
@@ -81,8 +87,11 @@ pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Res
 }
 
 fn eval_optimiser(args: &Args, model: &OptimiserModel) -> anyhow::Result<()> {
-    if args.games.is_some() || args.episodes.is_some() || args.acting.given() {
-        bail!("this model was trained on functions: --games, --episodes and acting rules are for models of games");
+    let of_games = args.games.is_some() || args.episodes.is_some() || args.world.is_some() || args.training_games;
+    if of_games || args.acting.given() {
+        bail!(
+            "this model was trained on functions: --games, --episodes, --world, --training-games and acting rules are for models of games"
+        );
     }
     if matches!(args.device, DeviceName::Cuda) {
         bail!("models of functions are evaluated on the CPU, where their seconds can be compared: leave out --device");
@@ -113,7 +122,10 @@ fn eval_agent(args: &Args, mut model: TrainedModel, registry: &Registry) -> anyh
     let count = args.games.unwrap_or(100);
     let progress = Progress::new("episode", 0, Elsewhere::Nothing);
     let watch = |played: usize, all: usize| progress.at(played as u64, all as u64, "episodes,");
-    let (evaluation, returns) = evaluate_watched(&device, &model, registry, count, args.episodes, args.seed, watch)?;
+    let split = if args.training_games { Split::Training } else { Split::Evaluation };
+    let games =
+        EvaluationGames { world: args.world.clone(), split, games: count, episodes: args.episodes, seed: args.seed };
+    let (evaluation, returns) = evaluate_watched(&device, &model, registry, &games, watch)?;
     progress.end();
     if let Some(path) = &args.csv {
         write_csv(path, &returns).with_context(|| format!("cannot write {}", path.display()))?;
@@ -121,7 +133,7 @@ fn eval_agent(args: &Args, mut model: TrainedModel, registry: &Registry) -> anyh
     let world = registry.make(&evaluation.world)?;
     let mut beside = Vec::new();
     for (_, kind) in references() {
-        let mut games = Games::deal(&*world, count, args.seed, Split::Evaluation)?;
+        let mut games = Games::deal(&*world, count, args.seed, split)?;
         let Ok(mut agent) = ReferenceAgent::new(kind, &games) else { continue };
         let returns = games.play(&mut agent, evaluation.episodes.len())?;
         let means = (0..returns.episodes()).map(|episode| returns.estimate(episode).mean).collect();

@@ -1,6 +1,7 @@
 //! AD (Algorithm Distillation) on the same data: predict the action, whatever it led to.
 
 use super::{Condition, Method, Span};
+use icee_worlds::ExpertLabels;
 
 pub(super) const METHOD: Method = Method {
     name: "ad",
@@ -9,4 +10,5 @@ pub(super) const METHOD: Method = Method {
     condition: Condition::Nothing,
     importance_weights: false,
     bayes: false,
+    expert_labels: ExpertLabels::Outcomes,
 };

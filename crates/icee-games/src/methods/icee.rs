@@ -1,6 +1,7 @@
 //! ICEE: p̂(a | c, c̃, o, H) over all episodes of a game, free of the behaviour policy's bias.
 
 use super::{Condition, Method, Span};
+use icee_worlds::ExpertLabels;
 
 pub(super) const METHOD: Method = Method {
     name: "icee",
@@ -9,4 +10,5 @@ pub(super) const METHOD: Method = Method {
     condition: Condition::StepAndEpisode,
     importance_weights: true,
     bayes: true,
+    expert_labels: ExpertLabels::Outcomes,
 };

@@ -2,6 +2,7 @@
 //! policy. The paper's ablation.
 
 use super::{Condition, Method, Span};
+use icee_worlds::ExpertLabels;
 
 pub(super) const METHOD: Method = Method {
     name: "icee-biased",
@@ -10,4 +11,5 @@ pub(super) const METHOD: Method = Method {
     condition: Condition::StepAndEpisode,
     importance_weights: false,
     bayes: false,
+    expert_labels: ExpertLabels::Outcomes,
 };

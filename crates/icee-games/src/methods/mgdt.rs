@@ -1,6 +1,7 @@
 //! MGDT (Multi-Game Decision Transformer): one episode is all it sees, and c all it is asked for.
 
 use super::{Condition, Method, Span};
+use icee_worlds::ExpertLabels;
 
 pub(super) const METHOD: Method = Method {
     name: "mgdt",
@@ -9,4 +10,5 @@ pub(super) const METHOD: Method = Method {
     condition: Condition::Step,
     importance_weights: false,
     bayes: false,
+    expert_labels: ExpertLabels::Outcomes,
 };

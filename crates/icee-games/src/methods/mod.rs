@@ -3,15 +3,18 @@
 
 mod ad;
 mod ad_sorted;
+mod dpt;
 mod icee;
 mod icee_biased;
 mod mgdt;
 
 use crate::Result;
 use icee_base::names::Unknown;
+use icee_worlds::ExpertLabels;
 
 /// All methods.
-pub const ALL: [&Method; 5] = [&icee::METHOD, &icee_biased::METHOD, &ad::METHOD, &ad_sorted::METHOD, &mgdt::METHOD];
+pub const ALL: [&Method; 6] =
+    [&icee::METHOD, &icee_biased::METHOD, &ad::METHOD, &ad_sorted::METHOD, &dpt::METHOD, &mgdt::METHOD];
 
 /// Which of the shared parts a method switches on.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub struct Method {
     pub importance_weights: bool,
     /// Whether the `bayes` rule can stand for its action head.
     pub bayes: bool,
+    /// What an expert tells of searchers' steps, where there are some.
+    pub expert_labels: ExpertLabels,
 }
 
 /// What one sequence spans.

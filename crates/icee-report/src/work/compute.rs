@@ -12,7 +12,7 @@ use icee_bo::race::builtin;
 use icee_bo::race::runs::PoolRun;
 use icee_bo::report::Run;
 use icee_games::config::EpisodeRule;
-use icee_games::{Acting, TrainedModel, evaluate};
+use icee_games::{Acting, EvaluationGames, TrainedModel, evaluate};
 use icee_models::ModelStore;
 use icee_models::catalogue::is_rival;
 use icee_models::results::EpisodeRow;
@@ -216,7 +216,7 @@ fn load(found: &icee_models::Found, world: &str, change: ActingChange) -> Result
 
 fn play(machine: &Machine<'_>, model: &TrainedModel, games: usize, seed: u64) -> Result<Played> {
     let start = Instant::now();
-    let (evaluation, returns) = evaluate(&machine.device, model, machine.registry, games, None, seed)?;
+    let (evaluation, returns) = evaluate(&machine.device, model, machine.registry, &EvaluationGames::new(games, seed))?;
     let row = |episode: &icee_games::EpisodeResult| EpisodeRow {
         episode: episode.episode,
         mean: episode.mean,

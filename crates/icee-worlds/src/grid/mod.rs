@@ -10,5 +10,5 @@ mod world;
 
 pub use presets::presets;
 pub use room::{ACTION_NAMES, ACTIONS, DOWN, LEFT, RIGHT, STAY, UP};
-pub use rules::{Bias, Goals, GridRules, Start};
+pub use rules::{Bias, GoalSplit, Goals, GridRules, Start};
 pub use world::GridWorld;

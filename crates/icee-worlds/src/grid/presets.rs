@@ -1,8 +1,8 @@
 //! The named rooms. The first four are the paper's; the others are what other papers call by the same names (no two
-//! agree), with only what they change, and two of this project's own to try things on. Where a variant says nothing of K, the base room's K stands.
+//! agree), with only what they change, two of this project's own to try things on, and some to test generalisation with. Where a variant says nothing of K, the base room's K stands.
 
 use super::room::LEFT;
-use super::rules::{Bias, Goals, GridRules, Start};
+use super::rules::{Bias, GoalSplit, Goals, GridRules, Start};
 
 /// The rules of every named room.
 #[must_use]
@@ -17,13 +17,14 @@ pub fn presets() -> Vec<GridRules> {
         episode_limit: 20,
         episodes: 50,
         bias: None,
-        evaluation_right_of: None,
+        split: GoalSplit::None,
+        margin: 0,
     };
     let hard = GridRules { id: "DarkRoomHard-v0".into(), goals: Goals::Once, ends_early: true, ..room.clone() };
     let biased = GridRules {
         id: "DarkRoomBiased-v0".into(),
         bias: Some(Bias { action: LEFT, probability: 2.0 / 3.0 }),
-        evaluation_right_of: Some(5),
+        split: GoalSplit::RightOf(5),
         ..room.clone()
     };
     let key_to_door = GridRules {
@@ -79,5 +80,16 @@ pub fn presets() -> Vec<GridRules> {
     };
     let tiny = small(&room, "DarkRoomTiny-v0");
     let hard_tiny = small(&hard, "DarkRoomHardTiny-v0");
-    vec![room, hard, biased, key_to_door, hard_17, key_to_door_ad_eps, key_to_door_dicp, room_dpt, tiny, hard_tiny]
+    // Goals that no training game had.
+    let held_out = |base: &GridRules, id: &str| GridRules { id: id.into(), split: GoalSplit::HeldOut, ..base.clone() };
+    let room_held_out = held_out(&room, "DarkRoomHeldOut-v0");
+    let hard_held_out = held_out(&hard, "DarkRoomHardHeldOut-v0");
+    let key_held_out = held_out(&key_to_door, "DarkKeyToDoorHeldOut-v0");
+    // For models of the Dark Room: starts that it does not have, and walls where it has none.
+    let any_start = GridRules { id: "DarkRoomAnyStart-v0".into(), start: Start::Uniform, ..room.clone() };
+    let inner = GridRules { id: "DarkRoomInner7-v0".into(), margin: 1, ..room.clone() };
+    let papers = [room, hard, biased, key_to_door];
+    let others = [hard_17, key_to_door_ad_eps, key_to_door_dicp, room_dpt, tiny, hard_tiny];
+    let tests = [room_held_out, hard_held_out, key_held_out, any_start, inner];
+    papers.into_iter().chain(others).chain(tests).collect()
 }

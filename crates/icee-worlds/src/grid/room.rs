@@ -32,9 +32,34 @@ impl Cell {
 pub(super) struct Room {
     pub width: u32,
     pub height: u32,
+    /// Cells along each wall that cannot be entered.
+    pub margin: u32,
 }
 
 impl Room {
+    /// Whether a cell can be entered.
+    pub fn contains(self, cell: Cell) -> bool {
+        let within = |at: u32, side: u32| at >= self.margin && at < side.saturating_sub(self.margin);
+        within(cell.x, self.width) && within(cell.y, self.height)
+    }
+
+    /// The cells that can be entered.
+    pub fn inside(self) -> impl Iterator<Item = Cell> {
+        (0..self.cells()).map(move |index| self.cell(index)).filter(move |&cell| self.contains(cell))
+    }
+
+    /// How many cells can be entered.
+    pub fn inner(self) -> u32 {
+        (self.width - 2 * self.margin) * (self.height - 2 * self.margin)
+    }
+
+    /// Those that can be entered, by their number among them, row by row.
+    pub fn inner_cell(self, index: u32) -> Cell {
+        let columns = self.width - 2 * self.margin;
+        Cell { x: self.margin + index % columns, y: self.margin + index / columns }
+    }
+
+    /// The number of cells, those that cannot be entered among them.
     pub fn cells(self) -> u32 {
         self.width * self.height
     }
@@ -55,10 +80,10 @@ impl Room {
     pub fn moved(self, cell: Cell, action: usize) -> Cell {
         let Cell { x, y } = cell;
         match action {
-            LEFT => Cell { x: x.saturating_sub(1), y },
-            RIGHT => Cell { x: (x + 1).min(self.width - 1), y },
-            UP => Cell { x, y: y.saturating_sub(1) },
-            DOWN => Cell { x, y: (y + 1).min(self.height - 1) },
+            LEFT => Cell { x: x.saturating_sub(1).max(self.margin), y },
+            RIGHT => Cell { x: (x + 1).min(self.width - 1 - self.margin), y },
+            UP => Cell { x, y: y.saturating_sub(1).max(self.margin) },
+            DOWN => Cell { x, y: (y + 1).min(self.height - 1 - self.margin) },
             _ => cell,
         }
     }
@@ -76,7 +101,7 @@ mod tests {
 
     #[test]
     fn closer_is_what_the_distance_says() {
-        let room = Room { width: 5, height: 4 };
+        let room = Room { width: 5, height: 4, margin: 0 };
         for from in (0..room.cells()).map(|i| room.cell(i)) {
             assert_eq!(room.cell(room.index(from)), from);
             for target in (0..room.cells()).map(|i| room.cell(i)) {
@@ -92,12 +117,17 @@ mod tests {
 
     #[test]
     fn walls_clip() {
-        let room = Room { width: 3, height: 2 };
+        let room = Room { width: 3, height: 2, margin: 0 };
         let corner = Cell { x: 0, y: 0 };
         assert_eq!(room.moved(corner, LEFT), corner);
         assert_eq!(room.moved(corner, UP), corner);
         let corner = Cell { x: 2, y: 1 };
         assert_eq!(room.moved(corner, RIGHT), corner);
         assert_eq!(room.moved(corner, DOWN), corner);
+        let room = Room { width: 5, height: 4, margin: 1 };
+        assert_eq!(room.inside().count(), 6);
+        for cell in room.inside() {
+            assert!((LEFT..=STAY).all(|action| room.contains(room.moved(cell, action))), "{cell:?}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The one definition of all dark rooms: what varies between them, and what must hold for it to work.
 
 use super::room::{ACTION_NAMES, ACTIONS, Cell, Room};
-use crate::{LEAST_RETURN_TO_GO, ObservationSpace, WorldError, WorldSpec};
+use crate::{LEAST_RETURN_TO_GO, ObservationSpace, Split, WorldError, WorldSpec};
 
 /// The most cells that a room may have.
 const MAX_CELLS: u64 = 1 << 20;
@@ -28,8 +28,32 @@ pub struct GridRules {
     pub episodes: usize,
     /// An action that the behaviour policy prefers for no good reason.
     pub bias: Option<Bias>,
-    /// Evaluation games have their goals in the columns x greater than this; training games have them anywhere.
-    pub evaluation_right_of: Option<u32>,
+    /// Where goals lie in the games of evaluation, and in those of training.
+    pub split: GoalSplit,
+    /// Cells along each wall that cannot be entered: a smaller room whose cells keep the numbers of the larger one.
+    pub margin: u32,
+}
+
+/// Where goals lie in the games of evaluation, and in those of training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GoalSplit {
+    /// Anywhere in both.
+    None,
+    /// Evaluation games have their goals in the columns x greater than this, training games anywhere.
+    RightOf(u32),
+    /// Evaluation games have their goals in a fifth of the cells, evenly spread, and training games in the others.
+    HeldOut,
+}
+
+impl GoalSplit {
+    /// Whether the goal of a game may lie there.
+    pub(super) fn allows(self, cell: Cell, split: Split) -> bool {
+        match (self, split) {
+            (Self::HeldOut, split) => ((cell.x + 2 * cell.y) % 5 == 0) == (split == Split::Evaluation),
+            (Self::RightOf(x), Split::Evaluation) => cell.x > x,
+            (Self::None | Self::RightOf(_), _) => true,
+        }
+    }
 }
 
 /// Where an episode starts.
@@ -79,12 +103,7 @@ pub struct Bias {
 
 impl GridRules {
     pub(super) fn room(&self) -> Room {
-        Room { width: self.width, height: self.height }
-    }
-
-    /// The columns in which the goals of evaluation games lie begin here.
-    pub(super) fn first_evaluation_column(&self) -> u32 {
-        self.evaluation_right_of.map_or(0, |x| x + 1)
+        Room { width: self.width, height: self.height, margin: self.margin }
     }
 
     /// Turns the rules into the spec of a world, or says why they cannot work.
@@ -97,11 +116,18 @@ impl GridRules {
         if self.episode_limit == 0 || self.episodes == 0 {
             return fail("an episode needs at least one step and a sequence at least one episode".into());
         }
+        let inner = |side: u32| side.saturating_sub(self.margin.saturating_mul(2));
+        if inner(self.width) == 0 || inner(self.height) == 0 {
+            return fail(format!(
+                "a margin of {} leaves nothing of {} x {} cells",
+                self.margin, self.width, self.height
+            ));
+        }
         match self.start {
-            Start::At { x, y } if x >= self.width || y >= self.height => {
+            Start::At { x, y } if !self.room().contains(Cell { x, y }) => {
                 return fail(format!("the start ({x}, {y}) lies outside the {} x {} room", self.width, self.height));
             }
-            Start::UniformOffFirstGoal if cells == 1 => {
+            Start::UniformOffFirstGoal if self.room().inside().nth(1).is_none() => {
                 return fail("a start off the goal needs a room of at least 2 cells".into());
             }
             _ => {}
@@ -111,10 +137,13 @@ impl GridRules {
         {
             return fail(format!("the bias needs an action below {ACTIONS} and a probability between 0 and 1"));
         }
-        if let Some(x) = self.evaluation_right_of
-            && x >= self.width - 1
-        {
-            return fail(format!("no column lies to the right of x = {x}"));
+        for split in [Split::Training, Split::Evaluation] {
+            if !self.room().inside().any(|cell| self.split.allows(cell, split)) {
+                return fail(match self.split {
+                    GoalSplit::RightOf(x) => format!("no column lies to the right of x = {x}"),
+                    _ => "a room this small has no cells to hold out".into(),
+                });
+            }
         }
         let most = match self.goals {
             Goals::EveryStep => self.episode_limit as f32,
@@ -158,8 +187,13 @@ impl GridRules {
         if let Some(Bias { action, probability }) = self.bias {
             rules += &format!("; behaviour takes \"{}\" with {probability:.2}", ACTION_NAMES[action]);
         }
-        if let Some(x) = self.evaluation_right_of {
-            rules += &format!("; evaluation goals x > {x}");
+        match self.split {
+            GoalSplit::None => {}
+            GoalSplit::RightOf(x) => rules += &format!("; evaluation goals x > {x}"),
+            GoalSplit::HeldOut => rules += "; evaluation goals in a fifth of the cells, where no training goal lies",
+        }
+        if self.margin > 0 {
+            rules += &format!("; walls {} cell(s) further in", self.margin);
         }
         rules
     }
@@ -183,7 +217,10 @@ mod tests {
             (GridRules { width: 1, height: 1, start: Start::UniformOffFirstGoal, ..good.clone() }, "2 cells"),
             (GridRules { bias: bias(5, 0.5), ..good.clone() }, "below 5"),
             (GridRules { bias: bias(0, f32::NAN), ..good.clone() }, "between 0 and 1"),
-            (GridRules { evaluation_right_of: Some(8), ..good.clone() }, "to the right of x = 8"),
+            (GridRules { split: GoalSplit::RightOf(8), ..good.clone() }, "to the right of x = 8"),
+            (GridRules { margin: 5, ..good.clone() }, "leaves nothing"),
+            (GridRules { margin: 1, start: Start::At { x: 0, y: 4 }, ..good.clone() }, "outside"),
+            (GridRules { margin: 4, split: GoalSplit::HeldOut, ..good.clone() }, "hold out"),
         ] {
             let error = GridWorld::new(rules).expect_err(reason).to_string();
             assert!(error.contains(reason), "{error}");
@@ -214,6 +251,11 @@ mod tests {
             ("DarkRoomDpt-v0", (10, 10), 100, 50, Start::At { x: 0, y: 0 }, false),
             ("DarkRoomTiny-v0", (5, 5), 8, 16, Start::At { x: 2, y: 2 }, false),
             ("DarkRoomHardTiny-v0", (5, 5), 8, 16, Start::At { x: 2, y: 2 }, true),
+            ("DarkRoomHeldOut-v0", (9, 9), 20, 50, centre, false),
+            ("DarkRoomHardHeldOut-v0", (9, 9), 20, 50, centre, true),
+            ("DarkKeyToDoorHeldOut-v0", (9, 9), 50, 20, Start::Uniform, true),
+            ("DarkRoomAnyStart-v0", (9, 9), 20, 50, Start::Uniform, false),
+            ("DarkRoomInner7-v0", (9, 9), 20, 50, centre, false),
         ];
         assert_eq!(pinned, expected.map(|(id, room, t, k, start, early)| (id.to_owned(), room, t, k, start, early)));
     }

@@ -46,8 +46,9 @@ struct Knowledge {
 
 impl Knowledge {
     fn none(room: Room) -> Self {
-        let possible: Vec<Cell> = (0..room.cells()).map(|index| room.cell(index)).collect();
-        let place = (0..possible.len()).map(Some).collect();
+        let possible: Vec<Cell> = room.inside().collect();
+        let mut place = vec![None; room.cells() as usize];
+        possible.iter().enumerate().for_each(|(at, &cell)| place[room.index(cell) as usize] = Some(at));
         Self { found: None, possible, place }
     }
 

@@ -2,7 +2,7 @@
 
 use super::informed::InformedPolicy;
 use super::room::{Cell, Room};
-use super::rules::{Goals, GridRules, Start};
+use super::rules::{GoalSplit, Goals, GridRules, Start};
 use super::search::{SearchPolicy, Strategy};
 use crate::{EpisodeClock, Observation, Policy, Split, Step, StreamRng, World, WorldError, WorldSpec};
 use rand::{RngExt, SeedableRng};
@@ -66,7 +66,7 @@ impl GridWorld {
     /// [`WorldError::InvalidRules`] where the number of goals is another or a cell lies outside the room.
     pub fn place_goals(&mut self, goals: &[(u32, u32)]) -> Result<(), WorldError> {
         let count = self.rules.goals.count();
-        let inside = |&(x, y): &(u32, u32)| x < self.room.width && y < self.room.height;
+        let inside = |&(x, y): &(u32, u32)| self.room.contains(Cell { x, y });
         if goals.len() != count || !goals.iter().all(inside) {
             let reason = format!("it needs {count} goal(s) within {} x {} cells", self.room.width, self.room.height);
             return Err(WorldError::InvalidRules { id: self.spec.id.clone(), reason });
@@ -93,26 +93,36 @@ impl World for GridWorld {
     }
 
     fn new_game(&mut self, seed: u64, split: Split) {
-        let first_column = match split {
-            Split::Training => 0,
-            Split::Evaluation => self.rules.first_evaluation_column(),
+        let Room { width, height, margin } = self.room;
+        let first_column = match (self.rules.split, split) {
+            (GoalSplit::RightOf(x), Split::Evaluation) => margin.max(x + 1),
+            _ => margin,
         };
         let mut rng = StreamRng::seed_from_u64(seed);
         for goal in &mut self.goals {
-            let x = rng.random_range(first_column..self.room.width);
-            *goal = Cell { x, y: rng.random_range(0..self.room.height) };
+            loop {
+                let x = rng.random_range(first_column..width - margin);
+                *goal = Cell { x, y: rng.random_range(margin..height - margin) };
+                // Some cell is allowed, or the rules would have been refused.
+                if self.rules.split.allows(*goal, split) {
+                    break;
+                }
+            }
         }
         self.clock.stop();
     }
 
     fn reset(&mut self, seed: u64) -> Observation<'_> {
-        let cells = self.room.cells();
+        let inner = self.room.inner();
         self.cell = match self.rules.start {
             Start::At { x, y } => Cell { x, y },
-            Start::Uniform => self.room.cell(StreamRng::seed_from_u64(seed).random_range(0..cells)),
+            Start::Uniform => self.room.inner_cell(StreamRng::seed_from_u64(seed).random_range(0..inner)),
             Start::UniformOffFirstGoal => {
-                let index = StreamRng::seed_from_u64(seed).random_range(0..cells - 1);
-                self.room.cell(index + u32::from(index >= self.room.index(self.goals[0])))
+                let index = StreamRng::seed_from_u64(seed).random_range(0..inner - 1);
+                let drawn = self.room.inner_cell(index);
+                let goal = self.goals[0];
+                let before_goal = (drawn.y, drawn.x) < (goal.y, goal.x);
+                self.room.inner_cell(index + u32::from(!before_goal))
             }
         };
         self.stage = 0;
