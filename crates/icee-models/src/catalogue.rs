@@ -173,6 +173,30 @@ pub static ENTRIES: [Entry; 24] = [
         role: Role::Agent(AgentRecipe { paper: row("icee"), ..DEFAULT }),
     },
     Entry {
+        key: "icee-offline",
+        label: "ICEE, the paper's data",
+        colours: ["#A50F37", "#E8668A"],
+        role: Role::Agent(AgentRecipe {
+            trained: Trained::Everywhere {
+                settings: &["data.searchers=0", "data.novices=0", "train.steps=12000"],
+                except: &[(
+                    "dark-room",
+                    // What it believes is less sharp, so it asks for less.
+                    &[
+                        "data.searchers=0",
+                        "data.novices=0",
+                        "train.steps=12000",
+                        "acting.guard=0.02",
+                        "acting.temperature=0.5",
+                    ],
+                )],
+            },
+            paper: row("icee"),
+            data: BEHAVIOUR,
+            ..DEFAULT
+        }),
+    },
+    Entry {
         key: "icee-paper",
         label: "ICEE, paper's networks",
         colours: ["#009E73", "#35C79B"],
@@ -262,16 +286,6 @@ pub static ENTRIES: [Entry; 24] = [
         role: Role::Agent(AgentRecipe {
             trained: Trained::On(&[("dark-room", &["data.searchers=0", "train.steps=7000"])]),
             data: NOVICES,
-            ..ABLATION
-        }),
-    },
-    Entry {
-        key: "icee-no-novices",
-        label: "ICEE, no novices",
-        colours: ["#D55E00", "#FF8C4B"],
-        role: Role::Agent(AgentRecipe {
-            trained: Trained::On(&[("dark-room", &["data.searchers=0", "data.novices=0", "train.steps=7000"])]),
-            data: BEHAVIOUR,
             ..ABLATION
         }),
     },
@@ -480,7 +494,9 @@ mod tests {
         let registry = icee_worlds::Registry::builtin();
         assert!(WORLDS.iter().all(|world| registry.make(world.id).is_ok()));
         let biased: Vec<&str> = world(BIASED).unwrap().methods().map(|entry| entry.key).collect();
-        assert_eq!(biased, ["icee", "icee-paper", "icee-biased", "icee-weighted", "ad", "ad-sorted", "mgdt"]);
-        assert_eq!(WORLDS[0].methods().count(), 6);
+        let expected =
+            ["icee", "icee-offline", "icee-paper", "icee-biased", "icee-weighted", "ad", "ad-sorted", "mgdt"];
+        assert_eq!(biased, expected);
+        assert_eq!(WORLDS[0].methods().count(), 7);
     }
 }

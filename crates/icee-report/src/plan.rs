@@ -41,7 +41,7 @@ pub(crate) const KAPPAS: [f64; 5] = [0.0, 2.0, 8.0, 20.0, 80.0];
 /// See [`KAPPAS`].
 pub(crate) const GUARDS: [f64; 4] = [0.0, 0.02, 0.05, 0.1];
 /// The agents whose histories, networks and rules are compared in the ablations.
-const ABLATED: [&str; 5] = ["icee", "icee-paper", "icee-weighted", "icee-no-searchers", "icee-no-novices"];
+const ABLATED: [&str; 5] = ["icee", "icee-paper", "icee-weighted", "icee-no-searchers", "icee-offline"];
 
 impl Part {
     /// All parts, in the report's order.

@@ -1,6 +1,8 @@
 //! Collected data: its layout, its seeds, its independence of threads, and what is refused.
 
-use icee_worlds::{Collection, ExpertLabels, Observation, Registry, SequenceBatch, StepLabel, World, WorldError, collect};
+use icee_worlds::{
+    Collection, ExpertLabels, Observation, Registry, SequenceBatch, StepLabel, World, WorldError, collect,
+};
 use proptest::{prelude::*, test_runner::RngSeed};
 
 fn world(id: &str) -> Box<dyn World> {

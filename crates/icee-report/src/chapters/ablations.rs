@@ -57,10 +57,10 @@ pub fn ablations(results: &Results) -> Vec<Block> {
             "ablation-histories",
             "Histories that are learned from",
             "Trained without histories by searchers, who do not know the goal; and without those of novices, in which nothing was \
-             found yet, either: then all episodes are the behaviour policy's own. Both had fewer updates than ICEE (`icee models \
-             card NAME`).",
+             found yet, either: then all episodes are the behaviour policy's own, as in the paper. Not all were trained equally \
+             long: `icee models card NAME`.",
             &all[..1],
-            variants(&["icee", "icee-no-searchers", "icee-no-novices"]),
+            variants(&["icee", "icee-no-searchers", "icee-offline"]),
             results,
         ),
         figure(

@@ -49,7 +49,7 @@ impl GoalSplit {
     /// Whether the goal of a game may lie there.
     pub(super) fn allows(self, cell: Cell, split: Split) -> bool {
         match (self, split) {
-            (Self::HeldOut, split) => ((cell.x + 2 * cell.y) % 5 == 0) == (split == Split::Evaluation),
+            (Self::HeldOut, split) => (cell.x + 2 * cell.y).is_multiple_of(5) == (split == Split::Evaluation),
             (Self::RightOf(x), Split::Evaluation) => cell.x > x,
             (Self::None | Self::RightOf(_), _) => true,
         }
