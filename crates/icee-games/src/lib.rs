@@ -9,7 +9,7 @@
 //! Training, for a moment, and playing:
 //!
 //! ```
-//! use icee_games::{Config, Games, LiveAgent, Source, TrainedModel, EvaluationGames, evaluate, presets};
+//! use icee_games::{Config, EvaluationGames, Games, LiveAgent, Source, TrainedModel, evaluate, presets};
 //! use icee_train::{Device, Limits, RunFolder, RunInfo, Silent, Trainer, train};
 //! use icee_worlds::{Observation, Registry};
 //!

@@ -58,17 +58,13 @@ impl Source {
                 Ok(Sequences::all(method, Arc::new(collect(&**world, &collection)?)))
             }
             Source::Logs(logs) => {
-                if method.expert_labels == ExpertLabels::BestActions {
-                    let name = method.name;
-                    return Err(Error::Config(format!(
-                        "{name} learns from the best actions, which a log does not say"
-                    )));
-                }
-                if method.span == Span::GameSorted {
-                    let name = method.name;
-                    return Err(Error::Config(format!(
-                        "{name} sorts episodes by their noise, which a log does not say"
-                    )));
+                let needed = match (method.expert_labels, method.span) {
+                    (ExpertLabels::BestActions, _) => Some("learns from the best actions"),
+                    (_, Span::GameSorted) => Some("sorts episodes by their noise"),
+                    _ => None,
+                };
+                if let Some(needed) = needed {
+                    return Err(Error::Config(format!("{} {needed}, which a log does not say", method.name)));
                 }
                 let mut rng = stream(config.seed, Purpose::Collection, index);
                 let window = |_| {

@@ -136,10 +136,10 @@ impl GameSpec {
     /// [`Error::Config`] with both.
     pub fn check_world(&self, world: &WorldSpec) -> Result<()> {
         let theirs = GameSpec::of_world(world);
-        let shape = |task: &GameSpec| format!("{}, {} actions", task.observation.describe(), task.actions);
-        if shape(&theirs) == shape(self) {
+        if (theirs.observation.field(), theirs.actions) == (self.observation.field(), self.actions) {
             return Ok(());
         }
+        let shape = |task: &GameSpec| format!("{}, {} actions", task.observation.describe(), task.actions);
         Err(Error::Config(format!(
             "{} ({}) is seen or played in another way than {} ({}), on which the model was trained",
             world.id,

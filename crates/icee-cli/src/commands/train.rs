@@ -21,7 +21,7 @@ pub struct Args {
     /// A preset's name, or a TOML file of one's own.
     #[arg(value_name = "PRESET", required_unless_present = "resume")]
     preset: Option<String>,
-    /// The method on games: icee, icee-weighted, icee-paper, icee-biased, ad, ad-sorted or mgdt.
+    /// The method on games: icee, icee-weighted, icee-paper, icee-biased, ad, ad-sorted, dpt or mgdt.
     #[arg(long, value_name = "M")]
     method: Option<String>,
     /// Change a setting: `--set train.lr=3e-4`. May be given many times.

@@ -45,17 +45,22 @@ impl Room {
 
     /// The cells that can be entered.
     pub fn inside(self) -> impl Iterator<Item = Cell> {
-        (0..self.cells()).map(move |index| self.cell(index)).filter(move |&cell| self.contains(cell))
+        (0..self.inner()).map(move |index| self.inner_cell(index))
     }
 
-    /// How many cells can be entered.
+    /// How many cells can be entered: none where the margin takes all.
     pub fn inner(self) -> u32 {
-        (self.width - 2 * self.margin) * (self.height - 2 * self.margin)
+        self.within(self.width) * self.within(self.height)
+    }
+
+    /// What the margins leave of a side.
+    fn within(self, side: u32) -> u32 {
+        side.saturating_sub(self.margin.saturating_mul(2))
     }
 
     /// Those that can be entered, by their number among them, row by row.
     pub fn inner_cell(self, index: u32) -> Cell {
-        let columns = self.width - 2 * self.margin;
+        let columns = self.within(self.width);
         Cell { x: self.margin + index % columns, y: self.margin + index / columns }
     }
 

@@ -46,13 +46,19 @@ pub enum GoalSplit {
 }
 
 impl GoalSplit {
+    /// No goal of a game lies further left than this column.
+    pub(super) fn first_column(self, split: Split) -> u32 {
+        match (self, split) {
+            (Self::RightOf(x), Split::Evaluation) => x.saturating_add(1),
+            _ => 0,
+        }
+    }
+
     /// Whether the goal of a game may lie there.
     pub(super) fn allows(self, cell: Cell, split: Split) -> bool {
-        match (self, split) {
-            (Self::HeldOut, split) => (cell.x + 2 * cell.y).is_multiple_of(5) == (split == Split::Evaluation),
-            (Self::RightOf(x), Split::Evaluation) => cell.x > x,
-            (Self::None | Self::RightOf(_), _) => true,
-        }
+        let is_held_out = (cell.x + 2 * cell.y).is_multiple_of(5);
+        let side = self != Self::HeldOut || is_held_out == (split == Split::Evaluation);
+        side && cell.x >= self.first_column(split)
     }
 }
 
@@ -116,8 +122,7 @@ impl GridRules {
         if self.episode_limit == 0 || self.episodes == 0 {
             return fail("an episode needs at least one step and a sequence at least one episode".into());
         }
-        let inner = |side: u32| side.saturating_sub(self.margin.saturating_mul(2));
-        if inner(self.width) == 0 || inner(self.height) == 0 {
+        if self.room().inner() == 0 {
             return fail(format!(
                 "a margin of {} leaves nothing of {} x {} cells",
                 self.margin, self.width, self.height
@@ -127,7 +132,7 @@ impl GridRules {
             Start::At { x, y } if !self.room().contains(Cell { x, y }) => {
                 return fail(format!("the start ({x}, {y}) lies outside the {} x {} room", self.width, self.height));
             }
-            Start::UniformOffFirstGoal if self.room().inside().nth(1).is_none() => {
+            Start::UniformOffFirstGoal if self.room().inner() == 1 => {
                 return fail("a start off the goal needs a room of at least 2 cells".into());
             }
             _ => {}

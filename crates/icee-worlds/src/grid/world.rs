@@ -2,7 +2,7 @@
 
 use super::informed::InformedPolicy;
 use super::room::{Cell, Room};
-use super::rules::{GoalSplit, Goals, GridRules, Start};
+use super::rules::{Goals, GridRules, Start};
 use super::search::{SearchPolicy, Strategy};
 use crate::{EpisodeClock, Observation, Policy, Split, Step, StreamRng, World, WorldError, WorldSpec};
 use rand::{RngExt, SeedableRng};
@@ -94,10 +94,7 @@ impl World for GridWorld {
 
     fn new_game(&mut self, seed: u64, split: Split) {
         let Room { width, height, margin } = self.room;
-        let first_column = match (self.rules.split, split) {
-            (GoalSplit::RightOf(x), Split::Evaluation) => margin.max(x + 1),
-            _ => margin,
-        };
+        let first_column = margin.max(self.rules.split.first_column(split));
         let mut rng = StreamRng::seed_from_u64(seed);
         for goal in &mut self.goals {
             loop {
