@@ -42,11 +42,10 @@ pub struct Blueprint {
     pub bins: ReturnBins,
     /// The networks, in the order in which they are asked.
     pub networks: Vec<NetworkPlan>,
-    weight_clip: f32,
     auxiliary: AuxiliaryWeights,
     init_std: f64,
     tied_keys: bool,
-    search_weight: f32,
+    weighing: Weighing,
 }
 
 impl Blueprint {
@@ -131,11 +130,14 @@ impl Blueprint {
             episodes,
             bins,
             networks,
-            weight_clip: config.train.weight_clip as f32,
             auxiliary: AuxiliaryWeights { reward: model.reward_head as f32, novelty: model.novelty_head as f32 },
             init_std: model.init_std,
             tied_keys: model.tied_keys,
-            search_weight: config.data.search_weight as f32,
+            weighing: Weighing {
+                clip: config.train.weight_clip as f32,
+                search: config.data.search_weight as f32,
+                goals_in_turn: config.data.goals_in_turn,
+            },
         })
     }
 
@@ -162,10 +164,9 @@ impl Blueprint {
     /// Labels of sequences.
     #[must_use]
     pub fn labels(&self, sequences: &Sequences) -> Labels {
-        let weighing = Weighing { clip: self.weight_clip, search: self.search_weight };
-        let mut labels = Labels::new(sequences, self.bins, self.task.episode_limit, weighing);
+        let mut labels = Labels::new(sequences, self.bins, self.task.episode_limit, self.weighing);
         if self.auxiliary.novelty > 0.0 {
-            labels.novelty = Novelty::new(sequences);
+            labels.novelty = Novelty::new(sequences, self.weighing.goals_in_turn);
         }
         labels
     }

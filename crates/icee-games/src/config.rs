@@ -97,9 +97,13 @@ pub struct DataConfig {
     /// The share of sequences whose history is by somebody who does not know the game, every step of it relabelled by an
     /// expert who does.
     pub searchers: f64,
-    /// How much steps count whose game has paid nothing so far.
+    /// How much steps of a search count: those whose game has paid nothing so far.
     #[serde(default = "one")]
     pub search_weight: f64,
+    /// Whether there is one thing to be found after another. Then the search goes on where an episode has earned all that
+    /// was ever earned, and places are new once more after a reward.
+    #[serde(default)]
+    pub goals_in_turn: bool,
 }
 
 fn one() -> f64 {
@@ -120,6 +124,10 @@ pub struct Acting {
     pub outcome: OutcomeReading,
     /// Temperature on the action's posterior.
     pub temperature: f64,
+    /// Episodes without any reward after which the agent forgets them and begins anew; 0 for never. Histories that are
+    /// longer and still empty are not in its data.
+    #[serde(default)]
+    pub patience: usize,
 }
 
 /// How c̃ is chosen.
@@ -164,7 +172,7 @@ impl Default for Config {
                 tied_keys: false,
                 coordinates: false,
             },
-            data: DataConfig { episodes: 0, novices: 0.0, searchers: 0.0, search_weight: 1.0 },
+            data: DataConfig { episodes: 0, novices: 0.0, searchers: 0.0, search_weight: 1.0, goals_in_turn: false },
             train: TrainConfig::default(),
             acting: Acting {
                 episode_rule: EpisodeRule::Joint,
@@ -172,6 +180,7 @@ impl Default for Config {
                 guard: 0.02,
                 outcome: OutcomeReading::AtLeast,
                 temperature: 0.5,
+                patience: 0,
             },
         }
     }

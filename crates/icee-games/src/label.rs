@@ -60,6 +60,11 @@ impl Record {
         episode_return > self.best
     }
 
+    /// Whether a return is as good as any so far.
+    fn is_matched_by(&self, episode_return: f32) -> bool {
+        episode_return >= self.best
+    }
+
     /// c̃ of the next episode, which then counts among the earlier ones.
     pub fn episode_rtg(&mut self, first: bool, episode_return: f32) -> u32 {
         let improves = self.is_beaten_by(episode_return);
@@ -98,9 +103,12 @@ pub struct Labels {
 pub struct Weighing {
     /// The greatest U(a)/π(a|o).
     pub clip: f32,
-    /// The weight of steps whose game has paid nothing so far, when others have 1. It depends on the history alone, so
-    /// what is predicted given the history stays the same; but how a search goes on is seldom seen and hard to learn.
+    /// The weight of steps of a search, when others have 1. It depends on the history alone, so what is predicted given
+    /// the history stays the same; but how a search goes on is seldom seen and hard to learn.
     pub search: f32,
+    /// A search are the steps of a game that has paid nothing so far. Where there is one goal after another, it goes on
+    /// in an episode that has earned no less than any before it.
+    pub goals_in_turn: bool,
 }
 
 /// What is learned at one step.
@@ -118,7 +126,7 @@ impl Labels {
     /// Labels of all steps of some sequences.
     #[must_use]
     pub fn new(sequences: &Sequences, bins: ReturnBins, episode_limit: usize, weighing: Weighing) -> Labels {
-        let Weighing { clip, search } = weighing;
+        let Weighing { clip, search, goals_in_turn } = weighing;
         let data = &*sequences.data;
         let actions = data.action_count as f32;
         let mut labels = Labels::default();
@@ -155,7 +163,8 @@ impl Labels {
                             episode_rtg: u32::from(before.is_beaten_by(earned + t.earned)),
                         },
                     };
-                    let importance = if has_paid { 1.0 } else { search };
+                    let searches = if goals_in_turn { before.is_matched_by(earned) } else { !has_paid };
+                    let importance = if searches { search } else { 1.0 };
                     has_paid |= data.rewards[step] != 0.0;
                     earned += data.rewards[step];
                     clipped += usize::from(label.weight > clip);

@@ -20,9 +20,10 @@ pub struct Novelty {
 }
 
 impl Novelty {
-    /// Of all steps of some sequences.
+    /// Of all steps of some sequences. Where there is one goal after another, a place that was seen before its episode had
+    /// paid is new again after that: the second goal may be there.
     #[must_use]
-    pub fn new(sequences: &Sequences) -> Novelty {
+    pub fn new(sequences: &Sequences, goals_in_turn: bool) -> Novelty {
         let data = &*sequences.data;
         let place = |step| match data.observations.get(step) {
             Some(Observation::Discrete(place)) => place,
@@ -33,9 +34,11 @@ impl Novelty {
         for order in &sequences.order {
             let mut seen = HashSet::new();
             for steps in order.iter().map(|&episode| data.episode_steps(episode)) {
+                let mut has_paid = false;
                 for step in steps.clone() {
-                    seen.insert(place(step));
-                    let next = Some(step + 1).filter(|next| steps.contains(next)).map(place);
+                    seen.insert((place(step), has_paid));
+                    has_paid |= goals_in_turn && data.rewards[step] != 0.0;
+                    let next = Some(step + 1).filter(|next| steps.contains(next)).map(|next| (place(next), has_paid));
                     novelty.actions.push(data.actions[step]);
                     novelty.new.push(u32::from(next.is_some_and(|next| !seen.contains(&next))));
                     novelty.known.push(f32::from(u8::from(next.is_some())));
@@ -58,7 +61,7 @@ mod tests {
         let world = Registry::builtin().make("DarkRoomTiny-v0").unwrap();
         let data = Arc::new(collect(&*world, &Collection::new(6, 16, 3)).unwrap());
         let sequences = Sequences::all(Method::named("icee").unwrap(), Arc::clone(&data));
-        let novelty = Novelty::new(&sequences);
+        let novelty = Novelty::new(&sequences, false);
         assert_eq!(novelty.actions, data.actions);
         for sequence in 0..data.sequences() {
             let steps = data.sequence_steps(sequence);
@@ -67,6 +70,26 @@ mod tests {
             assert_eq!(novelty.new[steps.clone()].iter().sum::<u32>() as usize, places.len() - 1);
             let known = novelty.known[steps.clone()].iter().sum::<f32>() as usize;
             assert_eq!(known, steps.len() - data.sequence_episodes(sequence).len());
+        }
+    }
+
+    #[test]
+    fn a_place_is_new_once_before_the_key_and_once_after_it() {
+        let world = Registry::builtin().make("DarkKeyToDoor-v0").unwrap();
+        let data = Arc::new(collect(&*world, &Collection::new(6, 20, 3)).unwrap());
+        let sequences = Sequences::all(Method::named("icee").unwrap(), Arc::clone(&data));
+        let novelty = Novelty::new(&sequences, true);
+        for sequence in 0..data.sequences() {
+            let (mut seen, mut new) = (HashSet::new(), 0);
+            for steps in data.sequence_episodes(sequence).map(|episode| data.episode_steps(episode)) {
+                // Starts differ here, and are seen without a step that leads there.
+                let earned = |step: usize| data.rewards[steps.start..step].iter().sum::<f32>();
+                for step in steps.clone() {
+                    let first = seen.insert((format!("{:?}", data.observations.get(step)), earned(step) > 0.0));
+                    new += u32::from(first && step > steps.start);
+                }
+            }
+            assert_eq!(novelty.new[data.sequence_steps(sequence)].iter().sum::<u32>(), new);
         }
     }
 }

@@ -14,6 +14,9 @@ use icee_worlds::{Registry, Split};
 /// Temperatures that are tried for the best of the other settings.
 const TEMPERATURES: [f64; 4] = [1.0, 0.5, 0.25, 0.125];
 
+/// Patience that is tried for the best of the others, as shares of K.
+const PATIENCE_SHARES: [f64; 2] = [0.1, 0.2];
+
 /// One setting of the acting rules and what it earned.
 #[derive(Clone, Debug)]
 pub struct ActingResult {
@@ -43,7 +46,7 @@ fn tuning_grid(model: &TrainedModel) -> Vec<Acting> {
     all.map(|(kappa, (guard, outcome))| Acting { kappa, guard, outcome, ..base.clone() }).collect()
 }
 
-/// Tries the grid on `games` validation games, then other temperatures for the best, and gives all trials and the
+/// Tries the grid on `games` validation games, then other temperatures and patience for the best, and gives all trials and the
 /// number of the best: the one with the highest mean return over all episodes. `tried` is told of every trial, and how many
 /// there will be.
 ///
@@ -60,8 +63,9 @@ pub fn tune(
     let world = world_of(model, None, registry)?;
     let mut agent = Agent::new(device, model)?;
     let (grid, temperature) = (tuning_grid(model), model.config.acting.temperature);
+    let patience = PATIENCE_SHARES.map(|share| (share * world.spec().episodes as f64).ceil() as usize);
     let temperatures: Vec<f64> = TEMPERATURES.into_iter().filter(|&t| t != temperature).collect();
-    let all = grid.len() + temperatures.len();
+    let all = grid.len() + temperatures.len() + patience.len();
     let mut trials: Vec<ActingResult> = Vec::new();
     let mut run = |acting: Acting, trials: &mut Vec<ActingResult>| -> Result<()> {
         agent.set_acting(&acting)?;
@@ -80,6 +84,10 @@ pub fn tune(
     let first = trials[best(&trials)].acting.clone();
     for temperature in temperatures {
         run(Acting { temperature, ..first.clone() }, &mut trials)?;
+    }
+    let second = trials[best(&trials)].acting.clone();
+    for patience in patience {
+        run(Acting { patience, ..second.clone() }, &mut trials)?;
     }
     let best = best(&trials);
     Ok((trials, best))

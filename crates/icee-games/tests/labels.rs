@@ -12,7 +12,7 @@ proptest! {
     #[test]
     fn labels_are_the_equations(
         seed in any::<u64>(), world in 0usize..10, sorted in any::<bool>(),
-        searchers in 0.0f32..1.0, clip in 1.0f32..20.0, search in 0.5f32..8.0,
+        searchers in 0.0f32..1.0, clip in 1.0f32..20.0, search in 0.5f32..8.0, goals_in_turn in any::<bool>(),
     ) {
         let registry = Registry::builtin();
         let id = registry.specs().nth(world).unwrap().id.clone();
@@ -23,7 +23,7 @@ proptest! {
         let data = Arc::new(collect(&*world, &Collection { searchers, ..Collection::new(2, 5, seed) }).unwrap());
         let method = Method::named(if sorted { "ad-sorted" } else { "icee" }).unwrap();
         let sequences = Sequences::all(method, Arc::clone(&data));
-        let labels = Labels::new(&sequences, bins, limit, Weighing { clip, search });
+        let labels = Labels::new(&sequences, bins, limit, Weighing { clip, search, goals_in_turn });
 
         let mut row = 0;
         for order in &sequences.order {
@@ -45,10 +45,12 @@ proptest! {
                         StepLabel::Relabelled(relabel) => Some(relabel),
                         _ => None,
                     };
-                    // Steps of a game that has paid nothing yet count `search` times.
+                    // Steps of a search count `search` times: where nothing was earned yet, or nothing beyond this.
                     let before: f32 = (data.episode_steps(episode).start..step).map(|s| data.rewards[s]).sum();
                     let has_paid = before + order[..k].iter().map(|&e| total(e)).sum::<f32>() > 0.0;
-                    let counts = if has_paid { 1.0 } else { search };
+                    let most = order[..k].iter().map(|&e| total(e)).fold(0.0, f32::max);
+                    let searches = if goals_in_turn { before >= most } else { !has_paid };
+                    let counts = if searches { search } else { 1.0 };
                     let learned = if data.label(step) == StepLabel::Skipped { 0.0 } else { counts };
                     prop_assert_eq!(labels.learned[row], learned);
                     let c = relabel.map_or(own, |t| f64::from(t.return_to_go));
@@ -87,7 +89,7 @@ fn weights_average_to_one_under_the_behaviour_policy() {
     // Episodes with little noise have weights of unbounded variance; the mean of the others settles.
     sequences.order.iter_mut().for_each(|o| o.retain(|&e| data.epsilons[e] > 0.3));
     let bins = ReturnBins { low: -1.0, high: 8.0, count: 72 };
-    let labels = Labels::new(&sequences, bins, 8, Weighing { clip: f32::MAX, search: 1.0 });
+    let labels = Labels::new(&sequences, bins, 8, Weighing { clip: f32::MAX, search: 1.0, goals_in_turn: false });
     let mean = labels.weights.iter().map(|&w| f64::from(w)).sum::<f64>() / labels.weights.len() as f64;
     assert!((mean - 1.0).abs() < 0.02, "{mean}");
     assert_eq!(labels.clipped_share, 0.0);

@@ -24,6 +24,9 @@ pub struct ActingArgs {
     /// Sharpens (below 1) or flattens (above 1) the distribution of actions.
     #[arg(long, value_name = "T")]
     temperature: Option<f64>,
+    /// Episodes without any reward after which the agent forgets them and begins anew; 0 for never.
+    #[arg(long, value_name = "N")]
+    patience: Option<usize>,
 }
 
 impl ActingArgs {
@@ -31,6 +34,7 @@ impl ActingArgs {
     pub fn given(&self) -> bool {
         self.episode_rule.is_some()
             || self.outcome.is_some()
+            || self.patience.is_some()
             || [self.kappa, self.guard, self.temperature].iter().any(Option::is_some)
     }
 
@@ -49,6 +53,7 @@ impl ActingArgs {
         acting.kappa = self.kappa.unwrap_or(acting.kappa);
         acting.guard = self.guard.unwrap_or(acting.guard);
         acting.temperature = self.temperature.unwrap_or(acting.temperature);
+        acting.patience = self.patience.unwrap_or(acting.patience);
         acting.check().context("acting rules")
     }
 }

@@ -157,7 +157,10 @@ impl Report {
             &self.evaluation;
         writeln!(out, "{world}, {agent}, {games} games, seed {seed}, {decisions_per_second:.0} decisions/s")?;
         if *forgotten_episodes > 0 {
-            writeln!(out, "past the trained context: up to {forgotten_episodes} oldest episodes were dropped")?;
+            writeln!(
+                out,
+                "up to {forgotten_episodes} oldest episodes were dropped: past the trained context, or nothing found in them"
+            )?;
         }
         write!(out, "episode  mean return  95 % interval  entropy")?;
         for (name, _) in &self.references {

@@ -85,14 +85,14 @@ fn tune_agent(args: &Args, place: &Place, mut model: TrainedModel, registry: &Re
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
         return Ok(());
     }
-    writeln!(out, " kappa  guard   outcome  temperature   mean  first  middle   last")?;
+    writeln!(out, " kappa  guard   outcome  temperature  patience   mean  first  middle   last")?;
     for Row { acting, mean, first, middle, last, chosen } in &rows {
         let outcome = if acting.outcome == OutcomeReading::Exactly { "exactly" } else { "at-least" };
-        let (kappa, guard, temperature) = (acting.kappa, acting.guard, acting.temperature);
+        let Acting { kappa, guard, temperature, patience, .. } = acting;
         let mark = if *chosen { "  <- chosen" } else { "" };
         writeln!(
             out,
-            "{kappa:>6}  {guard:>5}  {outcome:>8}  {temperature:>11}  {mean:>5.2}  {first:>5.2}  {middle:>6.2}  {last:>5.2}{mark}"
+            "{kappa:>6}  {guard:>5}  {outcome:>8}  {temperature:>11}  {patience:>8}  {mean:>5.2}  {first:>5.2}  {middle:>6.2}  {last:>5.2}{mark}"
         )?;
     }
     Ok(())

@@ -78,13 +78,12 @@ impl LiveAgent {
         &self.agent.games[0].thought
     }
 
-    /// What to tell a user once the game has outgrown the trained context.
+    /// What to tell a user once episodes were dropped.
     #[must_use]
     pub fn notice(&self) -> Option<String> {
         let forgotten = self.agent.forgotten_episodes(0);
         (forgotten > 0).then(|| {
-            let episodes = self.agent.blueprint.episodes;
-            format!("past the trained context of {episodes} episodes: the oldest {forgotten} were dropped")
+            format!("the oldest {forgotten} episodes were dropped: past the trained context, or nothing found in them")
         })
     }
 }

@@ -50,7 +50,7 @@ pub(super) struct Memory {
     wanted: Vec<u32>,
     /// The first step of each remembered episode; the last is the current one.
     starts: Vec<usize>,
-    /// Episodes that no longer fit.
+    /// Episodes that were dropped.
     pub forgotten: usize,
 }
 
@@ -120,6 +120,11 @@ impl Memory {
     /// The current episode is over.
     pub fn end_episode(&mut self) {
         self.starts.push(self.steps());
+    }
+
+    /// Whether so many episodes are over and none of them has paid; never for a patience of 0.
+    pub fn is_lost(&self, patience: usize) -> bool {
+        patience > 0 && self.starts.len() > patience && self.rewards.iter().all(|&reward| reward == 0.0)
     }
 
     /// Forgets everything but the count of episodes.

@@ -91,7 +91,7 @@ impl Agent {
         self.games.get(game).map(|memory| &memory.thought)
     }
 
-    /// How many of a game's oldest episodes no longer fit into the context and were dropped.
+    /// How many of a game's oldest episodes were dropped: they no longer fit into the context, or the agent has lost patience.
     #[must_use]
     pub fn forgotten_episodes(&self, game: usize) -> usize {
         match self.blueprint.method.span {
@@ -213,8 +213,10 @@ impl Agent {
             memory.rewards.push(outcome.reward);
             if outcome.done {
                 memory.end_episode();
+                let is_lost = memory.is_lost(self.rules.acting.patience);
                 match self.blueprint.method.span {
                     Span::Episode => memory.clear(),
+                    _ if is_lost => memory.clear(),
                     _ => over.push(game),
                 }
             }
