@@ -12,6 +12,8 @@ use thiserror::Error;
 
 /// Broken lines that an error shows before it stops counting them out.
 const SHOWN: usize = 20;
+/// Characters of a column's name that an error shows.
+const NAME: usize = 60;
 /// Cells that mean "not known", in any case.
 const MISSING: [&str; 6] = ["", "na", "n/a", "nan", "null", "none"];
 
@@ -139,8 +141,12 @@ impl Table {
                 second + 1
             )])),
             (None, _) => {
-                let known: Vec<&str> = self.header.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
-                Err(self.broken(vec![format!("line 1: no column \"{name}\"; there are {}", known.join(", "))]))
+                let known = self.header.iter().filter(|name| !name.is_empty());
+                let mut shown: Vec<String> = known.take(SHOWN).map(|name| beginning(name)).collect();
+                if self.header.len() > SHOWN {
+                    shown.push("…".into());
+                }
+                Err(self.broken(vec![format!("line 1: no column \"{name}\"; there are {}", shown.join(", "))]))
             }
         }
     }
@@ -233,6 +239,14 @@ impl Table {
             .flexible(true)
             .buffer_capacity(bytes.len().clamp(1, 1 << 16))
             .from_reader(bytes)
+    }
+}
+
+/// A name, or the beginning of one that is too long to be shown.
+fn beginning(name: &str) -> String {
+    match name.char_indices().nth(NAME) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
     }
 }
 

@@ -2,13 +2,26 @@
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
-use std::io::Write as _;
+use std::io::{IsTerminal, Write as _};
 
 /// Prints a line on standard error; where nobody takes it, it is lost.
 pub fn say(text: impl Display) {
     let text = text.to_string();
     let lines: Vec<Cow<str>> = text.split('\n').map(printable).collect();
     let _ = writeln!(std::io::stderr().lock(), "{}", lines.join("\n"));
+}
+
+/// Whether a person sits there who can be asked.
+pub fn is_interactive() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks a person, and gives the answer without the blanks around it; nothing where nobody answers any more.
+pub fn ask(question: &str) -> Option<String> {
+    let _ = write!(std::io::stderr().lock(), "{} ", printable(question));
+    let mut answer = String::new();
+    let length = std::io::stdin().read_line(&mut answer).ok()?;
+    (length > 0).then(|| answer.trim().to_owned())
 }
 
 /// A text in which characters that a terminal would obey (escapes, line breaks, changes of direction) are written out.

@@ -52,7 +52,7 @@ fn the_guide_shows_what_really_happens() {
 fn many_processes_share_a_study() {
     let scratch = Scratch::new("study-many");
     std::fs::write(scratch.0.join("pool.csv"), pool(60)).unwrap();
-    json(&scratch, &["create", "s", "--pool", "pool.csv", "--id", "name"]);
+    json(&scratch, &["create", "s", "--direction", "min", "--pool", "pool.csv", "--id", "name"]);
     for round in 0..2 {
         let tell = |k: usize| format!("r{}", 50 + 4 * round + k);
         let asks: Vec<_> =
@@ -117,7 +117,7 @@ fn the_machine_readable_answers_hold_what_the_text_says() {
 fn a_damaged_end_is_reported_and_kept() {
     let scratch = Scratch::new("study-damaged");
     std::fs::write(scratch.0.join("pool.csv"), pool(20)).unwrap();
-    json(&scratch, &["create", "s", "--pool", "pool.csv"]);
+    json(&scratch, &["create", "s", "--direction", "min", "--pool", "pool.csv"]);
     json(&scratch, &["tell", "s", "--row", "4", "--value", "1"]);
     let journal = scratch.0.join("studies/s.jsonl");
     let mut text = std::fs::read_to_string(&journal).unwrap();

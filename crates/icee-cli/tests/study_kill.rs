@@ -5,7 +5,7 @@ mod common;
 mod support;
 
 use common::Scratch;
-use icee_study::{Models, SamplerKind, Study, StudyOptions};
+use icee_study::{Models, Repeat, SamplerKind, Study, StudyOptions};
 use nix::libc;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -65,7 +65,7 @@ fn open(folder: &Path) -> Study {
 /// A study with a row told and one running.
 fn begun(folder: &Path) {
     let mut study = created(folder);
-    study.tell("1", Some(0.5), false).unwrap();
+    study.tell("1", Some(0.5), Repeat::Refuse).unwrap();
     let running = study.ask(1, None).unwrap();
     assert_ne!(running.suggestions[0].row, 1);
 }
@@ -86,7 +86,7 @@ fn goes_on(folder: &Path) {
     assert!(!before.running.is_empty() || before.told.len() > 1);
     let next = study.ask(1, None).unwrap().suggestions.remove(0).id;
     assert!(!before.running.contains(&next) && before.told.iter().all(|told| told.id != next));
-    study.tell(&next, Some(1.0), false).unwrap();
+    study.tell(&next, Some(1.0), Repeat::Refuse).unwrap();
     assert_eq!(open(folder).summary().told.len(), before.told.len() + 1);
 }
 
@@ -94,7 +94,7 @@ fn goes_on(folder: &Path) {
 fn create_survives() {
     kill_everywhere(
         "kill-create",
-        &["study", "create", "s", "--pool", "pool.csv", "--sampler", "random"],
+        &["study", "create", "s", "--direction", "min", "--pool", "pool.csv", "--sampler", "random"],
         |_| (),
         |folder, outcome| {
             let exists = journal(folder).exists();
@@ -109,7 +109,7 @@ fn create_survives() {
 fn the_name_of_a_new_study_is_on_disk_before_anyone_hears_of_it() {
     let scratch = Scratch::new("kill-create-order");
     std::fs::write(scratch.0.join("pool.csv"), POOL).unwrap();
-    let arguments = ["study", "create", "s", "--pool", "pool.csv", "--sampler", "random"];
+    let arguments = ["study", "create", "s", "--direction", "min", "--pool", "pool.csv", "--sampler", "random"];
     let calls = run_traced(&mut scratch.icee(&arguments)).calls;
     let linked = calls.iter().position(|call| [libc::SYS_link, libc::SYS_linkat].contains(call)).unwrap();
     let said = calls.iter().rposition(|&call| call == libc::SYS_write).unwrap();
@@ -150,7 +150,7 @@ fn tell_survives() {
             let told = study.summary().told.iter().any(|told| (told.row, told.value) == (6, Some(0.25)));
             assert!(told || outcome.stdout.is_empty(), "{outcome:?}");
             // Telling it again is right either way.
-            let again = study.tell("6", Some(0.25), true).unwrap();
+            let again = study.tell("6", Some(0.25), Repeat::Replace).unwrap();
             assert_eq!((again.new, again.unchanged), if told { (0, 1) } else { (1, 0) });
             drop(study);
             goes_on(folder);

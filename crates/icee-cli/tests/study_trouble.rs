@@ -29,7 +29,7 @@ fn begun(name: &str) -> Scratch {
     let mut pool = String::from("name,heat,time\n");
     (1..=2000).for_each(|k| writeln!(pool, "r{k},{},{}", k * 37 % 101, k * 53 % 89).unwrap());
     std::fs::write(scratch.0.join("pool.csv"), pool).unwrap();
-    let create = ["create", "s", "--pool", "pool.csv", "--id", "name", "--sampler", "gp-ei"];
+    let create = ["create", "s", "--direction", "min", "--pool", "pool.csv", "--id", "name", "--sampler", "gp-ei"];
     said(study(&scratch, &create).output().unwrap());
     for (row, value) in [("r1", "1"), ("r2", "2")] {
         said(study(&scratch, &["tell", "s", "--row", row, "--value", value]).output().unwrap());
@@ -77,7 +77,7 @@ fn ended(mut child: Child) -> Output {
 #[test]
 fn a_full_disk_leaves_nothing_behind_and_takes_nothing() {
     let scratch = begun("trouble-full");
-    let create = ["create", "t", "--pool", "pool.csv", "--id", "name"];
+    let create = ["create", "t", "--direction", "min", "--pool", "pool.csv", "--id", "name"];
     let refused = complaint(on_a_full_disk(&scratch, &create));
     assert!(refused.contains("File too large"), "{refused}");
     assert_eq!(files(&scratch), ["s.jsonl"]);
@@ -147,8 +147,8 @@ fn names_and_cells_do_not_command_the_terminal() {
     std::fs::write(scratch.0.join("pool.csv"), pool).unwrap();
     let id = "na\x1b[31mme";
     for arguments in [
-        &["create", "s", "--pool", "pool.csv", "--id", id, "--sampler", "gp-ei"][..],
-        &["create", "t", "--pool", "pool.csv", "--sampler", "gp-ei"],
+        &["create", "s", "--direction", "min", "--pool", "pool.csv", "--id", id, "--sampler", "gp-ei"][..],
+        &["create", "t", "--direction", "min", "--pool", "pool.csv", "--sampler", "gp-ei"],
         &["ask", "s", "-n", "3"],
         &["tell", "s", "--row", "r\x1b[2J1", "--value", "1e308"],
         &["tell", "s", "--row", "r\x1b[2J2", "--value=-1e308"],
@@ -178,7 +178,7 @@ fn streams_may_fail() {
     for arguments in CHANGES.iter().chain(&LOOKS) {
         commands.push(arguments.iter().map(ToString::to_string).collect());
     }
-    commands.push(["create", "new", "--pool", "pool.csv"].map(String::from).to_vec());
+    commands.push(["create", "new", "--direction", "min", "--pool", "pool.csv"].map(String::from).to_vec());
     let taken = |scratch: &Scratch| std::fs::read_to_string(journal(scratch)).unwrap().lines().count();
     for command in &commands {
         for (redirect, succeeds) in [

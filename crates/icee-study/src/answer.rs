@@ -2,7 +2,7 @@
 
 use crate::record::{Direction, ModelPin, RowName, SamplerKind};
 use crate::rows::Cells;
-use crate::trials::{Trials, Units};
+use crate::trials::{Known, Trials, Units};
 use icee_base::stats::NORMAL_95;
 use icee_bo::belief::Belief;
 use icee_bo::normal::Prediction;
@@ -80,6 +80,8 @@ pub enum Status {
     Told,
     /// Its experiment failed.
     Failed,
+    /// Its experiment cannot be made.
+    Impossible,
     /// It was suggested, and nothing has been told of it.
     Running,
     /// Nothing has happened to it.
@@ -107,8 +109,12 @@ pub struct ToldRow {
     pub id: String,
     /// Its number, from one.
     pub row: usize,
-    /// Its value; `None` where the experiment failed.
+    /// Its value, the mean of several; `None` where there is none.
     pub value: Option<f64>,
+    /// All that was measured.
+    pub values: Vec<f64>,
+    /// Where it stands.
+    pub status: Status,
     /// What stands in it; nothing where the pool cannot be read.
     pub cells: Cells,
 }
@@ -145,10 +151,17 @@ pub struct Summary {
 }
 
 impl Status {
+    pub(crate) fn told(known: &Known) -> Status {
+        match known {
+            Known::Values(_) => Status::Told,
+            Known::Failed => Status::Failed,
+            Known::Impossible => Status::Impossible,
+        }
+    }
+
     pub(crate) fn of(row: usize, trials: &Trials, taken: &[bool]) -> Status {
         match trials.outcome(row) {
-            Some(trial) if trial.value.is_some() => Status::Told,
-            Some(_) => Status::Failed,
+            Some(trial) => Status::told(&trial.known),
             None if taken[row] => Status::Running,
             None => Status::Left,
         }

@@ -4,7 +4,7 @@ use crate::answer::{Answer, Forecast, Suggestion};
 use crate::choose::Scene;
 use crate::record::{Entry, ModelPin, SamplerKind};
 use crate::study::{Study, lowest, not_loaded};
-use crate::trials::Units;
+use crate::trials::{Trial, Units};
 use crate::{Error, Result};
 use icee_base::random;
 use icee_bo::belief::Belief;
@@ -31,11 +31,9 @@ impl Study {
         if !(1..=MOST_SUGGESTIONS).contains(&count) {
             return Err(Error::Study(format!("{count} rows were asked for; ask for 1 to {MOST_SUGGESTIONS}")));
         }
-        self.load()?;
         // Choosing can take long. What was chosen stands if nobody has written meanwhile, and is the same as under the lock.
         for _ in 0..UNLOCKED_TRIES {
-            // By way of the lock, so that who may not write hears of it now and not in the end.
-            self.alone(|_| Ok(()))?;
+            self.load_and_update()?;
             let seen = self.journal.position();
             let draft = self.draft(count, sampler)?;
             let still = |study: &mut Study| (study.journal.position() == seen).then(|| study.commit(draft)).transpose();
@@ -43,7 +41,11 @@ impl Study {
                 return Ok(answer);
             }
         }
-        self.alone(|study| study.draft(count, sampler).and_then(|draft| study.commit(draft)))
+        self.alone(|study| {
+            study.load()?;
+            let draft = study.draft(count, sampler)?;
+            study.commit(draft)
+        })
     }
 
     /// What would be answered now.
@@ -55,7 +57,9 @@ impl Study {
         let mut predictor = self.predictor(sampler)?;
         let units = Units::of(&self.trials, self.header.direction);
         let history = units.history(&self.trials);
-        let scene = Scene { pool: &rows.points, trials: &self.trials, history: &history };
+        let mut taken = self.trials.taken(rows.points.size());
+        rows.mark_repeated(&mut taken);
+        let scene = Scene { pool: &rows.points, trials: &self.trials, history: &history, taken: &taken };
         let choice =
             scene.choose(&mut predictor, count, &mut random::path(self.header.seed, &[self.journal.lines()]))?;
         if choice.rows.is_empty() {
@@ -84,7 +88,7 @@ impl Study {
         };
         let suggestions = choice.rows.iter().map(suggest).collect();
         let entry = Entry::Ask { rows: choice.rows.iter().map(|(row, _)| rows.name(*row)).collect(), sampler };
-        let told_best = self.trials.best(self.header.direction).and_then(|trial| trial.value);
+        let told_best = self.trials.best(self.header.direction).and_then(Trial::value);
         let answer =
             Answer { suggestions, sampler, best: told_best, remaining: choice.remaining, left: choice.left, notes };
         Ok(Draft { answer, entry, used })

@@ -6,6 +6,7 @@
 
 use crate::Result;
 use crate::predictor::Predictor;
+use crate::study::lowest;
 use crate::trials::Trials;
 use icee_base::random::StreamRng;
 use icee_bo::acquisition::{Rule, log_improvements, pick};
@@ -49,13 +50,14 @@ pub struct Scene<'a> {
     pub trials: &'a Trials,
     /// The same as models see it.
     pub history: &'a [Told],
+    /// For every row, whether it is out of the question.
+    pub taken: &'a [bool],
 }
 
 impl Scene<'_> {
     /// Picks up to `count` rows of those that are left, all different.
     pub fn choose(&self, predictor: &mut Predictor, count: usize, rng: &mut StreamRng) -> Result<Choice> {
-        let taken = self.trials.taken(self.pool.size());
-        let left: Vec<usize> = (0..taken.len()).filter(|&row| !taken[row]).collect();
+        let left: Vec<usize> = (0..self.taken.len()).filter(|&row| !self.taken[row]).collect();
         if left.is_empty() || self.trials.values() < predictor.surrogate.least_history() {
             let rows = self.start(predictor.rule, &left, count, rng).into_iter().map(|row| (row, None)).collect();
             return Ok(Choice { rows, remaining: None, left: left.len(), scored: left.len() });
@@ -83,8 +85,7 @@ impl Scene<'_> {
             let as_told = known.len() == self.history.len();
             let beliefs =
                 if as_told { told_alone.clone() } else { predictor.predict(self.pool, &known, &candidates)? };
-            let lowest = known.iter().map(|told| told.value).fold(f64::INFINITY, f64::min);
-            let gains = log_improvements(&beliefs, lowest);
+            let gains = log_improvements(&beliefs, lowest(&known));
             let place = pick(predictor.rule, &gains, &beliefs, rng);
             known.push(Told { candidate: candidates[place], value: beliefs[place].sample(rng) });
             picked.push(candidates[place]);

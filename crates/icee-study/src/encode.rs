@@ -10,6 +10,7 @@
 //! The codes are fixed when a study is created, and stand in its journal.
 
 use crate::{Error, Result};
+use icee_base::hash::checksum;
 use icee_base::math::ln;
 use icee_base::table::{Row, Table, is_missing};
 use icee_bo::columns::{self, Words};
@@ -306,6 +307,19 @@ impl<'a> Encoder<'a> {
                 Collected::Words(words) => words.push((!is_missing(cell)).then_some(cell)),
             }
         }
+    }
+
+    /// What a row's cells are, whatever its number and however its numbers are written: rows with the same cells have the same
+    /// key.
+    pub fn key(&self, table: &Table, row: &Row<'_>) -> u64 {
+        self.columns.iter().fold(0, |key, (place, code, _)| {
+            let cell = row.cell(*place);
+            match table.number(cell).filter(|_| matches!(code, Code::Number { .. })) {
+                // −0 is 0.
+                Some(number) => checksum(key, &(number + 0.0).to_bits().to_le_bytes()),
+                None => checksum(key, level_of(cell).as_bytes()),
+            }
+        })
     }
 
     /// Appends a row's coordinates to `points`.

@@ -31,23 +31,28 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Writes a new journal of one line.
+    /// Writes a new journal of these lines, all at once.
     ///
     /// # Errors
     /// Where there is one already, or it cannot be written; then nothing is left behind.
-    pub fn create(path: &Path, header: &str) -> Result<()> {
+    pub fn create(path: &Path, lines: &[String]) -> Result<()> {
         let folder = folder_of(path);
         std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
         // Under another name first: nobody ever sees half a header, and an existing study is not overwritten.
         let draft = path.with_extension(format!("draft-{}", std::process::id()));
-        let (line, _) = seal(0, header);
+        let (mut text, mut chain) = (String::new(), 0);
+        for line in lines {
+            let (sealed, after) = seal(chain, line);
+            text.push_str(&sealed);
+            chain = after;
+        }
         // Left by a process of the same number that was killed.
         let _ = std::fs::remove_file(&draft);
-        let created = write_new(&draft, line.as_bytes()).and_then(|()| {
+        let created = write_new(&draft, text.as_bytes()).and_then(|()| {
             let linked = std::fs::hard_link(&draft, path);
             let _ = std::fs::remove_file(&draft);
             match linked {
-                Err(error) if has_no_links(&error) => write_new(path, line.as_bytes()),
+                Err(error) if has_no_links(&error) => write_new(path, text.as_bytes()),
                 linked => linked,
             }
         });
@@ -180,6 +185,11 @@ impl Journal {
         parse(&self.path, self.at, &bytes)
     }
 
+    /// Goes back to the beginning: all of it is new once more.
+    pub fn rewind(&mut self) {
+        self.at = Position::default();
+    }
+
     /// Goes on behind what was read.
     pub fn accept(&mut self, news: &News) {
         self.at = news.end;
@@ -303,7 +313,7 @@ mod tests {
 
     fn written(scratch: &Scratch) -> PathBuf {
         let path = scratch.file("study.jsonl");
-        Journal::create(&path, LINES[0]).unwrap();
+        Journal::create(&path, &[LINES[0].into()]).unwrap();
         let mut journal = Journal::open(&path).unwrap();
         take(&mut journal).unwrap();
         LINES[1..].iter().for_each(|line| journal.append(line).unwrap());
@@ -379,7 +389,7 @@ mod tests {
         let swapped = scratch.file("swapped.jsonl");
         std::fs::write(&swapped, lines.join("\n") + "\n").unwrap();
         assert!(Journal::open(&swapped).unwrap().read().unwrap_err().to_string().contains("line 2"));
-        assert!(Journal::create(&path, "{}").unwrap_err().to_string().contains("exists already"));
+        assert!(Journal::create(&path, &["{}".into()]).unwrap_err().to_string().contains("exists already"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         // Every line is JSON for others to read.
         assert!(text.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));

@@ -13,7 +13,7 @@
 //! Random numbers depend on the study's seed and the length of its journal alone.
 //!
 //! ```
-//! use icee_study::{Direction, Models, Study, StudyOptions};
+//! use icee_study::{Direction, Models, Repeat, Study, StudyOptions};
 //!
 //! let folder = std::env::temp_dir().join(format!("icee-study-example-{}", std::process::id()));
 //! std::fs::create_dir_all(&folder)?;
@@ -24,7 +24,7 @@
 //! let mut study = Study::create(&folder.join("bread.jsonl"), &options, Models::default())?;
 //! for score in [6.0, 7.5, 4.0] {
 //!     let row = study.ask(1, None)?.suggestions[0].id.clone();
-//!     study.tell(&row, Some(score), false)?;
+//!     study.tell(&row, score, Repeat::Refuse)?;
 //! }
 //! assert_eq!(study.best().and_then(|best| best.value), Some(7.5));
 //! assert_eq!(study.predict(None)?.len(), 4);
@@ -45,10 +45,14 @@ pub mod memory;
 mod models;
 mod predictor;
 mod record;
+mod results;
 mod rows;
 #[cfg(test)]
 mod scratch;
+mod sheet;
 mod study;
+mod suspects;
+mod take_back;
 mod tell;
 mod trials;
 
@@ -57,7 +61,9 @@ pub use ask::MOST_SUGGESTIONS;
 pub use error::{Error, Result};
 pub use icee_bo::remaining::Remaining;
 pub use models::{LearnedModel, Loader, Models, Reads};
-pub use record::{Direction, ModelPin, SamplerKind};
+pub use record::{Direction, ModelPin, Outcome, SamplerKind};
 pub use rows::Cells;
+pub use sheet::SheetChange;
 pub use study::{Study, StudyOptions};
-pub use tell::TellSummary;
+pub use suspects::{Suspect, suspects};
+pub use tell::{Repeat, TellSummary};

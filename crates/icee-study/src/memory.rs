@@ -32,6 +32,7 @@ pub fn inspect(journal: &[u8], pool: Option<&[u8]>) -> Result<Inspection> {
     let header = header_of(path, &news)?;
     let trials = replay(path, &header, &news.lines[1..])?;
     if let Some(pool) = pool {
+        let header = trials.with_sheet(&header);
         Rows::encode(Table::of_bytes(Path::new("pool"), pool.to_vec())?, &header)?;
     }
     let (told, running) = (trials.told.len(), trials.count_running());
@@ -64,7 +65,7 @@ pub fn columns(pool: &[u8]) -> Result<Vec<(String, String)>> {
 mod tests {
     use super::*;
     use crate::scratch::Scratch;
-    use crate::{Models, Study, StudyOptions};
+    use crate::{Models, Repeat, Study, StudyOptions};
 
     #[test]
     fn bytes_say_what_the_file_says() {
@@ -75,7 +76,7 @@ mod tests {
         let options = StudyOptions { pool: pool.clone(), ..StudyOptions::default() };
         let mut study = Study::create(&path, &options, Models::default()).unwrap();
         study.ask(2, None).unwrap();
-        study.tell("1", Some(1.0), false).unwrap();
+        study.tell("1", Some(1.0), Repeat::Refuse).unwrap();
         let (mut journal, pool) = (std::fs::read(&path).unwrap(), std::fs::read(&pool).unwrap());
         journal.push(b'{');
         let running = study.summary().running.len();

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The format's version. Since 2 a study says which learned model it uses.
-pub const FORMAT: u32 = 2;
+/// The format's version. Since 2 a study says which learned model it uses; since 3 outcomes can be taken back, rows be measured
+/// again, and rows of a sheet move.
+pub const FORMAT: u32 = 3;
 
 /// Which values are good ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -75,6 +76,9 @@ pub struct Header {
     pub pool: PoolFile,
     /// The column that names the rows; their numbers do where there is none.
     pub id: Option<String>,
+    /// The column in which values are filled in, if the pool has one; never learned from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
     /// The columns that are learned from, with their codes.
     pub columns: Vec<Column>,
     /// Which values are good.
@@ -136,6 +140,29 @@ pub enum Entry {
     },
     /// From here on this learned model is used.
     Model(ModelPin),
+    /// Rows that were suggested and will not be tried: as if they had not been suggested.
+    Withdraw {
+        /// Which.
+        rows: Vec<RowName>,
+    },
+    /// Rows whose outcomes were told by mistake: as if they had not been told.
+    Forget {
+        /// Which.
+        rows: Vec<RowName>,
+    },
+    /// The sheet has changed: its rows from here on, and what was filled in.
+    Sheet {
+        /// The file as it is now.
+        pool: PoolFile,
+        /// How its columns are coded now.
+        columns: Vec<Column>,
+        /// The rows with an outcome or a suggestion: where each was and is, by number from one.
+        moved: Vec<[usize; 2]>,
+        /// What was filled in.
+        outcomes: Vec<ToldValue>,
+    },
+    /// The last line that still counts does not count any more.
+    Undo {},
 }
 
 /// A row of the pool.
@@ -147,6 +174,9 @@ pub struct RowName {
     /// Its id, where a column gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// What stands in it, sixteen hexadecimal digits: found again by this when the sheet has changed. Older studies do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 impl RowName {
@@ -168,6 +198,53 @@ pub struct ToldValue {
     /// Whether it takes the place of an outcome told earlier.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replaces: bool,
+    /// Whether it is one more value of a row that has some.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
+    /// Whether there is no value because the experiment cannot be made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub impossible: bool,
+}
+
+/// What came out of an experiment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outcome {
+    /// A value.
+    Value(f64),
+    /// It was made and failed: as bad as the worst value told.
+    Failed,
+    /// It cannot be made: says nothing about other rows.
+    Impossible,
+}
+
+impl From<f64> for Outcome {
+    fn from(value: f64) -> Outcome {
+        Outcome::Value(value)
+    }
+}
+
+impl From<Option<f64>> for Outcome {
+    /// `None` is a failure.
+    fn from(value: Option<f64>) -> Outcome {
+        value.map_or(Outcome::Failed, Outcome::Value)
+    }
+}
+
+impl ToldValue {
+    /// An outcome of a row.
+    pub fn new(row: RowName, outcome: Outcome) -> ToldValue {
+        let value = if let Outcome::Value(value) = outcome { Some(value) } else { None };
+        ToldValue { row, value, replaces: false, again: false, impossible: outcome == Outcome::Impossible }
+    }
+
+    /// What came out.
+    pub fn outcome(&self) -> Outcome {
+        match self.value {
+            Some(value) => Outcome::Value(value),
+            None if self.impossible => Outcome::Impossible,
+            None => Outcome::Failed,
+        }
+    }
 }
 
 /// One line of JSON.
@@ -197,8 +274,8 @@ mod tests {
     proptest! {
         #[test]
         fn outcomes_come_back_bit_for_bit(value in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO, row in 1usize.., replaces: bool) {
-            let row = RowName { row, id: Some("ä \"q\"".into()) };
-            let entry = Entry::Tell { outcomes: vec![ToldValue { row, value: Some(value), replaces }] };
+            let row = RowName { row, id: Some("ä \"q\"".into()), key: None };
+            let entry = Entry::Tell { outcomes: vec![ToldValue { replaces, ..ToldValue::new(row, value.into()) }] };
             let back: Entry = serde_json::from_str(&to_line(&entry).unwrap()).unwrap();
             prop_assert_eq!(&back, &entry);
         }
@@ -211,6 +288,7 @@ mod tests {
             "{\"tell\":{}}",
             "{\"tell\":{\"outcomes\":[],\"x\":1}}",
             "{\"forget\":{}}",
+            "{\"undo\":{\"lines\":2}}",
             "{\"tell\":{\"outcomes\":[{\"row\":{\"row\":1},\"value\":\"one\"}]}}",
         ] {
             assert!(serde_json::from_str::<Entry>(line).is_err(), "{line}");

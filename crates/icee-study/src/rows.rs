@@ -1,14 +1,15 @@
 //! The rows of a study's pool: its file, checked against what it was, and the points that the rows are.
 
 use crate::encode::Encoder;
-use crate::record::{Header, PoolFile, RowName};
+use crate::record::{Header, Outcome, PoolFile, RowName};
+use crate::results::{Line, Named, outcome};
 use crate::{Error, Result};
 use icee_base::files::{FileError, folder_of, read_regular};
 use icee_base::names::nearest;
 use icee_base::table::{Table, TableError};
 use icee_bo::pool::Pool;
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Rows among which a mistyped id is looked for.
@@ -27,6 +28,19 @@ pub struct Rows {
     /// The rows as points.
     pub points: Pool,
     id: Option<usize>,
+    /// What stands in each row's cells ([`Encoder::key`]).
+    keys: Vec<u64>,
+}
+
+/// Where a row is that was known before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// There, as it was.
+    At(usize),
+    /// There, but something else stands in its cells.
+    Changed(usize),
+    /// Nowhere.
+    Gone,
 }
 
 /// A row's cells with the names of their columns, in the order of the file.
@@ -44,32 +58,68 @@ impl Serialize for Cells {
 }
 
 impl Rows {
-    /// Reads the pool of a study and checks that it is the one the study was created with.
+    /// Reads the pool of a study; `None` where it is not as the journal says.
     ///
     /// # Errors
-    /// Where it cannot be read, or has changed.
-    pub fn load(path: &Path, header: &Header) -> Result<Rows> {
+    /// Where it cannot be read.
+    pub fn load(path: &Path, header: &Header) -> Result<Option<Rows>> {
         if !path.exists() {
             return Err(Error::Study(format!(
                 "the pool {} is gone; put it back, or say where it lies now with --pool FILE",
                 path.display()
             )));
         }
-        let changed = || {
-            Error::Study(format!(
-                "{} has changed since the study was created, so its rows may be other ones now; put the old file back, or \
-                 create a new study of it and tell that what is known",
-                path.display()
-            ))
-        };
-        // The journal may come from elsewhere, and the path in it lead anywhere: no more is read than is asked for.
+        // No more is read than is asked for.
         let most = header.pool.bytes.saturating_add(MARK);
-        let Some(bytes) = read_regular(path, most)? else { return Err(changed()) };
+        let Some(bytes) = read_regular(path, most)? else { return Ok(None) };
         let table = Table::of_bytes(path, bytes)?;
         if fingerprint(&table) != header.pool.fingerprint || table.bytes() != header.pool.bytes {
-            return Err(changed());
+            return Ok(None);
         }
-        Rows::encode(table, header)
+        Rows::encode(table, header).map(Some)
+    }
+
+    /// The outcome in each row's cell of values, where there is one.
+    ///
+    /// # Errors
+    /// With every line whose value makes no sense.
+    pub fn outcomes(&mut self, column: &str) -> Result<Vec<(RowName, usize, Outcome)>> {
+        let place = self.table.column(column)?;
+        let mut found = Vec::new();
+        self.table.scan(|table, row| {
+            found.extend(outcome(table, row, place, column)?.map(|outcome| (row.index, row.line, outcome)));
+            Ok(())
+        })?;
+        let mut first: HashMap<u64, usize> = HashMap::new();
+        if self.id.is_none() {
+            // Of rows with the same cells the first stands for all.
+            for (row, key) in self.keys.iter().enumerate() {
+                first.entry(*key).or_insert(row);
+            }
+        }
+        let name = |row: usize| self.name(first.get(&self.keys[row]).copied().unwrap_or(row));
+        Ok(found.into_iter().map(|(row, line, outcome)| (name(row), line, outcome)).collect())
+    }
+
+    /// Where each row is now that was known by such a name, found by its id or else by its cells.
+    ///
+    /// # Errors
+    /// Where the table cannot be read any more.
+    pub fn places(&mut self, names: &[&RowName]) -> Result<Vec<Place>> {
+        let mut known: HashMap<String, usize> = HashMap::new();
+        let labels = if self.id.is_some() { self.ids()? } else { self.keys.iter().copied().map(hex).collect() };
+        for (row, label) in labels.into_iter().enumerate() {
+            known.entry(label).or_insert(row);
+        }
+        let place = |name: &&RowName| {
+            let label = if self.id.is_some() { &name.id } else { &name.key };
+            match label.as_ref().and_then(|label| known.get(label)) {
+                None => Place::Gone,
+                Some(&row) if name.key.is_none() || name.key == Some(hex(self.keys[row])) => Place::At(row),
+                Some(&row) => Place::Changed(row),
+            }
+        };
+        Ok(names.iter().map(place).collect())
     }
 
     /// The rows of a table whose codes are known.
@@ -79,8 +129,9 @@ impl Rows {
     pub fn encode(mut table: Table, header: &Header) -> Result<Rows> {
         let id = header.id.as_deref().map(|name| table.column(name)).transpose()?;
         let encoder = Encoder::new(&table, &header.columns)?;
-        let (mut points, mut cells) = (Vec::new(), Encoder::cells(&header.columns));
+        let (mut points, mut keys, mut cells) = (Vec::new(), Vec::new(), Encoder::cells(&header.columns));
         table.scan(|table, row| {
+            keys.push(encoder.key(table, row));
             encoder.encode(table, row, &mut points);
             encoder.collect(table, row, &mut cells);
             Ok(())
@@ -90,13 +141,55 @@ impl Rows {
         }
         let widths = header.columns.iter().map(|column| column.code.width()).collect();
         let points = Pool::new(points, encoder.dimension())?.with_widths(widths)?.with_columns(cells.finish())?;
-        Ok(Rows { table, points, id })
+        Ok(Rows { table, points, id, keys })
     }
 
     /// What a row is called.
     pub fn name(&self, row: usize) -> RowName {
         let id = self.id.map(|column| self.table.cells(row).swap_remove(column));
-        RowName { row: row + 1, id }
+        RowName { row: row + 1, id, key: self.keys.get(row).copied().map(hex) }
+    }
+
+    /// Marks the rows whose cells are those of an earlier row, or of one that is marked already: they are the same
+    /// experiment. Where a column names the rows, every row is one of its own.
+    pub fn mark_repeated(&self, taken: &mut [bool]) {
+        if self.id.is_some() {
+            return;
+        }
+        let mut seen: HashSet<u64> =
+            self.keys.iter().zip(&*taken).filter(|(_, taken)| **taken).map(|(&key, _)| key).collect();
+        for (key, taken) in self.keys.iter().zip(taken).filter(|(_, taken)| !**taken) {
+            *taken = !seen.insert(*key);
+        }
+    }
+
+    /// The first row with these cells.
+    fn first_with(&self, key: u64) -> Option<usize> {
+        self.keys.iter().position(|&other| other == key)
+    }
+
+    /// The row of each line, or what is wrong with it.
+    ///
+    /// # Errors
+    /// Where the table cannot be read any more.
+    pub fn find_all(&mut self, lines: &[Line]) -> Result<Vec<std::result::Result<RowName, String>>> {
+        let ids: Vec<&str> = lines
+            .iter()
+            .filter_map(|line| if let Named::Id(id) = &line.row { Some(id.as_str()) } else { None })
+            .collect();
+        let mut by_id = self.find(&ids)?.into_iter();
+        let mut first = HashMap::new();
+        for (row, key) in self.keys.iter().enumerate() {
+            first.entry(*key).or_insert(row);
+        }
+        let find = |line: &Line| match line.row {
+            Named::Id(_) => by_id.next().unwrap_or_else(|| Err("the line names no row".into())),
+            Named::Cells(key) => match first.get(&key) {
+                Some(&row) => Ok(self.name(row)),
+                None => Err("no row of the pool has these cells".into()),
+            },
+        };
+        Ok(lines.iter().map(find).collect())
     }
 
     /// What all rows are called, in their order.
@@ -128,7 +221,11 @@ impl Rows {
         let size = self.points.size();
         let Some(column) = self.id else {
             let numbered = |id: &&str| match id.trim().parse::<usize>() {
-                Ok(row) if (1..=size).contains(&row) => Ok(RowName { row, id: None }),
+                Ok(row) if (1..=size).contains(&row) => {
+                    // Of rows with the same cells the first stands for all.
+                    let first = self.first_with(self.keys[row - 1]).unwrap_or(row - 1);
+                    Ok(self.name(first))
+                }
                 _ => Err(format!("there is no row \"{id}\"; rows are numbered from 1 to {size}")),
             };
             return Ok(ids.iter().map(numbered).collect());
@@ -154,9 +251,8 @@ impl Rows {
             near.first().map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"))
         };
         let resolve = |id: &&str| {
-            let name = |index: usize| RowName { row: index + 1, id: Some(id.trim().to_owned()) };
             let place = found.get(id.trim()).copied().flatten();
-            place.map(name).ok_or_else(|| format!("no row has the {header} \"{id}\"{}", hint(id)))
+            place.map(|index| self.name(index)).ok_or_else(|| format!("no row has the {header} \"{id}\"{}", hint(id)))
         };
         Ok(ids.iter().map(resolve).collect())
     }
@@ -218,7 +314,12 @@ fn real(folder: &Path) -> PathBuf {
 }
 
 fn fingerprint(table: &Table) -> String {
-    format!("{:016x}", table.fingerprint())
+    hex(table.fingerprint())
+}
+
+/// A checksum as journals have it.
+fn hex(checksum: u64) -> String {
+    format!("{checksum:016x}")
 }
 
 /// The way from a folder to a file, so that both can be moved together; the file itself where they share nothing.

@@ -8,11 +8,13 @@ use crate::models::{Models, Width};
 use crate::predictor::Predictor;
 use crate::record::{Direction, Entry, FORMAT, Header, ModelPin, RowName, SamplerKind, to_line};
 use crate::rows::{Rows, check_ids, pool_file, read_pool};
-use crate::trials::{self, Trials, Units};
+use crate::sheet;
+use crate::trials::{self, Known, Trials, Units};
 use crate::{Error, Result};
 use icee_base::files::{FileError, folder_of};
 use icee_base::table::Table;
 use icee_bo::pool::Told;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Rows predicted at a time.
@@ -25,8 +27,13 @@ pub struct StudyOptions {
     pub pool: PathBuf,
     /// The columns to learn from; all of them by default, but for the ids.
     pub columns: Option<Vec<String>>,
+    /// Columns not to learn from.
+    pub ignore: Vec<String>,
     /// The column that names the rows; their numbers do by default.
     pub id: Option<String>,
+    /// The column in which values are filled in, if there is one. What stands there is told at once, and it is never
+    /// learned from.
+    pub value: Option<String>,
     /// Which values are good.
     pub direction: Direction,
     /// What picks the rows; by default a learned model where one fits, a Gaussian process elsewhere.
@@ -38,14 +45,17 @@ pub struct StudyOptions {
 /// A search for the best row of a pool, kept in one file.
 pub struct Study {
     pub(crate) journal: Journal,
+    /// With the sheet as it is now.
     pub(crate) header: Header,
+    /// As the first line says.
+    first: Header,
     pub(crate) trials: Trials,
     pub(crate) models: Models,
     /// Where the pool lies.
-    pool: PathBuf,
+    pub(crate) pool: PathBuf,
     /// The pool, once it was needed.
     pub(crate) rows: Option<Rows>,
-    notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
     /// Whether the journal ends in an incomplete line.
     torn: bool,
     waiting: Box<dyn Fn(&Path) + Send + Sync>,
@@ -76,12 +86,12 @@ impl Study {
             return Err(Error::Study(format!("{} exists already; choose another name", path.display())));
         }
         let mut table = read_pool(&options.pool)?;
-        let id = options.id.as_deref().map(|name| table.column(name)).transpose()?;
         let mut notes = Vec::new();
-        let places = chosen_columns(&table, options, id, &mut notes)?;
+        let places = chosen_columns(&table, options, &mut notes)?;
         let survey = encode::survey(&mut table, &places)?;
         notes.extend(survey.notes);
-        if let Some(column) = id {
+        if let Some(id) = &options.id {
+            let column = table.column(id)?;
             check_ids(&mut table, column)?;
         }
         let width = Width::of(&survey.columns);
@@ -91,6 +101,7 @@ impl Study {
             icee_study: FORMAT,
             pool: pool_file(&table, path)?,
             id: options.id.clone(),
+            value: options.value.clone(),
             columns: survey.columns,
             direction: options.direction,
             sampler,
@@ -98,8 +109,13 @@ impl Study {
             model: if sampler == SamplerKind::Icee { models.pin(width, None) } else { None },
         };
         // All that could fail has been tried before a file is written.
-        Rows::encode(table, &header)?;
-        Journal::create(path, &to_line(&header)?)?;
+        let mut rows = Rows::encode(table, &header)?;
+        let mut lines = vec![to_line(&header)?];
+        let outcomes = sheet::first_outcomes(&mut rows, &header)?;
+        if !outcomes.is_empty() {
+            lines.push(to_line(&Entry::Tell { outcomes })?);
+        }
+        Journal::create(path, &lines)?;
         let mut study = Study::open(path, Some(&options.pool), models)?;
         study.notes.splice(0..0, notes);
         Ok(study)
@@ -117,6 +133,7 @@ impl Study {
         let pool = pool.map_or_else(|| folder_of(path).join(&header.pool.path), Path::to_owned);
         let mut study = Study {
             journal,
+            first: header.clone(),
             header,
             trials: Trials::default(),
             models,
@@ -245,7 +262,7 @@ impl Study {
         for chunk in all.chunks(CHUNK) {
             let beliefs = predictor.predict(&rows.points, &history, chunk)?;
             for ((&row, belief), id) in chunk.iter().zip(&beliefs).zip(&mut ids) {
-                let value = self.trials.outcome(row).and_then(|trial| trial.value);
+                let value = self.trials.outcome(row).and_then(trials::Trial::value);
                 let status = Status::of(row, &self.trials, &taken);
                 forecasts.push(RowForecast { id, status, value, forecast: Forecast::new(belief, &units, best) });
             }
@@ -255,15 +272,31 @@ impl Study {
 
     fn outcome(&self, trial: &trials::Trial) -> ToldRow {
         let cells = self.rows.as_ref().map(|rows| rows.cells(trial.row)).unwrap_or_default();
-        ToldRow { id: trial.name.shown(), row: trial.name.row, value: trial.value, cells }
+        let values = if let Known::Values(values) = &trial.known { values.clone() } else { vec![] };
+        let status = Status::told(&trial.known);
+        ToldRow { id: trial.name.shown(), row: trial.name.row, value: trial.value(), values, status, cells }
     }
 
     /// Reads the pool, if that has not happened yet.
     pub(crate) fn load(&mut self) -> Result<()> {
         if self.rows.is_none() {
-            self.rows = Some(Rows::load(&self.pool, &self.header)?);
+            self.rows = Rows::load(&self.pool, &self.header)?;
         }
-        Ok(())
+        let changed = || {
+            let pool = self.pool.display();
+            Error::Study(format!(
+                "{pool} has changed since it was last read; `icee study update` or the next ask takes it in"
+            ))
+        };
+        self.rows.as_ref().map(|_| ()).ok_or_else(changed)
+    }
+
+    /// That the rows at hand are still those of the sheet: under the lock, another process may have taken in a newer one.
+    pub(crate) fn still_loaded(&self) -> Result<()> {
+        match self.rows {
+            Some(_) => Ok(()),
+            None => Err(Error::Study("another process has taken in a newer sheet meanwhile; do it again".into())),
+        }
     }
 
     /// Reads the pool where that is only for show.
@@ -306,18 +339,40 @@ impl Study {
         let known = self.journal.lines();
         if known == 0 {
             // The beginning, also of a file that has taken the place of the one that was read before.
-            if header_of(path, news)? != self.header {
+            if header_of(path, news)? != self.first {
                 return Err(FileError::content(path, "it is another study now; open it anew").into());
             }
-            self.trials = replay(path, &self.header, &news.lines[1..])?;
+            self.trials = replay(path, &self.first, &news.lines[1..])?;
         } else if !news.lines.is_empty() {
+            let entries = entries(path, &news.lines, known + 1)?;
+            if entries.iter().any(|(_, entry)| *entry == Entry::Undo {}) {
+                // What was taken in may not count any more.
+                return self.read_again();
+            }
             // All of them or, where one makes no sense, none.
             let mut trials = self.trials.clone();
-            follow(&mut trials, path, &news.lines, known + 1, self.header.pool.rows)?;
+            follow(&mut trials, path, entries)?;
             self.trials = trials;
         }
         self.journal.accept(news);
+        self.follow_sheet();
         Ok(())
+    }
+
+    /// Knows the sheet as the journal says it is now.
+    fn follow_sheet(&mut self) {
+        let header = self.trials.with_sheet(&self.first);
+        if self.header != header {
+            self.header = header;
+            self.rows = None;
+        }
+    }
+
+    /// Takes in the journal from its beginning.
+    fn read_again(&mut self) -> Result<()> {
+        self.journal.rewind();
+        let news = self.journal.read()?;
+        self.take_in(&news)
     }
 
     fn mention_torn(&mut self) {
@@ -330,18 +385,53 @@ impl Study {
 
     /// Writes an entry down and takes it in.
     pub(crate) fn record(&mut self, entry: Entry) -> Result<()> {
-        self.trials.check(&entry, self.header.pool.rows).map_err(Error::Study)?;
+        self.trials.check(&entry).map_err(Error::Study)?;
         self.journal.append(&to_line(&entry)?)?;
         self.trials.take_in(entry);
+        self.follow_sheet();
         Ok(())
+    }
+
+    /// Takes back the last line that still counts, and says what it was; none where there is nothing but the header. Only under
+    /// the lock.
+    pub(crate) fn undo_last(&mut self) -> Result<Option<Entry>> {
+        self.journal.rewind();
+        let news = self.journal.read()?;
+        let mut standing = standing(self.journal.path(), entries(self.journal.path(), &news.lines[1..], 2)?)?;
+        self.take_in(&news)?;
+        let Some((_, last)) = standing.pop() else { return Ok(None) };
+        self.journal.append(&to_line(&Entry::Undo {})?)?;
+        self.read_again()?;
+        Ok(Some(last))
     }
 }
 
-/// Takes in lines of a journal, the first of which has number `first`.
-fn follow(trials: &mut Trials, path: &Path, lines: &[String], first: u64, rows: usize) -> Result<()> {
-    for (line, number) in lines.iter().zip(first..) {
-        let entry = serde_json::from_str(line).map_err(|error| error.to_string());
-        let applied = entry.and_then(|entry| trials.apply(entry, rows));
+/// The lines of a journal as entries, the first of which has number `first`.
+fn entries(path: &Path, lines: &[String], first: u64) -> Result<Vec<(u64, Entry)>> {
+    let parse = |(line, number): (&String, u64)| match serde_json::from_str(line) {
+        Ok(entry) => Ok((number, entry)),
+        Err(error) => Err(FileError::content(path, format!("line {number}: {error}")).into()),
+    };
+    lines.iter().zip(first..).map(parse).collect()
+}
+
+/// The entries that still count: an undo takes away the last one that did.
+fn standing(path: &Path, entries: Vec<(u64, Entry)>) -> Result<Vec<(u64, Entry)>> {
+    let mut standing = Vec::with_capacity(entries.len());
+    for (number, entry) in entries {
+        if entry != (Entry::Undo {}) {
+            standing.push((number, entry));
+        } else if standing.pop().is_none() {
+            return Err(FileError::content(path, format!("line {number}: there is nothing to undo")).into());
+        }
+    }
+    Ok(standing)
+}
+
+/// Takes in entries, none of which is an undo.
+fn follow(trials: &mut Trials, path: &Path, entries: Vec<(u64, Entry)>) -> Result<()> {
+    for (number, entry) in entries {
+        let applied = trials.apply(entry);
         applied.map_err(|problem| FileError::content(path, format!("line {number}: {problem}")))?;
     }
     Ok(())
@@ -349,8 +439,8 @@ fn follow(trials: &mut Trials, path: &Path, lines: &[String], first: u64, rows: 
 
 /// What the lines below a header come to.
 pub(crate) fn replay(path: &Path, header: &Header, lines: &[String]) -> Result<Trials> {
-    let mut trials = Trials::of(header.model.clone());
-    follow(&mut trials, path, lines, 2, header.pool.rows)?;
+    let mut trials = Trials::new(header.pool.rows, header.model.clone());
+    follow(&mut trials, path, standing(path, entries(path, lines, 2)?)?)?;
     Ok(trials)
 }
 
@@ -372,18 +462,29 @@ pub(crate) fn not_loaded() -> Error {
     Error::Study("the pool is not loaded".into())
 }
 
-/// The lowest value of a history.
+/// The lowest value of a history; the mean of those of one row.
 pub(crate) fn lowest(history: &[Told]) -> f64 {
-    history.iter().map(|told| told.value).fold(f64::INFINITY, f64::min)
+    let mut rows: HashMap<usize, (f64, usize)> = HashMap::with_capacity(history.len());
+    for told in history {
+        let (sum, count) = rows.entry(told.candidate).or_default();
+        *sum += told.value;
+        *count += 1;
+    }
+    rows.values().map(|(sum, count)| sum / *count as f64).fold(f64::INFINITY, f64::min)
 }
 
 /// The places of the columns to learn from.
-fn chosen_columns(
-    table: &Table,
-    options: &StudyOptions,
-    id: Option<usize>,
-    notes: &mut Vec<String>,
-) -> Result<Vec<usize>> {
+fn chosen_columns(table: &Table, options: &StudyOptions, notes: &mut Vec<String>) -> Result<Vec<usize>> {
+    let place = |name: &Option<String>| name.as_deref().map(|name| table.column(name)).transpose();
+    let (id, value) = (place(&options.id)?, place(&options.value)?);
+    if id.is_some() && id == value {
+        return Err(Error::Study(format!(
+            "\"{}\" cannot both name the rows and hold their values",
+            table.header()[id.unwrap_or_default()]
+        )));
+    }
+    let ignored: Vec<usize> =
+        options.ignore.iter().map(|name| table.column(name)).collect::<std::result::Result<_, _>>()?;
     if let Some(names) = &options.columns {
         let mut places = Vec::new();
         for name in names {
@@ -391,17 +492,26 @@ fn chosen_columns(
             if places.contains(&place) {
                 return Err(Error::Study(format!("--columns names \"{name}\" twice")));
             }
-            if Some(place) == id {
+            let role = [(id, "names the rows"), (value, "holds the values")];
+            if let Some((_, role)) = role.iter().find(|(other, _)| *other == Some(place)) {
                 return Err(Error::Study(format!(
-                    "\"{name}\" names the rows and is not learned from; leave it out of --columns"
+                    "\"{name}\" {role} and is not learned from; leave it out of --columns"
                 )));
+            }
+            if ignored.contains(&place) {
+                return Err(Error::Study(format!("\"{name}\" stands in --columns and in --ignore")));
             }
             places.push(place);
         }
         return Ok(places);
     }
     let mut places = Vec::new();
-    for (place, name) in table.header().iter().enumerate().filter(|(place, _)| Some(*place) != id) {
+    for (place, name) in table
+        .header()
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| ![id, value].contains(&Some(*place)) && !ignored.contains(place))
+    {
         if name.is_empty() {
             notes.push(format!("column {} has no name and is left out", place + 1));
             continue;

@@ -1,175 +1,242 @@
-//! Telling a study what came out: one row, or a CSV file of many. All of it is taken, or nothing.
+//! Telling a study what came out: one row, or a file of many. All of it is taken, or nothing.
 
-use crate::record::{Entry, RowName, ToldValue};
+use crate::record::{Entry, Outcome, RowName, ToldValue};
+use crate::results::{self, Results};
 use crate::study::{Study, not_loaded, shown};
+use crate::trials::Known;
 use crate::{Error, Result};
 use icee_base::table::Table;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The column of values in a file of results.
-const VALUE: &str = "value";
-/// The column of row numbers, where rows have no ids.
-const ROW: &str = "row";
-/// What stands in place of a value where the experiment failed.
-const FAILED: &str = "failed";
 /// Problems that an error shows before it stops counting them out.
 const SHOWN: usize = 20;
 
+/// What is done with outcomes of rows that have some already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Repeat {
+    /// They are refused.
+    #[default]
+    Refuse,
+    /// They are one more measurement.
+    Again,
+    /// They take the place of the earlier ones; the journal keeps both.
+    Replace,
+}
+
 /// What was taken in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TellSummary {
     /// Rows told for the first time.
     pub new: usize,
+    /// Further measurements of rows.
+    pub again: usize,
     /// Rows whose outcome was replaced by another.
     pub replaced: usize,
     /// Rows whose outcome was told again as it was.
     pub unchanged: usize,
 }
 
-/// An outcome before it is checked.
-struct Item {
-    id: String,
-    value: Option<f64>,
-    /// Where it stands, if in a file.
-    line: Option<usize>,
+/// Outcomes of one row before they are checked.
+pub(crate) struct Report {
+    pub row: RowName,
+    pub outcomes: Vec<Outcome>,
+    /// Where the first stands, if in a file.
+    pub line: Option<usize>,
 }
 
 impl Study {
-    /// Tells the value of a row, or `None` for an experiment that failed. The row need not have been suggested.
-    ///
-    /// With `replace` an outcome that was told before is corrected; the journal keeps both.
+    /// Tells what came out of a row: a value, or `None` for an experiment that failed, or [`Outcome::Impossible`]. The row
+    /// need not have been suggested.
     ///
     /// # Errors
-    /// Where the row is not known or has an outcome already, or the value is not finite; then nothing changes.
-    pub fn tell(&mut self, id: &str, value: Option<f64>, replace: bool) -> Result<TellSummary> {
-        self.tell_all(vec![Item { id: id.to_owned(), value, line: None }], replace)
+    /// Where the row is not known, the value is not finite, or the row has an outcome and `repeat` refuses; then nothing
+    /// changes.
+    pub fn tell(&mut self, id: &str, outcome: impl Into<Outcome>, repeat: Repeat) -> Result<TellSummary> {
+        let row = self.find(&[id])?.swap_remove(0).map_err(Error::Study)?;
+        let report = Report { row, outcomes: vec![outcome.into()], line: None };
+        let single = |told: &Study| told.trials.outcome(report.row.row - 1).is_some() && repeat == Repeat::Refuse;
+        self.tell_all(std::slice::from_ref(&report), repeat, single)
             .map_err(|problems| Error::Study(problems.join("; ")))
             .flatten()
     }
 
-    /// Tells all lines of a CSV file. It has a column `value`, in which `failed` marks a failed experiment, and one that
-    /// is named like the study's id column (`row`, with the rows' numbers, where there is none).
+    /// Tells all lines of a file of results: the column `value` (the study's own, or "value", where none is named) holds a
+    /// number, the word `failed` or `impossible`, or nothing. Rows are found by the study's id column, by a column `row` with
+    /// their numbers, or by their cells. A row that stands there several times was measured so often; what was told before
+    /// and stands there again is not told twice.
     ///
     /// # Errors
     /// With every line that cannot be told; then nothing changes.
-    pub fn tell_csv(&mut self, path: &Path, replace: bool) -> Result<TellSummary> {
+    pub fn tell_csv(&mut self, path: &Path, value: Option<&str>, repeat: Repeat) -> Result<TellSummary> {
         let mut table = Table::read(path)?;
-        let id_column = self.header.id.as_deref().unwrap_or(ROW).to_owned();
-        let (id, value) = (table.column(&id_column)?, table.column(VALUE)?);
-        let mut items = Vec::new();
-        table.scan(|table, row| {
-            let text = row.cell(value);
-            let value = match table.number(text) {
-                Some(number) => Some(number),
-                None if text.eq_ignore_ascii_case(FAILED) => None,
-                None => {
-                    return Err(format!(
-                        "column {} ({VALUE}): \"{text}\" is not a finite number, nor the word {FAILED}",
-                        value + 1
-                    ));
-                }
-            };
-            items.push(Item { id: row.cell(id).to_owned(), value, line: Some(row.line) });
-            Ok(())
-        })?;
-        if items.is_empty() {
-            return Err(table.broken(vec!["there is no row below the header".into()]).into());
+        let value = value.or(self.header.value.as_deref()).unwrap_or(results::VALUE).to_owned();
+        self.load_and_update()?;
+        let Results { lines } = results::read(&mut table, &self.header, &value)?;
+        if lines.is_empty() {
+            let nothing = format!("no row has anything in the column \"{value}\"");
+            return Err(table.broken(vec![nothing]).into());
         }
-        self.tell_all(items, replace).map_err(|problems| table.broken(problems).into()).flatten()
+        let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
+        let (mut reports, mut problems) = (BTreeMap::<usize, Report>::new(), Vec::new());
+        for (found, line) in rows.find_all(&lines)?.into_iter().zip(&lines) {
+            match found {
+                Ok(row) => {
+                    let report = Report { row, outcomes: vec![], line: Some(line.number) };
+                    reports.entry(report.row.row).or_insert(report).outcomes.push(line.outcome);
+                }
+                Err(problem) => problems.push(format!("line {}: {problem}", line.number)),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(table.broken(shortened(problems)).into());
+        }
+        let mut reports: Vec<Report> = reports.into_values().collect();
+        // In the order of the file.
+        reports.sort_by_key(|report| report.line);
+        self.tell_all(&reports, repeat, |_| false).map_err(|problems| table.broken(problems).into()).flatten()
     }
 
-    /// Checks and records outcomes; the outer error lists what is wrong with them.
-    fn tell_all(&mut self, items: Vec<Item>, replace: bool) -> std::result::Result<Result<TellSummary>, Vec<String>> {
-        let ids: Vec<&str> = items.iter().map(|item| item.id.as_str()).collect();
-        let found = match self.load().and_then(|()| self.rows.as_mut().ok_or_else(not_loaded)?.find(&ids)) {
-            Ok(found) => found,
-            Err(error) => return Ok(Err(error)),
-        };
-        // What is wrong with the items is no error of the work under the lock.
+    /// The row of each id.
+    pub(crate) fn find(&mut self, ids: &[&str]) -> Result<Vec<std::result::Result<RowName, String>>> {
+        self.load_and_update()?;
+        self.rows.as_mut().ok_or_else(not_loaded)?.find(ids)
+    }
+
+    /// Checks and records outcomes; the outer error lists what is wrong with them. `refuses` says, under the lock, whether
+    /// even the same outcome once more is refused.
+    pub(crate) fn tell_all(
+        &mut self,
+        reports: &[Report],
+        repeat: Repeat,
+        refuses: impl FnOnce(&Study) -> bool,
+    ) -> std::result::Result<Result<TellSummary>, Vec<String>> {
+        // What is wrong with the reports is no error of the work under the lock.
         let mut problems = Vec::new();
-        let told = self.alone(|study| match study.checked(&items, found, replace) {
-            Ok((outcomes, told)) => {
-                if !outcomes.is_empty() {
-                    study.record(Entry::Tell { outcomes })?;
+        let told = self.alone(|study| {
+            study.still_loaded()?;
+            match study.checked(reports, repeat, refuses(study)) {
+                Ok((outcomes, told)) => {
+                    if !outcomes.is_empty() {
+                        study.record(Entry::Tell { outcomes })?;
+                    }
+                    Ok(told)
                 }
-                Ok(told)
-            }
-            Err(found) => {
-                problems = found;
-                Ok(TellSummary { new: 0, replaced: 0, unchanged: 0 })
+                Err(found) => {
+                    problems = found;
+                    Ok(TellSummary::default())
+                }
             }
         });
         if problems.is_empty() { Ok(told) } else { Err(problems) }
     }
 
     /// What is to be recorded, or all that is wrong.
-    fn checked(
+    pub(crate) fn checked(
         &self,
-        items: &[Item],
-        found: Vec<std::result::Result<RowName, String>>,
-        replace: bool,
+        reports: &[Report],
+        repeat: Repeat,
+        refuses: bool,
     ) -> std::result::Result<(Vec<ToldValue>, TellSummary), Vec<String>> {
-        let mut told = TellSummary { new: 0, replaced: 0, unchanged: 0 };
-        let (mut outcomes, mut problems) = (Vec::new(), Vec::new());
-        let mut seen: HashMap<usize, Option<usize>> = HashMap::new();
-        for (item, found) in items.iter().zip(found) {
-            let checked = found.and_then(|name| self.check(item, &name, replace, &mut seen).map(|state| (name, state)));
-            match checked {
-                Ok((_, State::Unchanged)) => told.unchanged += 1,
-                Ok((name, state)) => {
-                    let replaces = state == State::Replaced;
-                    if replaces {
-                        told.replaced += 1
-                    } else {
-                        told.new += 1
-                    }
-                    outcomes.push(ToldValue { row: name, value: item.value, replaces });
+        let mut told = TellSummary::default();
+        let (mut all, mut problems) = (Vec::new(), Vec::new());
+        for report in reports {
+            let finite = |outcome: &&Outcome| matches!(outcome, Outcome::Value(value) if !value.is_finite());
+            let checked = match report.outcomes.iter().find(finite) {
+                Some(Outcome::Value(value)) => {
+                    Err(format!("the value {value} of {} is not a finite number", shown(&report.row)))
                 }
-                Err(problem) => problems.push(match item.line {
+                _ => self.news_of(report, repeat, refuses),
+            };
+            match checked {
+                Ok(outcomes) => {
+                    told.count(&outcomes);
+                    all.extend(outcomes);
+                }
+                Err(problem) => problems.push(match report.line {
                     Some(line) => format!("line {line}: {problem}"),
                     None => problem,
                 }),
             }
         }
-        if problems.is_empty() {
-            return Ok((outcomes, told));
-        }
-        if problems.len() > SHOWN {
-            let more = problems.len() - SHOWN;
-            problems.truncate(SHOWN);
-            problems.push(format!("and {more} more"));
-        }
-        Err(problems)
+        if problems.is_empty() { Ok((all, told)) } else { Err(shortened(problems)) }
     }
 
-    fn check(
-        &self,
-        item: &Item,
-        name: &RowName,
-        replace: bool,
-        seen: &mut HashMap<usize, Option<usize>>,
-    ) -> std::result::Result<State, String> {
-        if let Some(value) = item.value.filter(|value| !value.is_finite()) {
-            return Err(format!("the value {value} of {} is not a finite number", shown(name)));
-        }
-        if let Some(Some(line)) = seen.insert(name.row, item.line) {
-            return Err(format!("{} stands in line {line} already", shown(name)));
-        }
-        let Some(before) = self.trials.outcome(name.row - 1) else { return Ok(State::New) };
-        let was = before.value.map_or_else(|| "failed".into(), |value| value.to_string());
-        match replace {
-            true if before.value == item.value => Ok(State::Unchanged),
-            true => Ok(State::Replaced),
-            false => Err(format!("{} was told already ({was}); to correct it, add --replace", shown(name))),
+    /// What a report adds to what is known of its row.
+    fn news_of(&self, report: &Report, repeat: Repeat, refuses: bool) -> std::result::Result<Vec<ToldValue>, String> {
+        let Report { row, outcomes, .. } = report;
+        let told = |outcome: &Outcome| ToldValue::new(row.clone(), *outcome);
+        let Some(before) = self.trials.outcome(row.row - 1) else {
+            let mut news: Vec<ToldValue> = outcomes.iter().map(told).collect();
+            news.iter_mut().skip(1).for_each(|told| told.again = true);
+            return Ok(news);
+        };
+        let mut left = outcomes.clone();
+        let known = before.known.outcomes();
+        // What was told before and stands there again is nothing new.
+        let contained = known.iter().all(|known| {
+            let place = left.iter().position(|outcome| outcome == known);
+            place.map(|place| left.remove(place)).is_some()
+        });
+        match repeat {
+            Repeat::Again => Ok(outcomes.iter().map(|outcome| ToldValue { again: true, ..told(outcome) }).collect()),
+            _ if contained && !refuses => {
+                Ok(left.iter().map(|outcome| ToldValue { again: true, ..told(outcome) }).collect())
+            }
+            Repeat::Replace => {
+                let mut news: Vec<ToldValue> = outcomes.iter().map(told).collect();
+                news.iter_mut().skip(1).for_each(|told| told.again = true);
+                news.iter_mut().take(1).for_each(|told| told.replaces = true);
+                Ok(news)
+            }
+            Repeat::Refuse => Err(format!(
+                "{} was told already ({}); --replace corrects it, --again adds another measurement",
+                shown(row),
+                before.known.describe()
+            )),
         }
     }
 }
 
-#[derive(PartialEq, Eq)]
-enum State {
-    New,
-    Replaced,
-    Unchanged,
+impl TellSummary {
+    /// Counts what was found to be new of a row.
+    fn count(&mut self, news: &[ToldValue]) {
+        match news.first() {
+            None => self.unchanged += 1,
+            Some(first) if first.replaces => self.replaced += 1,
+            Some(first) if !first.again => self.new += 1,
+            Some(_) => self.again += 1,
+        }
+        self.again += news.len().saturating_sub(1);
+    }
+}
+
+impl Known {
+    /// Everything that was told.
+    fn outcomes(&self) -> Vec<Outcome> {
+        match self {
+            Known::Values(values) => values.iter().copied().map(Outcome::Value).collect(),
+            Known::Failed => vec![Outcome::Failed],
+            Known::Impossible => vec![Outcome::Impossible],
+        }
+    }
+
+    fn describe(&self) -> String {
+        match self {
+            Known::Values(values) => values.iter().map(f64::to_string).collect::<Vec<_>>().join(", "),
+            Known::Failed => results::FAILED.into(),
+            Known::Impossible => results::IMPOSSIBLE.into(),
+        }
+    }
+}
+
+/// The first problems, and how many more there are.
+fn shortened(mut problems: Vec<String>) -> Vec<String> {
+    if problems.len() > SHOWN {
+        let more = problems.len() - SHOWN;
+        problems.truncate(SHOWN);
+        problems.push(format!("and {more} more"));
+    }
+    problems
 }

@@ -1,6 +1,7 @@
-//! What a journal says so far: which rows have a value, which failed, which are still running.
+//! What a journal says so far: which rows have values, which failed or cannot be had, which are still running.
 
-use crate::record::{Direction, Entry, ModelPin, RowName};
+use crate::encode::Column;
+use crate::record::{Direction, Entry, Header, ModelPin, Outcome, PoolFile, RowName, ToldValue};
 use icee_bo::history::rounded;
 use icee_bo::pool::Told;
 use icee_bo::standard::{Standard, Variance};
@@ -13,8 +14,45 @@ pub struct Trial {
     pub row: usize,
     /// What the user calls it.
     pub name: RowName,
-    /// Its value; `None` where the experiment failed.
-    pub value: Option<f64>,
+    /// What came out.
+    pub known: Known,
+}
+
+/// What is known of a row that was told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Known {
+    /// Values, at least one, in the order told.
+    Values(Vec<f64>),
+    /// The experiment failed.
+    Failed,
+    /// It cannot be made.
+    Impossible,
+}
+
+impl From<Outcome> for Known {
+    fn from(outcome: Outcome) -> Known {
+        match outcome {
+            Outcome::Value(value) => Known::Values(vec![value]),
+            Outcome::Failed => Known::Failed,
+            Outcome::Impossible => Known::Impossible,
+        }
+    }
+}
+
+impl Known {
+    /// The value, the mean of several; none where there is none.
+    pub fn value(&self) -> Option<f64> {
+        let Known::Values(values) = self else { return None };
+        // Divided first: sums of great numbers may be none.
+        Some(if let [one] = values[..] { one } else { values.iter().map(|value| value / values.len() as f64).sum() })
+    }
+}
+
+impl Trial {
+    /// The value, the mean of several.
+    pub fn value(&self) -> Option<f64> {
+        self.known.value()
+    }
 }
 
 /// The outcomes in the order told, and the rows that were suggested and not told yet, in the order suggested.
@@ -24,6 +62,10 @@ pub struct Trials {
     pub told: Vec<Trial>,
     /// The learned model that has been used.
     pub model: Option<ModelPin>,
+    /// The sheet, where it has changed since the study was created.
+    pub sheet: Option<(PoolFile, Vec<Column>)>,
+    /// The rows of the pool.
+    rows: usize,
     /// Where a row stands in `told`.
     places: HashMap<usize, usize>,
     running: Running,
@@ -54,9 +96,18 @@ impl Running {
 }
 
 impl Trials {
-    /// Nothing so far, but for the learned model that a study begins with.
-    pub fn of(model: Option<ModelPin>) -> Trials {
-        Trials { model, ..Trials::default() }
+    /// Nothing so far, for a pool of so many rows and the learned model that a study begins with.
+    pub fn new(rows: usize, model: Option<ModelPin>) -> Trials {
+        Trials { model, rows, ..Trials::default() }
+    }
+
+    /// A study's first line, with the sheet as it is now.
+    pub fn with_sheet(&self, first: &Header) -> Header {
+        let mut header = first.clone();
+        if let Some((pool, columns)) = &self.sheet {
+            (header.pool, header.columns) = (pool.clone(), columns.clone());
+        }
+        header
     }
 
     /// The outcome of a row.
@@ -75,21 +126,36 @@ impl Trials {
     }
 
     /// Takes in a line of the journal, or says why it makes no sense after those before it.
-    pub fn apply(&mut self, entry: Entry, rows: usize) -> Result<(), String> {
-        self.check(&entry, rows)?;
+    pub fn apply(&mut self, entry: Entry) -> Result<(), String> {
+        self.check(&entry)?;
         self.take_in(entry);
         Ok(())
     }
 
     /// Why a line makes no sense after those before it, if so.
-    pub fn check(&self, entry: &Entry, rows: usize) -> Result<(), String> {
+    pub fn check(&self, entry: &Entry) -> Result<(), String> {
         let position = |name: &RowName| {
-            let known = (1..=rows).contains(&name.row);
+            let known = (1..=self.rows).contains(&name.row);
             if known { Ok(name.row - 1) } else { Err(format!("the pool has no row {}", name.row)) }
         };
         let mut new = HashSet::new();
         match entry {
             Entry::Model(_) => {}
+            Entry::Undo {} => return Err("there is nothing to undo".into()),
+            Entry::Withdraw { rows: names } => {
+                for name in names {
+                    if !self.running.turns.contains_key(&position(name)?) || !new.insert(name.row) {
+                        return Err(format!("row {} is not running", name.row));
+                    }
+                }
+            }
+            Entry::Forget { rows: names } => {
+                for name in names {
+                    if !self.places.contains_key(&position(name)?) || !new.insert(name.row) {
+                        return Err(format!("row {} has no outcome", name.row));
+                    }
+                }
+            }
             Entry::Ask { rows: names, .. } => {
                 for name in names {
                     let row = position(name)?;
@@ -99,6 +165,10 @@ impl Trials {
                     }
                 }
             }
+            Entry::Sheet { pool, moved, outcomes, .. } => {
+                let after = self.moved(pool.rows, moved)?;
+                return after.check(&Entry::Tell { outcomes: outcomes.clone() });
+            }
             Entry::Tell { outcomes } => {
                 for told in outcomes {
                     let row = position(&told.row)?;
@@ -106,9 +176,11 @@ impl Trials {
                         return Err(format!("the value of row {} is not a finite number", told.row.row));
                     }
                     let known = self.places.contains_key(&row) || !new.insert(row);
-                    match (known, told.replaces) {
-                        (true, false) => return Err(format!("row {} is told a second time", told.row.row)),
-                        (false, true) => return Err(format!("row {} has nothing to replace", told.row.row)),
+                    match (known, told.replaces, told.again) {
+                        (true, false, false) => return Err(format!("row {} is told a second time", told.row.row)),
+                        (false, true, _) => return Err(format!("row {} has nothing to replace", told.row.row)),
+                        (false, _, true) => return Err(format!("row {} was not told before", told.row.row)),
+                        (_, true, true) => return Err(format!("row {} is told again and replaced", told.row.row)),
                         _ => {}
                     }
                 }
@@ -123,31 +195,76 @@ impl Trials {
             Entry::Model(pin) => self.model = Some(pin),
             Entry::Ask { rows, .. } => rows.into_iter().for_each(|name| self.running.push(name.row - 1, name)),
             Entry::Tell { outcomes } => {
-                for told in outcomes {
-                    let row = told.row.row - 1;
-                    match self.places.get(&row) {
-                        Some(&place) => self.told[place].value = told.value,
-                        None => {
-                            self.running.remove(row);
-                            self.places.insert(row, self.told.len());
-                            self.told.push(Trial { row, name: told.row, value: told.value });
-                        }
-                    }
+                outcomes.into_iter().for_each(|told| self.learn(told));
+            }
+            Entry::Withdraw { rows } => rows.iter().for_each(|name| self.running.remove(name.row - 1)),
+            Entry::Forget { rows } => {
+                let gone: HashSet<usize> = rows.iter().map(|name| name.row - 1).collect();
+                self.told.retain(|trial| !gone.contains(&trial.row));
+                self.places = self.told.iter().enumerate().map(|(place, trial)| (trial.row, place)).collect();
+            }
+            Entry::Sheet { pool, columns, moved, outcomes } => {
+                if let Ok(after) = self.moved(pool.rows, &moved) {
+                    *self = Trials { sheet: Some((pool, columns)), ..after };
                 }
+                outcomes.into_iter().for_each(|told| self.learn(told));
+            }
+            // Whoever reads a journal leaves out what was undone.
+            Entry::Undo {} => {}
+        }
+    }
+
+    /// The same trials where the rows have other numbers.
+    fn moved(&self, rows: usize, moved: &[[usize; 2]]) -> Result<Trials, String> {
+        let places: HashMap<usize, usize> = moved.iter().map(|&[was, is]| (was, is)).collect();
+        let moved_to: HashSet<usize> = places.values().copied().collect();
+        if moved_to.len() < moved.len() || places.len() < moved.len() {
+            return Err("two rows of the sheet have become one".into());
+        }
+        let renamed = |name: &RowName| match places.get(&name.row) {
+            Some(&row) if (1..=rows).contains(&row) => Ok(RowName { row, ..name.clone() }),
+            _ => Err(format!("row {} is not in the sheet any more", name.row)),
+        };
+        let mut after = Trials { rows, ..Trials::new(rows, self.model.clone()) };
+        for trial in &self.told {
+            let name = renamed(&trial.name)?;
+            after.places.insert(name.row - 1, after.told.len());
+            after.told.push(Trial { row: name.row - 1, name, known: trial.known.clone() });
+        }
+        for (_, name) in self.running() {
+            let name = renamed(name)?;
+            after.running.push(name.row - 1, name);
+        }
+        Ok(after)
+    }
+
+    fn learn(&mut self, told: ToldValue) {
+        let (row, outcome) = (told.row.row - 1, told.outcome());
+        match self.places.get(&row).map(|&place| &mut self.told[place].known) {
+            Some(known) => match (known, outcome) {
+                (Known::Values(values), Outcome::Value(value)) if told.again => values.push(value),
+                // A value takes the place of none; another attempt without one changes nothing.
+                (Known::Values(_), _) if told.again => {}
+                (known, outcome) => *known = outcome.into(),
+            },
+            None => {
+                self.running.remove(row);
+                self.places.insert(row, self.told.len());
+                self.told.push(Trial { row, name: told.row, known: outcome.into() });
             }
         }
     }
 
     /// The best value told, the earliest of several.
     pub fn best(&self, direction: Direction) -> Option<&Trial> {
-        let key = |trial: &Trial| trial.value.map(|value| value * direction.sign());
-        let with_value = self.told.iter().filter(|trial| trial.value.is_some());
+        let key = |trial: &Trial| trial.value().map(|value| value * direction.sign());
+        let with_value = self.told.iter().filter(|trial| trial.value().is_some());
         with_value.reduce(|best, trial| if key(trial) < key(best) { trial } else { best })
     }
 
     /// How many rows have a value.
     pub fn values(&self) -> usize {
-        self.told.iter().filter(|trial| trial.value.is_some()).count()
+        self.told.iter().filter(|trial| trial.value().is_some()).count()
     }
 
     /// For every row of the pool, whether it has been suggested or told.
@@ -172,18 +289,26 @@ impl Units {
     /// The unit for what has been told.
     pub fn of(trials: &Trials, direction: Direction) -> Units {
         let sign = direction.sign();
-        let values = trials.told.iter().filter_map(|trial| trial.value).map(|value| sign * value);
+        let values = trials.told.iter().filter_map(Trial::value).map(|value| sign * value);
         Units { sign, scale: Standard::of(values, Variance::Sample) }
     }
 
-    /// The history as models see it. A failed row counts as no better than the worst value told.
+    /// The history as models see it: every measurement for itself, so that they see how far those of one row differ. A failed
+    /// row counts as no better than the worst value told, one that cannot be had is not there.
     pub fn history(&self, trials: &Trials) -> Vec<Told> {
         let standard = |value: f64| rounded(&self.scale, self.sign * value);
-        let values = trials.told.iter().filter_map(|trial| trial.value).map(standard);
+        let values = trials.told.iter().filter_map(Trial::value).map(standard);
         let worst = values.fold(f64::NEG_INFINITY, f64::max);
-        let told =
-            trials.told.iter().map(|trial| Told { candidate: trial.row, value: trial.value.map_or(worst, standard) });
-        told.filter(|told| told.value.is_finite()).collect()
+        let mut history = Vec::with_capacity(trials.told.len());
+        for trial in &trials.told {
+            let told = |value: f64| Told { candidate: trial.row, value };
+            match &trial.known {
+                Known::Values(values) => history.extend(values.iter().map(|&value| told(standard(value)))),
+                Known::Failed if worst.is_finite() => history.push(told(worst)),
+                Known::Failed | Known::Impossible => {}
+            }
+        }
+        history
     }
 
     /// A model's number as the user would say it; the greatest there is, where it would be beyond.
@@ -199,11 +324,15 @@ mod tests {
     use crate::record::ToldValue;
 
     fn name(row: usize) -> RowName {
-        RowName { row, id: None }
+        RowName { row, id: None, key: None }
     }
 
     fn tell(row: usize, value: Option<f64>, replaces: bool) -> Entry {
-        Entry::Tell { outcomes: vec![ToldValue { row: name(row), value, replaces }] }
+        Entry::Tell { outcomes: vec![ToldValue { replaces, ..ToldValue::new(name(row), value.into()) }] }
+    }
+
+    fn again(row: usize, value: f64) -> Entry {
+        Entry::Tell { outcomes: vec![ToldValue { again: true, ..ToldValue::new(name(row), value.into()) }] }
     }
 
     fn ask(row: usize) -> Entry {
@@ -212,9 +341,9 @@ mod tests {
 
     #[test]
     fn entries_are_followed_and_nonsense_is_refused() {
-        let mut trials = Trials::default();
+        let mut trials = Trials::new(5, None);
         for entry in [ask(3), ask(1), tell(3, Some(2.0), false), tell(2, None, false), tell(2, Some(-1.0), true)] {
-            trials.apply(entry, 5).unwrap();
+            trials.apply(entry).unwrap();
         }
         assert_eq!(trials.running().collect::<Vec<_>>(), [&(0, name(1))]);
         assert_eq!(trials.best(Direction::Minimize).unwrap().row, 1);
@@ -223,7 +352,37 @@ mod tests {
         for nonsense in
             [ask(3), ask(1), ask(6), ask(0), tell(3, None, false), tell(4, None, true), tell(5, Some(f64::NAN), false)]
         {
-            assert!(trials.clone().apply(nonsense.clone(), 5).is_err(), "{nonsense:?}");
+            assert!(trials.clone().apply(nonsense.clone()).is_err(), "{nonsense:?}");
+        }
+    }
+
+    #[test]
+    fn outcomes_and_suggestions_can_be_taken_back() {
+        let mut trials = Trials::new(5, None);
+        let rows = |row| vec![name(row)];
+        for entry in [ask(1), ask(2), tell(3, Some(1.0), false), tell(4, Some(2.0), false), again(4, 4.0)] {
+            trials.apply(entry).unwrap();
+        }
+        assert_eq!(trials.outcome(3).unwrap().known, Known::Values(vec![2.0, 4.0]));
+        assert_eq!(trials.best(Direction::Maximize).unwrap().value(), Some(3.0));
+        trials.apply(Entry::Withdraw { rows: rows(2) }).unwrap();
+        trials.apply(Entry::Forget { rows: rows(3) }).unwrap();
+        assert_eq!(trials.taken(5), [true, false, false, true, false]);
+        assert_eq!(trials.outcome(3).unwrap().row, 3);
+        let impossible = ToldValue::new(name(5), Outcome::Impossible);
+        trials.apply(Entry::Tell { outcomes: vec![impossible] }).unwrap();
+        // It is not to be asked for, and models hear nothing of it.
+        assert!(trials.taken(5)[4]);
+        let history = Units::of(&trials, Direction::Maximize).history(&trials);
+        assert_eq!(history.iter().map(|told| told.candidate).collect::<Vec<_>>(), [3, 3]);
+        for nonsense in [
+            Entry::Withdraw { rows: rows(2) },
+            Entry::Withdraw { rows: vec![name(1), name(1)] },
+            Entry::Forget { rows: rows(3) },
+            Entry::Undo {},
+            again(3, 1.0),
+        ] {
+            assert!(trials.clone().apply(nonsense.clone()).is_err(), "{nonsense:?}");
         }
     }
 
@@ -231,13 +390,13 @@ mod tests {
     #[test]
     fn a_long_journal_is_followed_row_by_row() {
         let rows = 200_000;
-        let mut trials = Trials::default();
+        let mut trials = Trials::new(rows, None);
         for row in 1..=rows {
-            trials.apply(ask(row), rows).unwrap();
+            trials.apply(ask(row)).unwrap();
         }
         assert_eq!(trials.count_running(), rows);
         for row in (2..=rows).rev() {
-            trials.apply(tell(row, Some(row as f64), false), rows).unwrap();
+            trials.apply(tell(row, Some(row as f64), false)).unwrap();
         }
         assert_eq!(trials.running().collect::<Vec<_>>(), [&(0, name(1))]);
         assert_eq!(trials.values(), rows - 1);
@@ -247,11 +406,11 @@ mod tests {
     fn models_see_the_same_whatever_the_unit() {
         let values = [0.3, -1.7, 12.25, 0.1, 4.4];
         let history = |scale: f64, offset: f64, direction| {
-            let mut trials = Trials::default();
+            let mut trials = Trials::new(9, None);
             for (row, value) in values.into_iter().enumerate() {
-                trials.apply(tell(row + 1, Some(offset + scale * value), false), 9).unwrap();
+                trials.apply(tell(row + 1, Some(offset + scale * value), false)).unwrap();
             }
-            trials.apply(tell(7, None, false), 9).unwrap();
+            trials.apply(tell(7, None, false)).unwrap();
             let units = Units::of(&trials, direction);
             assert!(
                 (units.shown(units.history(&trials)[2].value) - (offset + scale * 12.25)).abs() < 1e-6 * scale.abs()
@@ -268,9 +427,9 @@ mod tests {
 
     #[test]
     fn what_is_beyond_all_numbers_is_the_greatest_one() {
-        let mut trials = Trials::default();
-        trials.apply(tell(1, Some(1.7e308), false), 2).unwrap();
-        trials.apply(tell(2, Some(-1.7e308), false), 2).unwrap();
+        let mut trials = Trials::new(2, None);
+        trials.apply(tell(1, Some(1.7e308), false)).unwrap();
+        trials.apply(tell(2, Some(-1.7e308), false)).unwrap();
         let units = Units::of(&trials, Direction::Maximize);
         assert_eq!([-3.0, 3.0].map(|standard| units.shown(standard)), [f64::MAX, f64::MIN]);
     }

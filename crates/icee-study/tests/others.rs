@@ -9,7 +9,7 @@ use icee_bo::belief::Belief;
 use icee_bo::gp_surrogate::GpSurrogate;
 use icee_bo::pool::{Pool, Told};
 use icee_bo::surrogate::Surrogate;
-use icee_study::{Direction, LearnedModel, Loader, Models, Reads, SamplerKind, Study, StudyOptions};
+use icee_study::{Direction, LearnedModel, Loader, Models, Reads, Repeat, SamplerKind, Study, StudyOptions};
 use rand::Rng;
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -48,7 +48,7 @@ fn others_may_write_while_a_row_is_chosen() {
     let path = scratch.0.join("s.jsonl");
     let mut study = scratch.create("s.jsonl", &StudyOptions { sampler: Some(SamplerKind::GpEi), ..options(&pool) });
     for row in [1, 2, 3] {
-        study.tell(&row.to_string(), Some(value(row)), false).unwrap();
+        study.tell(&row.to_string(), Some(value(row)), Repeat::Refuse).unwrap();
     }
     // For each of the first answers somebody tells a row before it can be written down.
     let told = Arc::new(AtomicUsize::new(3));
@@ -64,7 +64,7 @@ fn others_may_write_while_a_row_is_chosen() {
             let row = told.fetch_add(1, Ordering::SeqCst) + 1;
             if row <= 8 {
                 let mut other = Study::open(&path, None, Models::default()).unwrap();
-                other.tell(&row.to_string(), Some(value(row)), false).unwrap();
+                other.tell(&row.to_string(), Some(value(row)), Repeat::Refuse).unwrap();
             }
         })))
     });
@@ -86,15 +86,15 @@ fn a_copy_that_was_put_back_is_followed_and_another_study_is_not() {
     let mut study = scratch.create("s.jsonl", &options(&pool));
     let copy = scratch.0.join("copy.jsonl");
     std::fs::copy(scratch.0.join("s.jsonl"), &copy).unwrap();
-    study.tell("1", Some(1.0), false).unwrap();
+    study.tell("1", Some(1.0), Repeat::Refuse).unwrap();
     // The copy knows nothing of row 1; what is told now is told to it.
     std::fs::rename(&copy, scratch.0.join("s.jsonl")).unwrap();
-    study.tell("2", Some(2.0), false).unwrap();
+    study.tell("2", Some(2.0), Repeat::Refuse).unwrap();
     let told = |study: &mut Study| study.summary().told.iter().map(|told| told.row).collect::<Vec<_>>();
     assert_eq!((told(&mut study), told(&mut scratch.open("s.jsonl"))), (vec![2], vec![2]));
     scratch.create("other.jsonl", &StudyOptions { direction: Direction::Maximize, ..options(&pool) });
     std::fs::rename(scratch.0.join("other.jsonl"), scratch.0.join("s.jsonl")).unwrap();
-    let refused = study.tell("3", Some(3.0), false).unwrap_err().to_string();
+    let refused = study.tell("3", Some(3.0), Repeat::Refuse).unwrap_err().to_string();
     assert!(refused.contains("another study now"), "{refused}");
     assert_eq!(told(&mut scratch.open("s.jsonl")), Vec::<usize>::new());
 }
@@ -134,7 +134,7 @@ fn a_large_batch_takes_no_more_fits_than_a_small_one() {
         let name = format!("s{count}.jsonl");
         let mut study = scratch.create(&name, &StudyOptions { sampler: Some(SamplerKind::GpEi), ..options(&pool) });
         for row in [1, 2, 3] {
-            study.tell(&row.to_string(), Some(value(row)), false).unwrap();
+            study.tell(&row.to_string(), Some(value(row)), Repeat::Refuse).unwrap();
         }
         let fits = Arc::new(AtomicUsize::new(0));
         let counter = fits.clone();
@@ -173,9 +173,11 @@ fn a_pool_that_never_ends_or_begins_is_refused() {
         assert!(refused.to_string().contains("it is not a regular file"), "{refused}");
         std::fs::remove_file(link).unwrap();
     }
-    // No more is read than there was.
+    // What has taken the pool's place and is none is named, not shown at length; to look, no more is read than there was.
     std::fs::write(&pool, vec![b'x'; 1 << 20]).unwrap();
     let refused = scratch.open("s.jsonl").ask(1, None).unwrap_err().to_string();
+    assert!(refused.contains("no column \"a\"") && refused.len() < 400, "{}", refused.len());
+    let refused = scratch.open("s.jsonl").predict(None).unwrap_err().to_string();
     assert!(refused.contains("has changed since"), "{refused}");
 }
 
@@ -189,7 +191,8 @@ fn no_more_hints_are_made_than_are_shown() {
     let mut study = scratch.create("s.jsonl", &StudyOptions { id: Some("name".into()), ..options(&pool) });
     let mut results = format!("name,value\n{},1\n", "y".repeat(100_000));
     (0..2000).for_each(|row| writeln!(results, "raw-{row},{row}").unwrap());
-    let refused = study.tell_csv(&scratch.write("results.csv", &results), false).unwrap_err().to_string();
+    let refused =
+        study.tell_csv(&scratch.write("results.csv", &results), None, Repeat::Refuse).unwrap_err().to_string();
     assert_eq!(refused.matches("did you mean").count(), 19);
     assert!(refused.ends_with("and 1981 more"), "{}", &refused[refused.len() - 100..]);
 }

@@ -6,7 +6,7 @@ use common::{Scratch, options, points, pool, value};
 use icee_base::random;
 use icee_bo::acquisition::Rule;
 use icee_bo::gp_surrogate::GpSurrogate;
-use icee_study::{Direction, LearnedModel, Loader, Models, Reads, SamplerKind, Status, Study, StudyOptions};
+use icee_study::{Direction, LearnedModel, Loader, Models, Reads, Repeat, SamplerKind, Status, Study, StudyOptions};
 use proptest::prelude::*;
 use rand::RngExt;
 use std::collections::HashSet;
@@ -24,7 +24,7 @@ fn some_rounds(rounds: usize, mut with: impl FnMut(&mut dyn FnMut(&mut Study))) 
             with(&mut |study| {
                 let outcome = [None, Some(value(row))][usize::from((row + round) % 7 > 0)];
                 if (row + round) % 7 != 1 {
-                    study.tell(&row.to_string(), outcome, false).unwrap();
+                    study.tell(&row.to_string(), outcome, Repeat::Refuse).unwrap();
                 }
             });
         }
@@ -40,7 +40,7 @@ fn a_smooth_bowl_is_solved_with_few_experiments() {
     let mut study = scratch.create("bowl.jsonl", &options(&pool));
     for _ in 0..25 {
         let row = study.ask(1, None).unwrap().suggestions[0].row;
-        study.tell(&row.to_string(), Some(value(row)), false).unwrap();
+        study.tell(&row.to_string(), Some(value(row)), Repeat::Refuse).unwrap();
     }
     let lowest = (1..=300).map(value).fold(f64::INFINITY, f64::min);
     assert_eq!(study.best().unwrap().value, Some(lowest));
@@ -77,7 +77,7 @@ fn am_i_done_is_judged_better_together_than_row_by_row() {
             }
             let row = answer.suggestions[0].row - 1;
             left.remove(&row);
-            study.tell(&answer.suggestions[0].id, Some(value(row)), false).unwrap();
+            study.tell(&answer.suggestions[0].id, Some(value(row)), Repeat::Refuse).unwrap();
         }
     }
     let [any, single, independent] = errors.map(|error| error / count);
@@ -115,7 +115,7 @@ fn a_crash_at_any_byte_is_survived() {
         assert_eq!(notes.iter().any(|note| note.contains("last line is incomplete")), length > kept, "{notes:?}");
         assert_eq!(std::fs::read(scratch.0.join("cut.jsonl")).unwrap(), whole[..length]);
         // Who would write mends it, even where in the end there is nothing to write.
-        assert!(study.tell("no such row", None, false).is_err());
+        assert!(study.tell("no such row", None, Repeat::Refuse).is_err());
         let aside = scratch.0.join("cut.jsonl.damaged-1");
         assert_eq!(aside.exists(), length > kept, "{length}");
         if length > kept {
@@ -139,7 +139,7 @@ fn the_unit_of_the_values_does_not_matter() {
             // The second of every third pair stays running.
             for suggestion in &answer.suggestions[..if round % 3 == 2 { 1 } else { 2 }] {
                 let value = offset + scale * value(suggestion.row);
-                study.tell(&suggestion.id, Some(value), false).unwrap();
+                study.tell(&suggestion.id, Some(value), Repeat::Refuse).unwrap();
             }
             seen.extend(answer.suggestions.iter().map(|suggestion| suggestion.row));
         }
@@ -160,7 +160,7 @@ fn a_batch_spreads_out() {
     let pool = scratch.write("pool.csv", &text);
     let mut study = scratch.create("batch.jsonl", &options(&pool));
     for row in [1, 21, 57, 90, 130, 161] {
-        study.tell(&row.to_string(), Some((row as f64).sin()), false).unwrap();
+        study.tell(&row.to_string(), Some((row as f64).sin()), Repeat::Refuse).unwrap();
     }
     let place = |row: usize| (row - 1) / 4;
     let at_once = study.ask(4, None).unwrap().suggestions;
@@ -197,7 +197,7 @@ fn another_model_is_used_knowingly_only() {
     let mut study = Study::create(&path, &options(&pool), stand_in(1)).unwrap();
     assert_eq!(study.summary().model.unwrap().to_string(), "stand-in (0000000000000001)");
     for row in 1..=3 {
-        study.tell(&row.to_string(), Some(value(row)), false).unwrap();
+        study.tell(&row.to_string(), Some(value(row)), Repeat::Refuse).unwrap();
     }
     study.ask(1, None).unwrap();
     let mut other = Study::open(&path, None, stand_in(2)).unwrap();
@@ -221,7 +221,7 @@ fn another_model_is_used_knowingly_only() {
     std::fs::write(&old, sealed(&format!("{}}}", &header[..cut]))).unwrap();
     let mut study = Study::open(&old, None, stand_in(2)).unwrap();
     assert_eq!(study.summary().model, None);
-    study.tell("1", Some(1.0), false).unwrap();
+    study.tell("1", Some(1.0), Repeat::Refuse).unwrap();
     let notes = study.ask(1, None).unwrap().notes;
     assert!(notes[0].contains("from now on this study uses the model stand-in"), "{notes:?}");
     assert_eq!(Study::open(&old, None, stand_in(2)).unwrap().ask(1, None).unwrap().notes, Vec::<String>::new());
@@ -240,7 +240,7 @@ fn a_learned_model_is_picked_where_it_fits() {
     let narrow = scratch.write("narrow.csv", &pool(50));
     let mut study = Study::create(&scratch.0.join("narrow.jsonl"), &options(&narrow), models()).unwrap();
     for row in 1..=9 {
-        study.tell(&row.to_string(), Some(value(row)), false).unwrap();
+        study.tell(&row.to_string(), Some(value(row)), Repeat::Refuse).unwrap();
     }
     let answer = study.ask(2, None).unwrap();
     assert_eq!(answer.sampler, SamplerKind::Icee);
@@ -266,7 +266,7 @@ fn a_large_pool_is_preselected_by_the_seed_and_said_so() {
     let ask = |name: &str| {
         let mut study = scratch.create(name, &options(&pool));
         for row in [10, 2000, 7000, 12_000, 19_000] {
-            study.tell(&row.to_string(), Some(value(row)), false).unwrap();
+            study.tell(&row.to_string(), Some(value(row)), Repeat::Refuse).unwrap();
         }
         study.ask(3, None).unwrap()
     };
@@ -283,7 +283,7 @@ fn a_long_history_is_thinned_and_said_so() {
     (1..=300).for_each(|row| writeln!(results, "{row},{}", value(row)).unwrap());
     let results = scratch.write("results.csv", &results);
     let mut study = scratch.create("long.jsonl", &options(&pool));
-    assert_eq!(study.tell_csv(&results, false).unwrap().new, 300);
+    assert_eq!(study.tell_csv(&results, None, Repeat::Refuse).unwrap().new, 300);
     let notes = study.ask(1, None).unwrap().notes;
     assert!(notes[1].contains("300 rows were told; gp-ei predicts from 256 of them"), "{notes:?}");
 }
@@ -312,12 +312,12 @@ proptest! {
                 prop_assert!(seen.insert(suggestion.row));
                 if fate < 3 {
                     let outcome = Some(value(suggestion.row)).filter(|_| fate < 2);
-                    study.tell(&suggestion.id, outcome, false).unwrap();
+                    study.tell(&suggestion.id, outcome, Repeat::Refuse).unwrap();
                 }
             }
             // Also one that nobody asked for.
             if let Some(row) = (1..=18).find(|row| fate == 1 && !seen.contains(row)) {
-                study.tell(&row.to_string(), Some(-1.0), false).unwrap();
+                study.tell(&row.to_string(), Some(-1.0), Repeat::Refuse).unwrap();
                 seen.insert(row);
             }
         }
@@ -331,11 +331,11 @@ fn a_correction_counts_and_is_kept_in_the_journal() {
     let scratch = Scratch::new("replace");
     let pool = scratch.write("pool.csv", &pool(20));
     let mut study = scratch.create("s.jsonl", &options(&pool));
-    study.tell("4", Some(1.0), false).unwrap();
-    study.tell("5", None, false).unwrap();
-    study.tell("4", Some(0.25), true).unwrap();
-    study.tell("5", Some(0.5), true).unwrap();
-    assert_eq!(study.tell("5", Some(0.5), true).unwrap().unchanged, 1);
+    study.tell("4", Some(1.0), Repeat::Refuse).unwrap();
+    study.tell("5", None, Repeat::Refuse).unwrap();
+    study.tell("4", Some(0.25), Repeat::Replace).unwrap();
+    study.tell("5", Some(0.5), Repeat::Replace).unwrap();
+    assert_eq!(study.tell("5", Some(0.5), Repeat::Replace).unwrap().unchanged, 1);
     let mut study = scratch.open("s.jsonl");
     let best = study.best().unwrap();
     assert_eq!((best.id.as_str(), best.value), ("4", Some(0.25)));
@@ -349,19 +349,20 @@ fn a_pool_that_changed_or_moved_is_noticed() {
     let scratch = Scratch::new("changed");
     let text = pool(20);
     let path = scratch.write("pool.csv", &text);
-    scratch.create("s.jsonl", &options(&path)).tell("7", Some(0.5), false).unwrap();
+    let told = text.lines().position(|line| line.contains("rye")).unwrap().to_string();
+    scratch.create("s.jsonl", &options(&path)).tell(&told, Some(0.5), Repeat::Refuse).unwrap();
     scratch.write("pool.csv", &text.replace("rye", "oat"));
     let journal = std::fs::read(scratch.0.join("s.jsonl")).unwrap();
-    for refused in [
-        scratch.open("s.jsonl").ask(1, None).err(),
-        scratch.open("s.jsonl").tell("8", Some(1.0), false).err(),
-        scratch.open("s.jsonl").predict(None).err(),
-    ] {
-        assert!(refused.unwrap().to_string().contains("has changed since the study was created"));
+    for refused in
+        [scratch.open("s.jsonl").ask(1, None).err(), scratch.open("s.jsonl").tell("8", Some(1.0), Repeat::Refuse).err()]
+    {
+        let refused = refused.unwrap().to_string();
+        assert!(refused.contains(&format!("row \"{told}\" was told and is gone")), "{refused}");
     }
+    assert!(scratch.open("s.jsonl").predict(None).unwrap_err().to_string().contains("has changed since"));
     assert_eq!(std::fs::read(scratch.0.join("s.jsonl")).unwrap(), journal);
     // What was told can still be read.
-    assert_eq!(scratch.open("s.jsonl").best().unwrap().id, "7");
+    assert_eq!(scratch.open("s.jsonl").best().unwrap().id, told);
     std::fs::remove_file(&path).unwrap();
     assert!(scratch.open("s.jsonl").ask(1, None).unwrap_err().to_string().contains("--pool FILE"));
     let moved = scratch.write("moved.csv", &text);

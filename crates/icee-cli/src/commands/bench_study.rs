@@ -4,7 +4,7 @@ use crate::terminal::say;
 use anyhow::{Context, Result};
 use clap::Args;
 use icee_models::study_models;
-use icee_study::{Study, StudyOptions};
+use icee_study::{Repeat, Study, StudyOptions};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::fs::DirBuilder;
@@ -99,18 +99,18 @@ fn measure(folder: &Path, pool: &Path, rows: u32, told: u32, repeat: u32) -> Res
         let _ = writeln!(text, "{},{}", row + 1, value(row));
     });
     std::fs::write(&results, text)?;
-    study.tell_csv(&results, false)?;
+    study.tell_csv(&results, None, Repeat::Refuse)?;
     let (mut asks, mut commands) = (Vec::new(), Vec::new());
     for _ in 0..repeat {
         let start = Instant::now();
         let row = study.ask(1, None)?.suggestions.remove(0);
         asks.push(1e3 * start.elapsed().as_secs_f64());
-        study.tell(&row.id, Some(value(row.row as u64 - 1)), false)?;
+        study.tell(&row.id, Some(value(row.row as u64 - 1)), Repeat::Refuse)?;
         let start = Instant::now();
         let mut opened = Study::open(&path, None, study_models()?)?;
         let row = opened.ask(1, None)?.suggestions.remove(0);
         commands.push(1e3 * start.elapsed().as_secs_f64());
-        opened.tell(&row.id, Some(value(row.row as u64 - 1)), false)?;
+        opened.tell(&row.id, Some(value(row.row as u64 - 1)), Repeat::Refuse)?;
     }
     Ok(Measurement { rows, told, ask_milliseconds: median(asks), command_milliseconds: median(commands) })
 }

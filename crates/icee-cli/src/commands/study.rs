@@ -1,11 +1,13 @@
 //! `icee study`: which row of a CSV file to try next.
 
+use super::study_create::{CreateArgs, create};
 use super::study_print as print;
+use super::study_tell::{RowsArgs, TellArgs, UpdateArgs, forget, tell, undo, update, withdraw};
 use crate::terminal::say;
 use anyhow::{Context, bail};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use icee_models::study_models;
-use icee_study::{Direction, SamplerKind, Study, StudyOptions};
+use icee_study::{SamplerKind, Study};
 use std::io::{BufWriter, IsTerminal, Write, stdout};
 use std::path::PathBuf;
 
@@ -18,48 +20,20 @@ pub enum StudyCommand {
     Create(CreateArgs),
     Ask(AskArgs),
     Tell(TellArgs),
+    Update(UpdateArgs),
+    /// Take back rows that were asked for and will not be tried; they may be suggested again.
+    ///
+    /// A row that cannot be tried at all is told as impossible: `icee study tell NAME --row ID --impossible`.
+    Withdraw(RowsArgs),
+    /// Forget what was told of rows by mistake: all their values, or that they failed.
+    Forget(RowsArgs),
+    /// Take back the last thing that was asked, told, taken in, withdrawn or forgotten. The journal keeps it.
+    Undo(LookArgs),
     /// Print the best row told so far.
     Best(LookArgs),
     /// Print the study: its columns, all that was told, and what is still running.
     Show(LookArgs),
     Predict(PredictArgs),
-}
-
-/// Start a study of the rows of a CSV file.
-///
-/// The file is UTF-8 with a header; commas, semicolons or tabs separate the cells; quotes and CRLF are fine; with
-/// semicolons numbers may have a decimal comma. Columns of numbers are scaled (by logarithms where they span decades),
-/// all others are categories. Empty cells and NA are missing values. What was done with each column is printed.
-#[derive(Args)]
-#[command(after_help = "Example:\n  icee study create bread --pool recipes.csv --id name --direction maximize")]
-pub struct CreateArgs {
-    /// The study's name; its file is DIR/NAME.jsonl.
-    name: String,
-    /// The CSV file of candidates, one a row. It must not change while the study lasts.
-    #[arg(long, value_name = "FILE")]
-    pool: PathBuf,
-    /// The columns to learn from, separated by commas [default: all].
-    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
-    columns: Option<Vec<String>>,
-    /// The column that names the rows [default: they are numbered from 1, the header not counted].
-    #[arg(long, value_name = "COLUMN")]
-    id: Option<String>,
-    /// Whether low or high values are good.
-    #[arg(long, value_enum, default_value_t = DirectionName::Minimize)]
-    direction: DirectionName,
-    /// What picks the rows: icee (a learned model), gp-ei (a Gaussian process) or random [default: icee where a model
-    /// fits the columns, gp-ei elsewhere].
-    #[arg(long, value_name = "NAME")]
-    sampler: Option<String>,
-    /// Fixes all that is random.
-    #[arg(long, value_name = "S", default_value_t = 0)]
-    seed: u64,
-    /// The folder of studies.
-    #[arg(long, value_name = "DIR", default_value = "studies")]
-    dir: PathBuf,
-    /// Print JSON for machines.
-    #[arg(long)]
-    json: bool,
 }
 
 /// Ask which rows to try next.
@@ -88,40 +62,10 @@ pub struct AskArgs {
     study: StudyArgs,
 }
 
-/// Tell what came out: one row's value, a failure, or a CSV file of many.
-///
-/// Any row can be told, whether it was asked for or not. A file of results has a column "value" (in which the word "failed"
-/// marks a failed experiment) and one named like the study's id column, or "row" with the rows' numbers. All its lines
-/// are taken, or none. A failed row is never suggested, and counts as no better than the worst value told.
-#[derive(Args)]
-#[command(
-    after_help = "Examples:\n  icee study tell bread --row 17 --value 0.37\n  icee study tell bread --row 18 --failed\n  \
-                  icee study tell bread --csv results.csv\n  icee study tell bread --row 17 --value 0.38 --replace"
-)]
-pub struct TellArgs {
-    /// The row: its id, or its number from 1.
-    #[arg(long, value_name = "ID", required_unless_present = "csv")]
-    row: Option<String>,
-    /// Its value.
-    #[arg(long, value_name = "VALUE", allow_negative_numbers = true, required_unless_present_any = ["failed", "csv"])]
-    value: Option<f64>,
-    /// The experiment failed, or cannot be made.
-    #[arg(long, conflicts_with = "value")]
-    failed: bool,
-    /// A file of results.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["row", "value", "failed"])]
-    csv: Option<PathBuf>,
-    /// Correct what was told before; the journal keeps both.
-    #[arg(long)]
-    replace: bool,
-    #[command(flatten)]
-    study: StudyArgs,
-}
-
 #[derive(Args)]
 pub struct LookArgs {
     #[command(flatten)]
-    study: StudyArgs,
+    pub study: StudyArgs,
 }
 
 /// Print what is believed of every row, as CSV: id, status, value, mean, low, high, beats_best.
@@ -143,26 +87,18 @@ pub struct PredictArgs {
 
 /// Which study, and how to answer.
 #[derive(Args)]
-struct StudyArgs {
+pub struct StudyArgs {
     /// The study's name.
-    name: String,
+    pub name: String,
     /// The folder of studies.
     #[arg(long, value_name = "DIR", default_value = "studies")]
     dir: PathBuf,
-    /// Where the pool lies now, if it was moved.
+    /// Where the sheet lies now, if it was moved.
     #[arg(long, value_name = "FILE")]
     pool: Option<PathBuf>,
     /// Print JSON for machines.
     #[arg(long)]
-    json: bool,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum DirectionName {
-    /// Low values are good.
-    Minimize,
-    /// High values are good.
-    Maximize,
+    pub json: bool,
 }
 
 /// Runs `icee study`.
@@ -173,6 +109,10 @@ pub fn run(command: &StudyCommand) -> anyhow::Result<()> {
         StudyCommand::Create(args) => create(&mut out, args)?,
         StudyCommand::Ask(args) => ask(&mut out, args)?,
         StudyCommand::Tell(args) => tell(&mut out, args)?,
+        StudyCommand::Update(args) => update(&mut out, args)?,
+        StudyCommand::Withdraw(args) => withdraw(&mut out, args)?,
+        StudyCommand::Forget(args) => forget(&mut out, args)?,
+        StudyCommand::Undo(args) => undo(&mut out, &args.study)?,
         StudyCommand::Best(args) => best(&mut out, args)?,
         StudyCommand::Show(args) => show(&mut out, args)?,
         StudyCommand::Predict(args) => predict(&mut out, args)?,
@@ -182,27 +122,8 @@ pub fn run(command: &StudyCommand) -> anyhow::Result<()> {
 }
 
 /// Ends the answer of a command that has changed the study.
-fn answered(out: &mut impl Write, printed: anyhow::Result<()>) -> anyhow::Result<()> {
+pub fn answered(out: &mut impl Write, printed: anyhow::Result<()>) -> anyhow::Result<()> {
     printed.and_then(|()| Ok(out.flush()?)).context(NOT_PRINTED)
-}
-
-fn create(out: &mut impl Write, args: &CreateArgs) -> anyhow::Result<()> {
-    let path = Study::path(&args.dir, &args.name)?;
-    let options = StudyOptions {
-        pool: args.pool.clone(),
-        columns: args.columns.clone(),
-        id: args.id.clone(),
-        direction: match args.direction {
-            DirectionName::Minimize => Direction::Minimize,
-            DirectionName::Maximize => Direction::Maximize,
-        },
-        sampler: sampler(args.sampler.as_deref())?,
-        seed: args.seed,
-    };
-    let mut study = Study::create(&path, &options, study_models()?)?;
-    let summary = study.summary();
-    let printed = print::created(out, &args.name, &path, &summary, args.json);
-    answered(out, printed)
 }
 
 fn ask(out: &mut impl Write, args: &AskArgs) -> anyhow::Result<()> {
@@ -213,18 +134,6 @@ fn ask(out: &mut impl Write, args: &AskArgs) -> anyhow::Result<()> {
     }
     let answer = study.ask(args.count, sampler)?;
     let printed = print::answer(out, &answer, args.study.json);
-    answered(out, printed)
-}
-
-fn tell(out: &mut impl Write, args: &TellArgs) -> anyhow::Result<()> {
-    let mut study = args.study.open()?;
-    let told = match (&args.csv, &args.row) {
-        (Some(path), _) => study.tell_csv(path, args.replace)?,
-        (None, Some(row)) => study.tell(row, args.value.filter(|_| !args.failed), args.replace)?,
-        (None, None) => bail!("give --row with --value or --failed, or --csv FILE"),
-    };
-    let best = study.best();
-    let printed = print::told(out, &told, best.as_ref(), &study.take_notes(), args.study.json);
     answered(out, printed)
 }
 
@@ -253,12 +162,14 @@ fn predict(out: &mut impl Write, args: &PredictArgs) -> anyhow::Result<()> {
     print::forecasts(out, &forecasts, args.study.json, stdout().is_terminal())
 }
 
-fn sampler(name: Option<&str>) -> anyhow::Result<Option<SamplerKind>> {
+/// A sampler by its name.
+pub fn sampler(name: Option<&str>) -> anyhow::Result<Option<SamplerKind>> {
     Ok(name.map(str::parse).transpose()?)
 }
 
 impl StudyArgs {
-    fn open(&self) -> anyhow::Result<Study> {
+    /// Opens the study.
+    pub fn open(&self) -> anyhow::Result<Study> {
         let path = Study::path(&self.dir, &self.name)?;
         if !path.exists() {
             let known = self.others();

@@ -2,7 +2,9 @@
 //! so in text they are [`printable`] first; JSON escapes them by itself, and CSV is for machines.
 
 use crate::terminal::{printable, say};
-use icee_study::{Answer, Cells, Direction, Forecast, Remaining, RowForecast, Summary, TellSummary, ToldRow};
+use icee_study::{
+    Answer, Cells, Direction, Forecast, Remaining, RowForecast, SheetChange, Status, Summary, TellSummary, ToldRow,
+};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
@@ -68,7 +70,8 @@ pub fn told(
     if json {
         return write_json(out, &Taken { told, best });
     }
-    let parts = [(told.new, "told"), (told.replaced, "replaced"), (told.unchanged, "unchanged")];
+    let counts = [told.new, told.again, told.replaced, told.unchanged];
+    let parts = counts.into_iter().zip(["told", "told again", "replaced", "unchanged"]).collect::<Vec<_>>();
     let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
     write!(out, "{}", parts.collect::<Vec<_>>().join(", "))?;
     match best {
@@ -77,6 +80,37 @@ pub fn told(
         }
         _ => writeln!(out, "; no value yet")?,
     }
+    Ok(())
+}
+
+/// What was taken in of the sheet.
+pub fn updated(out: &mut impl Write, change: &SheetChange, said: &[String], json: bool) -> anyhow::Result<()> {
+    notes(said);
+    if json {
+        return write_json(out, change);
+    }
+    let what = if change.changed { change.to_string() } else { "nothing has changed in the sheet".into() };
+    writeln!(out, "{what}")?;
+    Ok(())
+}
+
+/// Rows that were taken back.
+pub fn taken_back(out: &mut impl Write, done: &str, rows: &[&str], said: &[String], json: bool) -> anyhow::Result<()> {
+    notes(said);
+    if json {
+        return write_json(out, &serde_json::json!({ done: rows }));
+    }
+    writeln!(out, "{done}: {} {}", if rows.len() == 1 { "row" } else { "rows" }, printable(&rows.join(", ")))?;
+    Ok(())
+}
+
+/// What was undone.
+pub fn undone(out: &mut impl Write, what: &str, said: &[String], json: bool) -> anyhow::Result<()> {
+    notes(said);
+    if json {
+        return write_json(out, &serde_json::json!({ "undone": what }));
+    }
+    writeln!(out, "undone: {}", printable(what))?;
     Ok(())
 }
 
@@ -157,7 +191,12 @@ fn write_columns(out: &mut impl Write, summary: &Summary) -> anyhow::Result<()> 
 }
 
 fn write_outcome(out: &mut impl Write, outcome: &ToldRow) -> anyhow::Result<()> {
-    let value = outcome.value.map_or_else(|| "failed".into(), exact);
+    let value = match (outcome.value, outcome.status) {
+        (Some(value), _) if outcome.values.len() > 1 => format!("{} (mean of {})", short(value), outcome.values.len()),
+        (Some(value), _) => exact(value),
+        (None, Status::Impossible) => "impossible".into(),
+        (None, _) => "failed".into(),
+    };
     writeln!(out, "{value}  row {}: {}", printable(&outcome.id), line(&outcome.cells))?;
     Ok(())
 }

@@ -1,0 +1,128 @@
+//! `icee study create`: from a sheet to a study, with questions where a person sits there.
+
+use super::study::{answered, sampler};
+use super::study_print as print;
+use crate::terminal::{ask, is_interactive, say};
+use anyhow::bail;
+use clap::Args;
+use icee_models::study_models;
+use icee_study::{Direction, Study, StudyOptions, Suspect, suspects};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Start a study of the rows of a sheet, saved as CSV.
+///
+/// The file is UTF-8 with a header; commas, semicolons or tabs separate the cells; quotes and CRLF are fine; with
+/// semicolons numbers may have a decimal comma. Columns of numbers are scaled (by logarithms where they span decades),
+/// all others are categories. Empty cells and NA are missing values. What was done with each column is printed.
+///
+/// With --value COLUMN the sheet holds results, too: cells that are filled are told at once, empty ones are what is left, and
+/// the column is never learned from. Go on filling it in: the next ask takes in what has changed.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  icee study create bread --pool recipes.csv --id name --direction maximize\n  \
+                  icee study create bread --pool sheet.csv --value score --direction max")]
+pub struct CreateArgs {
+    /// The study's name; its file is DIR/NAME.jsonl.
+    name: String,
+    /// The CSV file of candidates, one a row.
+    #[arg(long, value_name = "FILE")]
+    pool: PathBuf,
+    /// The column in which results are filled in.
+    #[arg(long, value_name = "COLUMN")]
+    value: Option<String>,
+    /// Which values are good: maximize (max, higher) or minimize (min, lower).
+    #[arg(long, value_name = "WORD", value_parser = direction)]
+    direction: Option<Direction>,
+    /// The column that names the rows [default: they are numbered from 1, the header not counted].
+    #[arg(long, value_name = "COLUMN")]
+    id: Option<String>,
+    /// The columns to learn from, separated by commas [default: all].
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
+    columns: Option<Vec<String>>,
+    /// Columns not to learn from, separated by commas.
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
+    ignore: Vec<String>,
+    /// What picks the rows: icee (a learned model), gp-ei (a Gaussian process) or random [default: icee where a model
+    /// fits the columns, gp-ei elsewhere].
+    #[arg(long, value_name = "NAME")]
+    sampler: Option<String>,
+    /// Fixes all that is random.
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// The folder of studies.
+    #[arg(long, value_name = "DIR", default_value = "studies")]
+    dir: PathBuf,
+    /// Print JSON for machines.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Said where nobody says which values are good: to guess would be worse.
+const NO_DIRECTION: &str = "which values are good? add --direction maximize or --direction minimize";
+
+/// A direction by any of its names.
+fn direction(word: &str) -> Result<Direction, String> {
+    match word.to_lowercase().as_str() {
+        "maximize" | "maximise" | "maximum" | "max" | "higher" | "high" | "up" => Ok(Direction::Maximize),
+        "minimize" | "minimise" | "minimum" | "min" | "lower" | "low" | "down" => Ok(Direction::Minimize),
+        _ => Err("say maximize where high values are good, minimize where low ones are".into()),
+    }
+}
+
+/// Runs `icee study create`.
+pub fn create(out: &mut impl Write, args: &CreateArgs) -> anyhow::Result<()> {
+    let path = Study::path(&args.dir, &args.name)?;
+    let mut options = StudyOptions {
+        pool: args.pool.clone(),
+        columns: args.columns.clone(),
+        ignore: args.ignore.clone(),
+        id: args.id.clone(),
+        value: args.value.clone(),
+        direction: Direction::default(),
+        sampler: sampler(args.sampler.as_deref())?,
+        seed: args.seed,
+    };
+    let doubts = suspects(&options)?;
+    if is_interactive() && !args.json {
+        doubts.iter().for_each(|doubt| clear_up(doubt, &mut options));
+    } else {
+        doubts.iter().for_each(|doubt| say(format_args!("note: {doubt}")));
+    }
+    options.direction = match args.direction {
+        Some(direction) => direction,
+        None if is_interactive() => asked_direction()?,
+        None => bail!(NO_DIRECTION),
+    };
+    let mut study = Study::create(&path, &options, study_models()?)?;
+    let summary = study.summary();
+    let printed = print::created(out, &args.name, &path, &summary, args.json);
+    answered(out, printed)
+}
+
+/// Asks which values are good, until it is said.
+fn asked_direction() -> anyhow::Result<Direction> {
+    while let Some(answer) = ask("Which values are good, high or low ones?") {
+        match direction(&answer) {
+            Ok(direction) => return Ok(direction),
+            Err(advice) => say(advice),
+        }
+    }
+    bail!(NO_DIRECTION)
+}
+
+/// Asks what a column is that may not be meant to be learned from.
+fn clear_up(doubt: &Suspect, options: &mut StudyOptions) {
+    let name = &doubt.column;
+    let question = match doubt.is_result {
+        true => format!("Column \"{name}\" {}. Is it what you measure? [Y/n]", doubt.reason),
+        false => format!("Column \"{name}\" {}. Leave it out? [Y/n]", doubt.reason),
+    };
+    let Some(answer) = ask(&question) else { return };
+    if !(answer.is_empty() || answer.to_lowercase().starts_with('y')) {
+        return;
+    }
+    match doubt.is_result && options.value.is_none() {
+        true => options.value = Some(name.clone()),
+        false => options.ignore.push(name.clone()),
+    }
+}

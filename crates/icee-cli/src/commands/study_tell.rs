@@ -1,0 +1,141 @@
+//! What changes a study beside asking: telling, taking in the sheet, taking back.
+
+use super::study::{StudyArgs, answered};
+use super::study_print as print;
+use anyhow::{Context, bail};
+use clap::Args;
+use icee_study::{Outcome, Repeat, Study};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Tell what came out: one row's value, a failure, or a file of many.
+///
+/// Any row can be told, whether it was asked for or not. A failed row is never suggested, and counts as no better than the
+/// worst value told; an impossible one is never suggested, and says nothing about others.
+///
+/// A file of results, which may be the sheet itself, has a column of values (--value COLUMN; otherwise the study's own, or
+/// "value") with numbers, the words "failed" or "impossible", or nothing. Rows are found by the study's id column, by a column
+/// "row" with their numbers, or by their cells. A row that stands there twice was measured twice. All lines are taken, or none.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  icee study tell bread --row 17 --value 0.37\n  icee study tell bread --row 18 --failed\n  \
+                  icee study tell bread --csv results.csv --value score\n  icee study tell bread --row 17 --value 0.38 --replace"
+)]
+pub struct TellArgs {
+    /// The row: its id, or its number from 1.
+    #[arg(long, value_name = "ID", required_unless_present = "csv")]
+    row: Option<String>,
+    /// Its value; with --csv the column of values.
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true, required_unless_present_any = ["failed", "impossible", "csv"])]
+    value: Option<String>,
+    /// The experiment failed.
+    #[arg(long, conflicts_with_all = ["value", "impossible"])]
+    failed: bool,
+    /// The experiment cannot be made.
+    #[arg(long, conflicts_with = "value")]
+    impossible: bool,
+    /// A file of results.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["row", "failed", "impossible"])]
+    csv: Option<PathBuf>,
+    /// Correct what was told before; the journal keeps both.
+    #[arg(long)]
+    replace: bool,
+    /// Another measurement of a row that has been told.
+    #[arg(long, conflicts_with = "replace")]
+    again: bool,
+    #[command(flatten)]
+    study: StudyArgs,
+}
+
+/// Take in what has changed in the sheet: rows added, removed or sorted, and results filled in.
+///
+/// The next ask does the same. Rows that were told or asked for and are gone or have other cells now are named, and nothing is
+/// taken in; a result that is another one than was told needs --replace.
+#[derive(Args)]
+#[command(after_help = "Example:\n  icee study update bread")]
+pub struct UpdateArgs {
+    /// Results that differ from what was told correct it.
+    #[arg(long)]
+    replace: bool,
+    #[command(flatten)]
+    study: StudyArgs,
+}
+
+#[derive(Args)]
+pub struct RowsArgs {
+    /// The rows: ids, or numbers from 1, separated by commas.
+    #[arg(long = "row", value_name = "ID,ID", value_delimiter = ',', required = true)]
+    rows: Vec<String>,
+    #[command(flatten)]
+    study: StudyArgs,
+}
+
+/// Runs `icee study tell`.
+pub fn tell(out: &mut impl Write, args: &TellArgs) -> anyhow::Result<()> {
+    let repeat = match (args.replace, args.again) {
+        (true, _) => Repeat::Replace,
+        (_, true) => Repeat::Again,
+        _ => Repeat::Refuse,
+    };
+    let mut study = args.study.open()?;
+    let told = match (&args.csv, &args.row) {
+        (Some(path), _) => study.tell_csv(path, args.value.as_deref(), repeat)?,
+        (None, Some(row)) => study.tell(row, args.outcome()?, repeat)?,
+        (None, None) => bail!("give --row with --value, --failed or --impossible, or --csv FILE"),
+    };
+    let best = study.best();
+    let printed = print::told(out, &told, best.as_ref(), &study.take_notes(), args.study.json);
+    answered(out, printed)
+}
+
+impl TellArgs {
+    fn outcome(&self) -> anyhow::Result<Outcome> {
+        match &self.value {
+            None if self.impossible => Ok(Outcome::Impossible),
+            None => Ok(Outcome::Failed),
+            Some(value) => {
+                let number = value.trim().parse::<f64>();
+                Ok(Outcome::Value(number.ok().with_context(|| format!("the value \"{value}\" is not a number"))?))
+            }
+        }
+    }
+}
+
+/// Runs `icee study update`.
+pub fn update(out: &mut impl Write, args: &UpdateArgs) -> anyhow::Result<()> {
+    let mut study = args.study.open()?;
+    let change = study.update(if args.replace { Repeat::Replace } else { Repeat::Refuse })?;
+    let printed = print::updated(out, &change, &study.take_notes(), args.study.json);
+    answered(out, printed)
+}
+
+/// Runs `icee study withdraw`.
+pub fn withdraw(out: &mut impl Write, args: &RowsArgs) -> anyhow::Result<()> {
+    take_back(out, args, "withdrawn", Study::withdraw)
+}
+
+/// Runs `icee study forget`.
+pub fn forget(out: &mut impl Write, args: &RowsArgs) -> anyhow::Result<()> {
+    take_back(out, args, "forgotten", Study::forget)
+}
+
+fn take_back(
+    out: &mut impl Write,
+    args: &RowsArgs,
+    done: &str,
+    work: impl Fn(&mut Study, &[&str]) -> icee_study::Result<()>,
+) -> anyhow::Result<()> {
+    let mut study = args.study.open()?;
+    let rows: Vec<&str> = args.rows.iter().map(String::as_str).collect();
+    work(&mut study, &rows)?;
+    let printed = print::taken_back(out, done, &rows, &study.take_notes(), args.study.json);
+    answered(out, printed)
+}
+
+/// Runs `icee study undo`.
+pub fn undo(out: &mut impl Write, args: &StudyArgs) -> anyhow::Result<()> {
+    let mut study = args.open()?;
+    let what = study.undo()?;
+    let printed = print::undone(out, &what, &study.take_notes(), args.json);
+    answered(out, printed)
+}

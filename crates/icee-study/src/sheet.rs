@@ -1,0 +1,193 @@
+//! The sheet as people keep it: rows are added, sorted and filled in while the study goes on.
+//!
+//! The journal says what the sheet was. Where it has changed, the rows that have an outcome or a suggestion are looked up in
+//! the new one, by their ids or their cells, and one line of the journal says where they are now and what was filled in.
+
+use crate::encode::{self, Code, Column};
+use crate::record::{Entry, Header, Outcome, RowName, ToldValue};
+use crate::rows::{Place, Rows, check_ids, pool_file, read_pool};
+use crate::study::{Study, not_loaded, shown};
+use crate::tell::{Repeat, Report, TellSummary};
+use crate::{Error, Result};
+use icee_base::table::Table;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Rows that an error names.
+const NAMED: usize = 10;
+
+/// What was taken in of a sheet that has changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SheetChange {
+    /// Whether the file is another one than before.
+    pub changed: bool,
+    /// Rows before.
+    pub rows_before: usize,
+    /// Rows now.
+    pub rows: usize,
+    /// What was filled in.
+    pub told: TellSummary,
+}
+
+impl Study {
+    /// Takes in what has changed in the sheet since it was last read: rows added, removed or sorted otherwise, and values filled
+    /// in. Corrected values need [`Repeat::Replace`].
+    ///
+    /// # Errors
+    /// Where a row that was told or suggested is gone or has changed, or the sheet cannot be used; then nothing changes.
+    pub fn update(&mut self, repeat: Repeat) -> Result<SheetChange> {
+        self.alone(|study| study.update_alone(repeat))
+    }
+
+    /// The same under the lock.
+    fn update_alone(&mut self, repeat: Repeat) -> Result<SheetChange> {
+        let before = self.header.pool.rows;
+        if let Some(rows) = Rows::load(&self.pool, &self.header)? {
+            self.rows = Some(rows);
+            let unchanged = SheetChange { rows_before: before, rows: before, ..SheetChange::default() };
+            return Ok(unchanged);
+        }
+        let mut table = read_pool(&self.pool)?;
+        let columns = recoded(&mut table, &self.header.columns)?;
+        if let Some(id) = &self.header.id {
+            let column = table.column(id)?;
+            check_ids(&mut table, column)?;
+        }
+        let pool = pool_file(&table, self.journal.path())?;
+        let header = Header { pool: pool.clone(), columns: columns.clone(), ..self.header.clone() };
+        let mut rows = Rows::encode(table, &header)?;
+        let moved = self.moved(&mut rows)?;
+        // Outcomes are compared with what is known of the rows at their new places.
+        let sheet =
+            |outcomes| Entry::Sheet { pool: pool.clone(), columns: columns.clone(), moved: moved.clone(), outcomes };
+        let old = self.trials.clone();
+        self.trials.take_in(sheet(vec![]));
+        let reports = reports(&mut rows, &header)?;
+        let found = self.checked(&reports, repeat, false);
+        self.trials = old;
+        let (outcomes, told) =
+            found.map_err(|problems| Error::Study(format!("{}:\n  {}", self.pool.display(), problems.join("\n  "))))?;
+        self.record(sheet(outcomes))?;
+        self.rows = Some(rows);
+        Ok(SheetChange { changed: true, rows_before: before, rows: header.pool.rows, told })
+    }
+
+    /// Where the rows that were told or suggested are now.
+    fn moved(&self, rows: &mut Rows) -> Result<Vec<[usize; 2]>> {
+        let told = self.trials.told.iter().map(|trial| (&trial.name, "told", "forget"));
+        let running = self.trials.running().map(|(_, name)| (name, "asked for", "withdraw"));
+        let all: Vec<_> = told.chain(running).collect();
+        if self.header.id.is_none() && all.iter().any(|(name, ..)| name.key.is_none()) {
+            return Err(Error::Study(format!(
+                "{} has changed, and this study is from a version that did not note down what stands in a row; put the old file \
+                 back, or create a new study of the sheet and tell that what is known",
+                self.pool.display()
+            )));
+        }
+        let names: Vec<&RowName> = all.iter().map(|(name, ..)| *name).collect();
+        let (mut moved, mut problems) = (Vec::new(), Vec::new());
+        for (place, (name, was, way)) in rows.places(&names)?.into_iter().zip(all) {
+            match place {
+                Place::At(row) => moved.push([name.row, row + 1]),
+                Place::Changed(_) => problems
+                    .push(format!("{} was {was} and has other cells now; put them back, or {way} it", shown(name))),
+                Place::Gone => {
+                    problems.push(format!("{} was {was} and is gone; put it back, or {way} it", shown(name)))
+                }
+            }
+        }
+        if problems.is_empty() {
+            return Ok(moved);
+        }
+        let more = problems.len().saturating_sub(NAMED);
+        problems.truncate(NAMED);
+        problems.extend((more > 0).then(|| format!("and {more} more")));
+        Err(Error::Study(format!("{}:\n  {}", self.pool.display(), problems.join("\n  "))))
+    }
+
+    /// Takes in what others wrote, reads the pool, and takes in what has changed in it. By way of the lock, so that who may not
+    /// write hears of it now and not in the end.
+    pub(crate) fn load_and_update(&mut self) -> Result<()> {
+        self.alone(|_| Ok(()))?;
+        if self.rows.is_some() {
+            return Ok(());
+        }
+        self.rows = Rows::load(&self.pool, &self.header)?;
+        if self.rows.is_none() {
+            let change = self.update(Repeat::Refuse)?;
+            self.notes.push(format!("{} has changed: {change}", self.pool.display()));
+        }
+        self.rows.as_ref().map(|_| ()).ok_or_else(not_loaded)
+    }
+}
+
+impl std::fmt::Display for SheetChange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let TellSummary { new, again, replaced, .. } = self.told;
+        write!(f, "{} rows", self.rows)?;
+        match self.rows.cmp(&self.rows_before) {
+            std::cmp::Ordering::Greater => write!(f, " ({} more)", self.rows - self.rows_before)?,
+            std::cmp::Ordering::Less => write!(f, " ({} fewer)", self.rows_before - self.rows)?,
+            std::cmp::Ordering::Equal => {}
+        }
+        let parts = [(new, "told"), (again, "told again"), (replaced, "replaced")];
+        for (count, what) in parts.iter().filter(|(count, _)| *count > 0) {
+            write!(f, ", {count} {what}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What a new study is told by its sheet.
+pub(crate) fn first_outcomes(rows: &mut Rows, header: &Header) -> Result<Vec<ToldValue>> {
+    let mut all = Vec::new();
+    for Report { row, outcomes, .. } in reports(rows, header)? {
+        let told = outcomes.into_iter().enumerate();
+        all.extend(told.map(|(at, outcome)| ToldValue { again: at > 0, ..ToldValue::new(row.clone(), outcome) }));
+    }
+    Ok(all)
+}
+
+/// What stands in the column of values, row by row in the order of the sheet.
+fn reports(rows: &mut Rows, header: &Header) -> Result<Vec<Report>> {
+    let Some(column) = &header.value else { return Ok(vec![]) };
+    let mut reports: BTreeMap<usize, (RowName, usize, Vec<Outcome>)> = BTreeMap::new();
+    for (row, line, outcome) in rows.outcomes(column)? {
+        reports.entry(row.row).or_insert_with(|| (row, line, vec![])).2.push(outcome);
+    }
+    Ok(reports.into_values().map(|(row, line, outcomes)| Report { row, outcomes, line: Some(line) }).collect())
+}
+
+/// The codes of the same columns in a sheet that has changed: other ends and words, but numbers stay numbers and scales
+/// what they were.
+fn recoded(table: &mut Table, columns: &[Column]) -> Result<Vec<Column>> {
+    let places: Vec<usize> =
+        columns.iter().map(|column| table.column(&column.name)).collect::<std::result::Result<_, _>>()?;
+    let survey = encode::survey(table, &places)?;
+    let mut recoded = Vec::new();
+    for Column { name, code } in columns {
+        let found = survey.columns.iter().find(|column| column.name == *name).map(|column| &column.code);
+        let code = match (code, found) {
+            (Code::Number { log, .. }, Some(&Code::Number { low, high, missing, .. })) => {
+                Code::Number { low, high, log: *log && low > 0.0, missing }
+            }
+            (Code::Category { .. }, Some(found @ Code::Category { .. })) => found.clone(),
+            // All of its cells are the same now, or it is a column of names.
+            (code, None) => code.clone(),
+            (Code::Number { .. }, Some(Code::Category { .. })) => {
+                let problem = format!(
+                    "column \"{name}\" had numbers and has words now ({}); mend the cells",
+                    survey.notes.join("; ")
+                );
+                return Err(table.broken(vec![problem]).into());
+            }
+            (Code::Category { .. }, Some(Code::Number { .. })) => {
+                let problem =
+                    format!("column \"{name}\" had words and has nothing but numbers now; put the words back");
+                return Err(table.broken(vec![problem]).into());
+            }
+        };
+        recoded.push(Column { name: name.clone(), code });
+    }
+    Ok(recoded)
+}

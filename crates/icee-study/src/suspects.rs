@@ -1,0 +1,136 @@
+//! Columns of a sheet that may not be meant to be learned from: results, and running numbers.
+
+use crate::rows::read_pool;
+use crate::{Result, StudyOptions};
+use icee_base::table::is_missing;
+use std::fmt;
+
+/// Words that name what is measured.
+const RESULTS: [&str; 16] = [
+    "value",
+    "yield",
+    "score",
+    "loss",
+    "target",
+    "y",
+    "result",
+    "outcome",
+    "response",
+    "measured",
+    "measurement",
+    "output",
+    "objective",
+    "performance",
+    "error",
+    "label",
+];
+/// The share of cells from which on gaps are many.
+const MANY_GAPS: f64 = 0.5;
+/// Rows below which a running number proves nothing.
+const FEW: usize = 5;
+
+/// A column that may not be meant to be learned from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suspect {
+    /// Which.
+    pub column: String,
+    /// Why: the rest of a sentence that begins with the column.
+    pub reason: String,
+    /// Whether it looks like what is measured, rather than like a number that means nothing.
+    pub is_result: bool,
+}
+
+impl fmt::Display for Suspect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Suspect { column, reason, is_result } = self;
+        let option = if *is_result { "value" } else { "ignore" };
+        write!(
+            f,
+            "column \"{column}\" {reason} and is learned from like any other; if that is not meant, add --{option} \"{column}\""
+        )
+    }
+}
+
+/// The columns of a pool that would be learned from and perhaps should not.
+///
+/// # Errors
+/// Where the pool cannot be read.
+pub fn suspects(options: &StudyOptions) -> Result<Vec<Suspect>> {
+    let mut table = read_pool(&options.pool)?;
+    let width = table.header().len();
+    let (mut numbers, mut gaps, mut counts) = (vec![0usize; width], vec![0usize; width], vec![true; width]);
+    let mut first = vec![0.0; width];
+    table.scan(|table, row| {
+        for place in 0..width {
+            let cell = row.cell(place);
+            match table.number(cell) {
+                Some(number) => {
+                    numbers[place] += 1;
+                    if row.index == 0 {
+                        first[place] = number;
+                    }
+                    counts[place] &= number == first[place] + row.index as f64;
+                }
+                None => {
+                    gaps[place] += usize::from(is_missing(cell));
+                    counts[place] = false;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    let rows = table.rows();
+    let named = |name: &str| {
+        let given = [&options.id, &options.value].into_iter().flatten().any(|given| given == name);
+        let chosen = options.columns.as_ref().is_some_and(|columns| columns.iter().any(|column| column == name));
+        given || chosen || options.ignore.iter().any(|column| column == name)
+    };
+    let mut found = Vec::new();
+    for (place, name) in table.header().iter().enumerate() {
+        // Who names the columns to learn from has thought about it.
+        if name.is_empty() || named(name) || options.columns.is_some() {
+            continue;
+        }
+        let reason = if options.value.is_none() && is_result_name(name) {
+            Some(("is named like a result".to_owned(), true))
+        } else if options.value.is_none() && numbers[place] > 0 && gaps[place] as f64 > MANY_GAPS * rows as f64 {
+            Some((format!("is empty in {} of {rows} rows", gaps[place]), true))
+        } else if rows >= FEW && numbers[place] == rows && counts[place] && (first[place] == 0.0 || first[place] == 1.0)
+        {
+            Some(("is a running number".to_owned(), false))
+        } else {
+            None
+        };
+        found.extend(reason.map(|(reason, is_result)| Suspect { column: name.clone(), reason, is_result }));
+    }
+    Ok(found)
+}
+
+/// Whether one of the words of a name says that it is a result: "Yield (%)", "final_score".
+fn is_result_name(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    lower.split(|c: char| !c.is_alphanumeric()).any(|word| RESULTS.contains(&word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn results_and_running_numbers_are_pointed_out() {
+        let scratch = Scratch::new("suspects");
+        let pool = scratch.file("pool.csv");
+        std::fs::write(&pool, "no,heat,Yield (%),note\n1,5,3,\n2,5,,\n3,9,,2\n4,8,,\n5,1,,\n").unwrap();
+        let of = |options: StudyOptions| {
+            let found = suspects(&StudyOptions { pool: pool.clone(), ..options }).unwrap();
+            found.into_iter().map(|suspect| (suspect.column, suspect.is_result)).collect::<Vec<_>>()
+        };
+        let all = [("no".to_owned(), false), ("Yield (%)".to_owned(), true), ("note".to_owned(), true)];
+        assert_eq!(of(StudyOptions::default()), all);
+        assert_eq!(of(StudyOptions { value: Some("Yield (%)".into()), ..Default::default() }), all[..1]);
+        let ignore = vec!["no".to_owned(), "note".to_owned()];
+        assert_eq!(of(StudyOptions { ignore, ..Default::default() }), all[1..2]);
+        assert_eq!(of(StudyOptions { columns: Some(vec!["heat".into()]), ..Default::default() }), []);
+    }
+}

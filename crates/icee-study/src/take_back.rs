@@ -1,0 +1,98 @@
+//! Taking back: what was suggested and will not be tried, what was told by mistake, the last entry. The journal keeps it all.
+
+use crate::record::{Entry, RowName};
+use crate::study::{Study, shown};
+use crate::{Error, Result};
+
+impl Study {
+    /// Takes back the suggestion of rows that will not be tried: they may be suggested again.
+    ///
+    /// # Errors
+    /// Where a row is not known or not running; then nothing changes.
+    pub fn withdraw(&mut self, ids: &[&str]) -> Result<()> {
+        self.take_back(
+            ids,
+            |study, row| {
+                let is_running = study.trials.running().any(|(_, name)| name.row == row.row);
+                is_running
+                    .then_some(())
+                    .ok_or_else(|| format!("{} is not running: it was not asked for, or has been told", shown(row)))
+            },
+            |rows| Entry::Withdraw { rows },
+        )
+    }
+
+    /// Forgets the outcomes of rows, told by mistake: all their values, or that they failed.
+    ///
+    /// # Errors
+    /// Where a row is not known or has no outcome; then nothing changes.
+    pub fn forget(&mut self, ids: &[&str]) -> Result<()> {
+        self.take_back(
+            ids,
+            |study, row| {
+                let is_told = study.trials.outcome(row.row - 1).is_some();
+                is_told
+                    .then_some(())
+                    .ok_or_else(|| format!("{} has not been told: there is nothing to forget", shown(row)))
+            },
+            |rows| Entry::Forget { rows },
+        )
+    }
+
+    /// Takes back the last thing that was asked, told, withdrawn or forgotten, and says what it was.
+    ///
+    /// # Errors
+    /// Where nothing has happened yet.
+    pub fn undo(&mut self) -> Result<String> {
+        let undone = self.alone(Study::undo_last)?;
+        undone
+            .as_ref()
+            .map(describe)
+            .ok_or_else(|| Error::Study("nothing has happened yet: there is nothing to undo".into()))
+    }
+
+    fn take_back(
+        &mut self,
+        ids: &[&str],
+        check: impl Fn(&Study, &RowName) -> std::result::Result<(), String>,
+        entry: impl FnOnce(Vec<RowName>) -> Entry,
+    ) -> Result<()> {
+        let mut rows: Vec<RowName> = Vec::new();
+        for row in self.find(ids)? {
+            let row = row.map_err(Error::Study)?;
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+        self.alone(|study| {
+            study.still_loaded()?;
+            let problems: Vec<String> = rows.iter().filter_map(|row| check(study, row).err()).collect();
+            match problems.is_empty() {
+                true => study.record(entry(rows)),
+                false => Err(Error::Study(problems.join("; "))),
+            }
+        })
+    }
+}
+
+/// What an entry did, for a message.
+fn describe(entry: &Entry) -> String {
+    let list = |rows: &[RowName]| {
+        let shown: Vec<String> = rows.iter().take(8).map(RowName::shown).collect();
+        let more =
+            if rows.len() > shown.len() { format!(" and {} more", rows.len() - shown.len()) } else { String::new() };
+        format!("{} {}{more}", if rows.len() == 1 { "row" } else { "rows" }, shown.join(", "))
+    };
+    match entry {
+        Entry::Ask { rows, .. } => format!("asking for {}", list(rows)),
+        Entry::Tell { outcomes } => {
+            let rows: Vec<RowName> = outcomes.iter().map(|told| told.row.clone()).collect();
+            format!("telling {}", list(&rows))
+        }
+        Entry::Withdraw { rows } => format!("withdrawing {}", list(rows)),
+        Entry::Forget { rows } => format!("forgetting {}", list(rows)),
+        Entry::Sheet { .. } => "taking in the sheet as it is now".into(),
+        Entry::Model(pin) => format!("going on with the model {pin}"),
+        Entry::Undo {} => "an undo".into(),
+    }
+}

@@ -1,0 +1,207 @@
+//! One sheet for everything: candidates and results in one file that grows while the study goes on.
+
+mod common;
+
+use common::{Scratch, options};
+use icee_study::{Direction, Outcome, Repeat, Status, StudyOptions};
+use std::path::{Path, PathBuf};
+
+const HEADER: &str = "heat,flour,yield\n";
+const ROWS: [&str; 6] =
+    ["180,rye,", "200,rye,41.5", "220,wheat,", "240,wheat,failed", "200,spelt,", "180,wheat,impossible"];
+
+fn sheet(scratch: &Scratch, rows: &[&str]) -> PathBuf {
+    scratch.write("sheet.csv", &format!("{HEADER}{}\n", rows.join("\n")))
+}
+
+fn with_value(pool: &Path) -> StudyOptions {
+    StudyOptions { value: Some("yield".into()), direction: Direction::Maximize, ..options(pool) }
+}
+
+#[test]
+fn what_is_filled_in_is_told_and_the_column_is_not_learned_from() {
+    let scratch = Scratch::new("sheet-value");
+    let mut study = scratch.create("s.jsonl", &with_value(&sheet(&scratch, &ROWS)));
+    let summary = study.summary();
+    assert_eq!(summary.columns.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["heat", "flour"]);
+    assert_eq!((summary.told.len(), summary.left), (3, 3));
+    assert_eq!(summary.best.unwrap().value, Some(41.5));
+    let asked: Vec<usize> = study.ask(6, None).unwrap().suggestions.iter().map(|s| s.row).collect();
+    assert_eq!(
+        {
+            let mut rows = asked;
+            rows.sort();
+            rows
+        },
+        [1, 3, 5]
+    );
+    // A value that makes no sense is refused with its line, and no study is left behind.
+    let broken = sheet(&scratch, &["180,rye,4 or 5", "200,rye,3"]);
+    let refused =
+        icee_study::Study::create(&scratch.0.join("t.jsonl"), &with_value(&broken), Default::default()).err().unwrap();
+    assert!(refused.to_string().contains("line 2: column 3 (yield): \"4 or 5\" is not a finite number"), "{refused}");
+    assert!(!scratch.0.join("t.jsonl").exists());
+}
+
+#[test]
+fn rows_may_be_added_sorted_and_filled_in() {
+    let scratch = Scratch::new("sheet-grows");
+    let mut study = scratch.create("s.jsonl", &with_value(&sheet(&scratch, &ROWS)));
+    let asked = study.ask(1, None).unwrap().suggestions[0].cells.clone();
+    // Sorted the other way round, one row more, one more value, and numbers written otherwise.
+    let mut rows: Vec<String> = ROWS.iter().rev().map(|row| row.replace("220,wheat,", "220.0,wheat,50")).collect();
+    rows.insert(0, "260,oat,".into());
+    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+    sheet(&scratch, &rows);
+    let mut study = scratch.open("s.jsonl");
+    let change = study.update(Repeat::Refuse).unwrap();
+    assert!(change.changed && change.told.new == 1 && change.rows == 7, "{change:?}");
+    assert_eq!(change.to_string(), "7 rows (1 more), 1 told");
+    let best = study.best().unwrap();
+    assert_eq!((best.value, best.id.as_str()), (Some(50.0), "5"));
+    let summary = study.summary();
+    if asked.0[0].1 != "220" {
+        // What was asked for is found again at its new place.
+        let running: usize = summary.running[0].parse().unwrap();
+        let cells = rows[running - 1].split(',').next().unwrap();
+        assert_eq!(cells, asked.0[0].1);
+    }
+    // Nothing has changed since, and opened again it is the same.
+    assert!(!study.update(Repeat::Refuse).unwrap().changed);
+    assert_eq!(scratch.open("s.jsonl").summary(), study.summary());
+    let again = scratch.open("s.jsonl").ask(1, None).unwrap();
+    assert_eq!(again.notes, Vec::<String>::new());
+}
+
+#[test]
+fn the_next_ask_takes_the_sheet_in_and_says_so() {
+    let scratch = Scratch::new("sheet-ask");
+    scratch.create("s.jsonl", &with_value(&sheet(&scratch, &ROWS)));
+    let rows = [&ROWS[..], &["260,oat,61"]].concat();
+    sheet(&scratch, &rows);
+    let mut study = scratch.open("s.jsonl");
+    let answer = study.ask(1, None).unwrap();
+    assert!(answer.notes[0].ends_with("sheet.csv has changed: 7 rows (1 more), 1 told"), "{:?}", answer.notes);
+    assert_eq!(answer.best, Some(61.0));
+}
+
+#[test]
+fn told_rows_that_vanish_or_change_are_named() {
+    let scratch = Scratch::new("sheet-vanish");
+    let mut study = scratch.create("s.jsonl", &with_value(&sheet(&scratch, &ROWS)));
+    let journal = std::fs::read(scratch.0.join("s.jsonl")).unwrap();
+    sheet(&scratch, &ROWS[2..]);
+    let refused = study.update(Repeat::Refuse).unwrap_err().to_string();
+    assert!(refused.contains("row \"2\" was told and is gone; put it back, or forget it"), "{refused}");
+    // A value that was told otherwise is no news but a correction.
+    let corrected: Vec<String> = ROWS.iter().map(|row| row.replace("41.5", "42.5")).collect();
+    let corrected: Vec<&str> = corrected.iter().map(String::as_str).collect();
+    sheet(&scratch, &corrected);
+    let refused = study.update(Repeat::Refuse).unwrap_err().to_string();
+    assert!(refused.contains("line 3: row \"2\" was told already (41.5); --replace corrects it"), "{refused}");
+    assert_eq!(std::fs::read(scratch.0.join("s.jsonl")).unwrap(), journal);
+    assert_eq!(study.update(Repeat::Replace).unwrap().told.replaced, 1);
+    assert_eq!(study.best().unwrap().value, Some(42.5));
+    // Numbers that have become words are not taken for other rows.
+    let worded: Vec<String> = corrected.iter().map(|row| row.replace("240", "hot")).collect();
+    sheet(&scratch, &worded.iter().map(String::as_str).collect::<Vec<_>>());
+    let refused = study.update(Repeat::Refuse).unwrap_err().to_string();
+    assert!(refused.contains("column \"heat\" had numbers and has words now"), "{refused}");
+}
+
+#[test]
+fn rows_with_ids_are_found_by_them() {
+    let scratch = Scratch::new("sheet-ids");
+    let write = |rows: &str| scratch.write("ids.csv", &format!("name,heat,yield\n{rows}"));
+    let pool = write("a,1,5\nb,2,\nc,3,\n");
+    let options = StudyOptions { id: Some("name".into()), ..with_value(&pool) };
+    let mut study = scratch.create("s.jsonl", &options);
+    write("c,3,\nd,4,7\na,1,5\nb,2,\n");
+    study.update(Repeat::Refuse).unwrap();
+    let told: Vec<(String, Option<f64>)> = study.summary().told.into_iter().map(|row| (row.id, row.value)).collect();
+    assert_eq!(told, [("a".into(), Some(5.0)), ("d".into(), Some(7.0))]);
+    write("c,3,\nd,4,7\na,1.5,5\nb,2,\n");
+    let refused = study.update(Repeat::Refuse).unwrap_err().to_string();
+    assert!(refused.contains("row \"a\" was told and has other cells now"), "{refused}");
+}
+
+#[test]
+fn identical_rows_are_one_experiment_measured_several_times() {
+    let scratch = Scratch::new("sheet-replicates");
+    let rows = ["180,rye,10", "180,rye,14", "200,rye,", "200,rye,", "220,wheat,11"];
+    let mut study = scratch.create("s.jsonl", &with_value(&sheet(&scratch, &rows)));
+    let best = study.best().unwrap();
+    assert_eq!((best.id.as_str(), best.value, best.values.clone()), ("1", Some(12.0), vec![10.0, 14.0]));
+    // Of the rows that are left, two are the same.
+    assert_eq!(study.ask(9, None).unwrap().suggestions.len(), 1);
+    // Filled in again as it is, nothing is told twice; a third value is one more.
+    let rows = ["180,rye,10", "180,rye,14", "200,rye,9", "200,rye,", "220,wheat,11", "180,rye,12.5"];
+    sheet(&scratch, &rows);
+    let told = study.update(Repeat::Refuse).unwrap().told;
+    assert_eq!((told.new, told.again, told.replaced), (1, 1, 0));
+}
+
+#[test]
+fn a_file_of_results_names_rows_by_their_cells() {
+    let scratch = Scratch::new("sheet-results");
+    let mut study = scratch.create("s.jsonl", &with_value(&sheet(&scratch, &ROWS)));
+    let results = scratch.write("results.csv", "flour,operator,heat,amount\nrye,ann,180.0,7\nspelt,bob,200,\n");
+    assert_eq!(study.tell_csv(&results, Some("amount"), Repeat::Refuse).unwrap().new, 1);
+    assert_eq!(study.summary().told.last().unwrap().id, "1");
+    let unknown = scratch.write("results.csv", "flour,heat,yield\noat,180,7\n");
+    let refused = study.tell_csv(&unknown, None, Repeat::Refuse).unwrap_err().to_string();
+    assert!(refused.contains("line 2: no row of the pool has these cells"), "{refused}");
+    let nameless = scratch.write("results.csv", "flour,yield\noat,7\n");
+    let refused = study.tell_csv(&nameless, None, Repeat::Refuse).unwrap_err().to_string();
+    assert!(refused.contains("nothing says which row a line is about"), "{refused}");
+}
+
+#[test]
+fn what_was_asked_and_told_can_be_taken_back() {
+    let scratch = Scratch::new("sheet-back");
+    let mut study = scratch.create("s.jsonl", &with_value(&sheet(&scratch, &ROWS)));
+    let row = study.ask(1, None).unwrap().suggestions[0].id.clone();
+    assert!(study.forget(&[&row]).unwrap_err().to_string().contains("has not been told"));
+    study.withdraw(&[&row, &row]).unwrap();
+    assert!(study.withdraw(&[&row]).unwrap_err().to_string().contains("is not running"));
+    assert_eq!(study.summary().left, 3);
+    assert_eq!(study.undo().unwrap(), format!("withdrawing row {row}"));
+    assert_eq!(study.summary().running, std::slice::from_ref(&row));
+    study.tell(&row, 60.0, Repeat::Refuse).unwrap();
+    assert!(
+        study.tell(&row, 60.0, Repeat::Refuse).unwrap_err().to_string().contains("--again adds another measurement")
+    );
+    study.tell(&row, 62.0, Repeat::Again).unwrap();
+    assert_eq!(study.best().unwrap().value, Some(61.0));
+    assert_eq!(study.undo().unwrap(), format!("telling row {row}"));
+    assert_eq!(study.best().unwrap().value, Some(60.0));
+    study.forget(&[&row]).unwrap();
+    assert_eq!(study.best().unwrap().value, Some(41.5));
+    study.tell(&row, Outcome::Impossible, Repeat::Refuse).unwrap();
+    // Another process sees the same, also one that had read more than counts now.
+    let mut other = scratch.open("s.jsonl");
+    assert_eq!(other.summary(), study.summary());
+    for _ in 0..4 {
+        study.undo().unwrap();
+    }
+    assert_eq!(study.undo().unwrap(), "telling rows 2, 4, 6");
+    assert!(study.undo().unwrap_err().to_string().contains("nothing to undo"));
+    assert_eq!(other.ask(6, None).unwrap().suggestions.len(), 6);
+    assert_eq!(other.summary().told.len(), 0);
+}
+
+#[test]
+fn what_cannot_be_had_is_not_learned_as_bad() {
+    let scratch = Scratch::new("sheet-impossible");
+    let rows = ["180,rye,10", "200,rye,20", "220,rye,30", "240,rye,", "260,rye,"];
+    let pool = sheet(&scratch, &rows);
+    let mean = |outcome: Outcome| {
+        let name = format!("{outcome:?}.jsonl");
+        let mut study = scratch.create(&name, &with_value(&pool));
+        study.tell("4", outcome, Repeat::Refuse).unwrap();
+        let forecasts = study.predict(None).unwrap();
+        assert_eq!(forecasts[3].status, if outcome == Outcome::Failed { Status::Failed } else { Status::Impossible });
+        forecasts[4].forecast.mean
+    };
+    assert!(mean(Outcome::Impossible) > 5.0 + mean(Outcome::Failed));
+}
