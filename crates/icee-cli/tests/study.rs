@@ -56,7 +56,7 @@ fn many_processes_share_a_study() {
     for round in 0..2 {
         let tell = |k: usize| format!("r{}", 50 + 4 * round + k);
         let asks: Vec<_> =
-            (0..4).map(|_| study(&scratch, &["ask", "s", "-n", "3", "--json"]).spawn().unwrap()).collect();
+            (0..4).map(|_| study(&scratch, &["ask", "s", "-n", "3", "--more", "--json"]).spawn().unwrap()).collect();
         let tells: Vec<_> = (0..4)
             .map(|k| study(&scratch, &["tell", "s", "--row", &tell(k), "--value", "0.5", "--json"]).spawn().unwrap())
             .collect();
@@ -95,7 +95,7 @@ fn the_machine_readable_answers_hold_what_the_text_says() {
     for (row, value) in [("r1", "1"), ("r2", "2.5"), ("r3", "-4")] {
         json(&scratch, &["tell", "s", "--row", row, "--value", value]);
     }
-    let answer = json(&scratch, &["ask", "s", "-n", "2"]);
+    let answer = json(&scratch, &["ask", "s", "--more", "-n", "2"]);
     assert_eq!(answer["best"], 2.5);
     let table = json(&scratch, &["predict", "s"]);
     assert_eq!(table.as_array().unwrap().len(), 40);
@@ -150,11 +150,11 @@ fn old_study(scratch: &Scratch, journal: &str) {
 fn a_study_goes_on_with_the_model_it_began_with() {
     let scratch = Scratch::new("study-pinned");
     old_study(&scratch, "bread-pinned.jsonl");
-    let answer = json(&scratch, &["ask", "bread", "-n", "2"]);
+    let answer = json(&scratch, &["ask", "bread", "--more", "-n", "2"]);
     let rows: Vec<&Value> = answer["suggestions"].as_array().unwrap().iter().map(|row| &row["row"]).collect();
     // As the earlier version answered.
     assert_eq!((rows, &answer["notes"]), (vec![&Value::from(17), &Value::from(10)], &Value::Array(vec![])));
-    json(&scratch, &["ask", "bread", "--accept-model"]);
+    json(&scratch, &["ask", "bread", "--more", "--accept-model"]);
     let journal = std::fs::read_to_string(scratch.0.join("studies/bread.jsonl")).unwrap();
     assert!(journal.contains("{\"model\":{\"name\":\"bo__table\""), "{journal}");
 }
@@ -165,7 +165,7 @@ fn an_old_journal_goes_on() {
     let scratch = Scratch::new("study-old");
     old_study(&scratch, "bread.jsonl");
     assert_eq!(json(&scratch, &["best", "bread"])["value"], 8.0);
-    let answer = json(&scratch, &["ask", "bread"]);
+    let answer = json(&scratch, &["ask", "bread", "--more"]);
     assert!(answer["notes"][0].as_str().unwrap().contains("from now on this study uses the model bo__table"));
-    assert_eq!(json(&scratch, &["ask", "bread"])["notes"], Value::Array(vec![]));
+    assert_eq!(json(&scratch, &["ask", "bread", "--more"])["notes"], Value::Array(vec![]));
 }

@@ -14,7 +14,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// What changes a study, and what looks at it.
-const CHANGES: [&[&str]; 2] = [&["ask", "s"], &["tell", "s", "--row", "r7", "--value", "2.5"]];
+const CHANGES: [&[&str]; 2] = [&["ask", "s", "--more"], &["tell", "s", "--row", "r7", "--value", "2.5"]];
 const LOOKS: [&[&str]; 4] = [&["best", "s"], &["show", "s"], &["predict", "s"], &["predict", "s", "--json"]];
 
 fn study(scratch: &Scratch, arguments: &[&str]) -> Command {
@@ -152,7 +152,7 @@ fn names_and_cells_do_not_command_the_terminal() {
         &["ask", "s", "-n", "3"],
         &["tell", "s", "--row", "r\x1b[2J1", "--value", "1e308"],
         &["tell", "s", "--row", "r\x1b[2J2", "--value=-1e308"],
-        &["ask", "s"],
+        &["ask", "s", "--more"],
         &["tell", "s", "--row", "r\x1b[2J1", "--value", "3"],
         &["tell", "s", "--row", "\x1b[2Jr1", "--value", "3"],
         &["best", "s"],

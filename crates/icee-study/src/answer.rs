@@ -51,6 +51,8 @@ pub struct Suggestion {
     pub row: usize,
     /// What stands in it.
     pub cells: Cells,
+    /// Whether it has a value already and is worth another measurement.
+    pub repeat: bool,
     /// Why it: `None` where too little is known for a forecast, and the row helps to cover the pool.
     pub forecast: Option<Forecast>,
 }
@@ -119,6 +121,18 @@ pub struct ToldRow {
     pub cells: Cells,
 }
 
+/// The best row, and how far that can be trusted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BestRow {
+    /// Which.
+    #[serde(flatten)]
+    pub row: ToldRow,
+    /// Where some rows were measured more than once: what is believed of its value, noise taken off.
+    pub believed: Option<f64>,
+    /// The probability that it is the best of the rows told.
+    pub sure: Option<f64>,
+}
+
 /// A study at a glance.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
@@ -139,7 +153,9 @@ pub struct Summary {
     /// Fixes all that is random.
     pub seed: u64,
     /// The best row.
-    pub best: Option<ToldRow>,
+    pub best: Option<BestRow>,
+    /// By how much measurements of one row differ (a standard deviation), where some row was measured more than once.
+    pub noise: Option<f64>,
     /// Rows with an outcome, in the order told.
     pub told: Vec<ToldRow>,
     /// Rows that were suggested and not told yet.
@@ -169,7 +185,7 @@ impl Status {
 }
 
 impl Suggestion {
-    pub(crate) fn new(name: &RowName, cells: Cells, forecast: Option<Forecast>) -> Suggestion {
-        Suggestion { id: name.shown(), row: name.row, cells, forecast }
+    pub(crate) fn new(name: &RowName, cells: Cells, repeat: bool, forecast: Option<Forecast>) -> Suggestion {
+        Suggestion { id: name.shown(), row: name.row, cells, repeat, forecast }
     }
 }

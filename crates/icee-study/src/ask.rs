@@ -48,6 +48,39 @@ impl Study {
         })
     }
 
+    /// The rows that were suggested and not told yet, with what is believed of them; none where there are none. Nothing is
+    /// written down.
+    ///
+    /// # Errors
+    /// Where the pool or the journal cannot be used.
+    pub fn pending(&mut self, sampler: Option<SamplerKind>) -> Result<Option<Answer>> {
+        self.load_and_update()?;
+        if self.trials.count_running() == 0 {
+            return Ok(None);
+        }
+        let (sampler, note) = self.resolve(sampler)?;
+        self.check_model(sampler)?;
+        let mut predictor = self.predictor(sampler)?;
+        let Some(rows) = &self.rows else { return Err(not_loaded()) };
+        let units = Units::of(&self.trials, self.header.direction);
+        let history = units.history(&self.trials);
+        let running: Vec<usize> = self.trials.running().map(|(row, _)| *row).collect();
+        let known = self.trials.values() >= predictor.surrogate.least_history();
+        let beliefs = if known { predictor.predict(&rows.points, &history, &running)? } else { vec![] };
+        let best = lowest(&history);
+        let suggest = |(at, &row): (usize, &usize)| {
+            let forecast = beliefs.get(at).map(|belief| Forecast::new(belief, &units, best));
+            Suggestion::new(&rows.name(row), rows.cells(row), self.trials.outcome(row).is_some(), forecast)
+        };
+        let suggestions = running.iter().enumerate().map(suggest).collect();
+        let told_best = self.trials.best(self.header.direction).and_then(Trial::value);
+        let left =
+            self.header.pool.rows - self.trials.taken(self.header.pool.rows).iter().filter(|taken| **taken).count();
+        let mut notes = self.take_notes();
+        notes.extend(note);
+        Ok(Some(Answer { suggestions, sampler, best: told_best, remaining: None, left, notes }))
+    }
+
     /// What would be answered now.
     fn draft(&self, count: usize, sampler: Option<SamplerKind>) -> Result<Draft> {
         let (sampler, note) = self.resolve(sampler)?;
@@ -82,11 +115,11 @@ impl Study {
             ));
         }
         let best = lowest(&history);
-        let suggest = |(row, belief): &(usize, Option<Belief>)| {
+        let suggest = |(at, (row, belief)): (usize, &(usize, Option<Belief>))| {
             let forecast = belief.as_ref().map(|belief| Forecast::new(belief, &units, best));
-            Suggestion::new(&rows.name(*row), rows.cells(*row), forecast)
+            Suggestion::new(&rows.name(*row), rows.cells(*row), choice.repeats && at == 0, forecast)
         };
-        let suggestions = choice.rows.iter().map(suggest).collect();
+        let suggestions = choice.rows.iter().enumerate().map(suggest).collect();
         let entry = Entry::Ask { rows: choice.rows.iter().map(|(row, _)| rows.name(*row)).collect(), sampler };
         let told_best = self.trials.best(self.header.direction).and_then(Trial::value);
         let answer =

@@ -6,6 +6,7 @@
 
 use crate::Result;
 use crate::predictor::Predictor;
+use crate::replicates::Replicates;
 use crate::study::lowest;
 use crate::trials::Trials;
 use icee_base::random::StreamRng;
@@ -36,6 +37,8 @@ pub struct Choice {
     pub rows: Vec<(usize, Option<Belief>)>,
     /// About all rows that are left.
     pub remaining: Option<Remaining>,
+    /// Whether the first row has a value and is to be measured again.
+    pub repeats: bool,
     /// How many rows were left, and how many of them were looked at.
     pub left: usize,
     /// See `left`.
@@ -60,7 +63,7 @@ impl Scene<'_> {
         let left: Vec<usize> = (0..self.taken.len()).filter(|&row| !self.taken[row]).collect();
         if left.is_empty() || self.trials.values() < predictor.surrogate.least_history() {
             let rows = self.start(predictor.rule, &left, count, rng).into_iter().map(|row| (row, None)).collect();
-            return Ok(Choice { rows, remaining: None, left: left.len(), scored: left.len() });
+            return Ok(Choice { rows, remaining: None, repeats: false, left: left.len(), scored: left.len() });
         }
         let mut candidates = self.preselected(&left, predictor.scored, rng);
         if predictor.rule == Rule::Random {
@@ -70,16 +73,18 @@ impl Scene<'_> {
             let promise = predictor.predict(self.pool, self.history, &candidates)?;
             let remaining = predictor.remaining(self.pool, self.history, &candidates, &promise, rng)?;
             let rows = places.into_iter().zip(beliefs.into_iter().map(Some)).collect();
-            return Ok(Choice { rows, remaining: Some(remaining), left: left.len(), scored: candidates.len() });
+            let (left, scored) = (left.len(), candidates.len());
+            return Ok(Choice { rows, remaining: Some(remaining), repeats: false, left, scored });
         }
         let scored = candidates.len();
         let told_alone = predictor.predict(self.pool, self.history, &candidates)?;
         let remaining = predictor.remaining(self.pool, self.history, &candidates, &told_alone, rng)?;
         let mut known = self.history.to_vec();
         self.imagine_running(predictor, &mut known, rng)?;
-        let mut picked: Vec<usize> = Vec::new();
+        let mut picked = Vec::from_iter(self.repeated(&told_alone));
+        let repeats = !picked.is_empty();
         while picked.len() < count && !candidates.is_empty() {
-            if picked.len() == FITTED_PICKS {
+            if picked.len() == FITTED_PICKS + usize::from(repeats) {
                 predictor.hold(self.pool, Some(&known))?;
             }
             let as_told = known.len() == self.history.len();
@@ -94,7 +99,16 @@ impl Scene<'_> {
         predictor.hold(self.pool, None)?;
         let beliefs = predictor.predict(self.pool, self.history, &picked)?;
         let rows = picked.into_iter().zip(beliefs.into_iter().map(Some)).collect();
-        Ok(Choice { rows, remaining: Some(remaining), left: left.len(), scored })
+        Ok(Choice { rows, remaining: Some(remaining), repeats, left: left.len(), scored })
+    }
+
+    /// A row that has a value and is more worth measuring than any of which these are the beliefs.
+    fn repeated(&self, beliefs: &[Belief]) -> Option<usize> {
+        let replicates = Replicates::of(self.history)?;
+        let (row, worth) = replicates.worth_repeating();
+        let can_be = !self.trials.is_running(row) && self.trials.outcome(row)?.value().is_some();
+        let is_most = beliefs.iter().all(|belief| replicates.worth_of(belief) < worth);
+        (can_be && is_most).then_some(row)
     }
 
     /// Before there is anything to learn from: each row the farthest of a few random ones from all that are taken.

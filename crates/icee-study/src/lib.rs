@@ -26,7 +26,7 @@
 //!     let row = study.ask(1, None)?.suggestions[0].id.clone();
 //!     study.tell(&row, score, Repeat::Refuse)?;
 //! }
-//! assert_eq!(study.best().and_then(|best| best.value), Some(7.5));
+//! assert_eq!(study.best().and_then(|best| best.row.value), Some(7.5));
 //! assert_eq!(study.predict(None)?.len(), 4);
 //! # std::fs::remove_dir_all(folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -45,6 +45,7 @@ pub mod memory;
 mod models;
 mod predictor;
 mod record;
+mod replicates;
 mod results;
 mod rows;
 #[cfg(test)]
@@ -56,7 +57,7 @@ mod take_back;
 mod tell;
 mod trials;
 
-pub use answer::{Answer, Forecast, RowForecast, Status, Suggestion, Summary, ToldRow};
+pub use answer::{Answer, BestRow, Forecast, RowForecast, Status, Suggestion, Summary, ToldRow};
 pub use ask::MOST_SUGGESTIONS;
 pub use error::{Error, Result};
 pub use icee_bo::remaining::Remaining;

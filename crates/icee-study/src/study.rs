@@ -1,12 +1,13 @@
 //! The study itself: predicting and remembering, in turns with other processes.
 
-use crate::answer::{Forecast, RowForecast, Status, Summary, ToldRow};
+use crate::answer::{BestRow, Forecast, RowForecast, Status, Summary, ToldRow};
 use crate::encode;
 use crate::journal::Journal;
 use crate::lines::News;
 use crate::models::{Models, Width};
 use crate::predictor::Predictor;
 use crate::record::{Direction, Entry, FORMAT, Header, ModelPin, RowName, SamplerKind, to_line};
+use crate::replicates::Replicates;
 use crate::rows::{Rows, check_ids, pool_file, read_pool};
 use crate::sheet;
 use crate::trials::{self, Known, Trials, Units};
@@ -202,12 +203,27 @@ impl Study {
         })
     }
 
-    /// The best row told so far.
-    pub fn best(&mut self) -> Option<ToldRow> {
+    /// The best row told so far: the one of the best value or, where some were measured more than once, the one that is
+    /// believed to be the best.
+    pub fn best(&mut self) -> Option<BestRow> {
         self.try_to_load();
         self.mention_torn();
+        let units = Units::of(&self.trials, self.header.direction);
+        if let Some(replicates) = Replicates::of(&units.history(&self.trials)) {
+            let (row, belief) = replicates.best();
+            if let Some(trial) = self.trials.outcome(row).filter(|trial| trial.value().is_some()) {
+                let (believed, sure) = (Some(units.shown(belief.mean)), Some(replicates.sure()));
+                return Some(BestRow { row: self.outcome(trial), believed, sure });
+            }
+        }
         let trial = self.trials.best(self.header.direction)?.clone();
-        Some(self.outcome(&trial))
+        Some(BestRow { row: self.outcome(&trial), believed: None, sure: None })
+    }
+
+    /// By how much measurements of one row differ, where some row was measured more than once.
+    fn noise(&self) -> Option<f64> {
+        let units = Units::of(&self.trials, self.header.direction);
+        Replicates::of(&units.history(&self.trials)).map(|replicates| units.distance(replicates.noise()))
     }
 
     /// All there is to know about the study.
@@ -225,6 +241,7 @@ impl Study {
             model: self.trials.model.clone(),
             seed: header.seed,
             best,
+            noise: self.noise(),
             running: self.trials.running().map(|(_, name)| name.shown()).collect(),
             left: header.pool.rows - self.trials.told.len() - self.trials.count_running(),
             told,

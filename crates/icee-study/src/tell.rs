@@ -175,11 +175,13 @@ impl Study {
         let mut left = outcomes.clone();
         let known = before.known.outcomes();
         // What was told before and stands there again is nothing new.
+        let was_asked = refuses && self.trials.is_running(row.row - 1);
         let contained = known.iter().all(|known| {
             let place = left.iter().position(|outcome| outcome == known);
             place.map(|place| left.remove(place)).is_some()
         });
         match repeat {
+            _ if was_asked => Ok(outcomes.iter().map(|outcome| ToldValue { again: true, ..told(outcome) }).collect()),
             Repeat::Again => Ok(outcomes.iter().map(|outcome| ToldValue { again: true, ..told(outcome) }).collect()),
             _ if contained && !refuses => {
                 Ok(left.iter().map(|outcome| ToldValue { again: true, ..told(outcome) }).collect())

@@ -120,6 +120,11 @@ impl Trials {
         self.running.rows.values()
     }
 
+    /// Whether a row is among them.
+    pub fn is_running(&self, row: usize) -> bool {
+        self.running.turns.contains_key(&row)
+    }
+
     /// How many they are.
     pub fn count_running(&self) -> usize {
         self.running.rows.len()
@@ -144,7 +149,7 @@ impl Trials {
             Entry::Undo {} => return Err("there is nothing to undo".into()),
             Entry::Withdraw { rows: names } => {
                 for name in names {
-                    if !self.running.turns.contains_key(&position(name)?) || !new.insert(name.row) {
+                    if !self.is_running(position(name)?) || !new.insert(name.row) {
                         return Err(format!("row {} is not running", name.row));
                     }
                 }
@@ -159,8 +164,9 @@ impl Trials {
             Entry::Ask { rows: names, .. } => {
                 for name in names {
                     let row = position(name)?;
-                    let known = self.places.contains_key(&row) || self.running.turns.contains_key(&row);
-                    if known || !new.insert(row) {
+                    // A row that has a value may be measured again.
+                    let over = self.outcome(row).is_some_and(|trial| trial.value().is_none());
+                    if over || self.is_running(row) || !new.insert(row) {
                         return Err(format!("row {} is suggested a second time", name.row));
                     }
                 }
@@ -240,6 +246,7 @@ impl Trials {
 
     fn learn(&mut self, told: ToldValue) {
         let (row, outcome) = (told.row.row - 1, told.outcome());
+        self.running.remove(row);
         match self.places.get(&row).map(|&place| &mut self.told[place].known) {
             Some(known) => match (known, outcome) {
                 (Known::Values(values), Outcome::Value(value)) if told.again => values.push(value),
@@ -248,7 +255,6 @@ impl Trials {
                 (known, outcome) => *known = outcome.into(),
             },
             None => {
-                self.running.remove(row);
                 self.places.insert(row, self.told.len());
                 self.told.push(Trial { row, name: told.row, known: outcome.into() });
             }
@@ -311,6 +317,11 @@ impl Units {
         history
     }
 
+    /// A difference of models' numbers as the user would say it.
+    pub fn distance(&self, standard: f64) -> f64 {
+        (standard * self.scale.unit()).min(f64::MAX)
+    }
+
     /// A model's number as the user would say it; the greatest there is, where it would be beyond.
     pub fn shown(&self, standard: f64) -> f64 {
         self.sign * self.scale.undo(standard).clamp(f64::MIN, f64::MAX)
@@ -346,11 +357,15 @@ mod tests {
             trials.apply(entry).unwrap();
         }
         assert_eq!(trials.running().collect::<Vec<_>>(), [&(0, name(1))]);
+        // To measure it again; told so, it is not running any more.
+        trials.apply(ask(3)).unwrap();
+        trials.apply(again(3, 2.0)).unwrap();
+        assert!(!trials.is_running(2));
         assert_eq!(trials.best(Direction::Minimize).unwrap().row, 1);
         assert_eq!(trials.best(Direction::Maximize).unwrap().row, 2);
         assert_eq!(trials.taken(5), [true, true, true, false, false]);
         for nonsense in
-            [ask(3), ask(1), ask(6), ask(0), tell(3, None, false), tell(4, None, true), tell(5, Some(f64::NAN), false)]
+            [ask(1), ask(6), ask(0), tell(3, None, false), tell(4, None, true), tell(5, Some(f64::NAN), false)]
         {
             assert!(trials.clone().apply(nonsense.clone()).is_err(), "{nonsense:?}");
         }

@@ -25,7 +25,7 @@ fn what_is_filled_in_is_told_and_the_column_is_not_learned_from() {
     let summary = study.summary();
     assert_eq!(summary.columns.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["heat", "flour"]);
     assert_eq!((summary.told.len(), summary.left), (3, 3));
-    assert_eq!(summary.best.unwrap().value, Some(41.5));
+    assert_eq!(summary.best.unwrap().row.value, Some(41.5));
     let asked: Vec<usize> = study.ask(6, None).unwrap().suggestions.iter().map(|s| s.row).collect();
     assert_eq!(
         {
@@ -57,7 +57,7 @@ fn rows_may_be_added_sorted_and_filled_in() {
     let change = study.update(Repeat::Refuse).unwrap();
     assert!(change.changed && change.told.new == 1 && change.rows == 7, "{change:?}");
     assert_eq!(change.to_string(), "7 rows (1 more), 1 told");
-    let best = study.best().unwrap();
+    let best = study.best().unwrap().row;
     assert_eq!((best.value, best.id.as_str()), (Some(50.0), "5"));
     let summary = study.summary();
     if asked.0[0].1 != "220" {
@@ -101,7 +101,7 @@ fn told_rows_that_vanish_or_change_are_named() {
     assert!(refused.contains("line 3: row \"2\" was told already (41.5); --replace corrects it"), "{refused}");
     assert_eq!(std::fs::read(scratch.0.join("s.jsonl")).unwrap(), journal);
     assert_eq!(study.update(Repeat::Replace).unwrap().told.replaced, 1);
-    assert_eq!(study.best().unwrap().value, Some(42.5));
+    assert_eq!(study.best().unwrap().row.value, Some(42.5));
     // Numbers that have become words are not taken for other rows.
     let worded: Vec<String> = corrected.iter().map(|row| row.replace("240", "hot")).collect();
     sheet(&scratch, &worded.iter().map(String::as_str).collect::<Vec<_>>());
@@ -130,7 +130,7 @@ fn identical_rows_are_one_experiment_measured_several_times() {
     let scratch = Scratch::new("sheet-replicates");
     let rows = ["180,rye,10", "180,rye,14", "200,rye,", "200,rye,", "220,wheat,11"];
     let mut study = scratch.create("s.jsonl", &with_value(&sheet(&scratch, &rows)));
-    let best = study.best().unwrap();
+    let best = study.best().unwrap().row;
     assert_eq!((best.id.as_str(), best.value, best.values.clone()), ("1", Some(12.0), vec![10.0, 14.0]));
     // Of the rows that are left, two are the same.
     assert_eq!(study.ask(9, None).unwrap().suggestions.len(), 1);
@@ -172,11 +172,11 @@ fn what_was_asked_and_told_can_be_taken_back() {
         study.tell(&row, 60.0, Repeat::Refuse).unwrap_err().to_string().contains("--again adds another measurement")
     );
     study.tell(&row, 62.0, Repeat::Again).unwrap();
-    assert_eq!(study.best().unwrap().value, Some(61.0));
+    assert_eq!(study.best().unwrap().row.value, Some(61.0));
     assert_eq!(study.undo().unwrap(), format!("telling row {row}"));
-    assert_eq!(study.best().unwrap().value, Some(60.0));
+    assert_eq!(study.best().unwrap().row.value, Some(60.0));
     study.forget(&[&row]).unwrap();
-    assert_eq!(study.best().unwrap().value, Some(41.5));
+    assert_eq!(study.best().unwrap().row.value, Some(41.5));
     study.tell(&row, Outcome::Impossible, Repeat::Refuse).unwrap();
     // Another process sees the same, also one that had read more than counts now.
     let mut other = scratch.open("s.jsonl");
@@ -204,4 +204,37 @@ fn what_cannot_be_had_is_not_learned_as_bad() {
         forecasts[4].forecast.mean
     };
     assert!(mean(Outcome::Impossible) > 5.0 + mean(Outcome::Failed));
+}
+
+#[test]
+fn a_lucky_measurement_is_worth_another_one() {
+    let scratch = Scratch::new("sheet-again");
+    // Two rows that were measured three times, far apart, and one that was lucky once; nothing new is promising.
+    let rows = [
+        "180,rye,30",
+        "180,rye,36",
+        "180,rye,24",
+        "240,rye,8",
+        "240,rye,14",
+        "240,rye,2",
+        "190,rye,37",
+        "250,rye,3",
+        "260,rye,5",
+        "270,rye,4",
+        "265,rye,",
+    ];
+    let mut study = scratch.create("s.jsonl", &with_value(&sheet(&scratch, &rows)));
+    let best = study.best().unwrap();
+    assert!(best.believed.unwrap() < best.row.value.unwrap() && best.sure.unwrap() < 0.9, "{best:?}");
+    assert!((study.summary().noise.unwrap() - 6.0).abs() < 0.01);
+    let answer = study.ask(1, None).unwrap();
+    let again = &answer.suggestions[0];
+    assert!(again.repeat && ["1", "7"].contains(&again.id.as_str()), "{answer:?}");
+    // It is running like any other, and what is told of it is one more value.
+    assert_eq!(study.pending(None).unwrap().unwrap().suggestions, answer.suggestions);
+    let (row, count) =
+        (again.id.clone(), study.summary().told.iter().find(|told| told.id == again.id).unwrap().values.len());
+    assert_eq!(study.tell(&row, 31.0, Repeat::Refuse).unwrap().again, 1);
+    assert_eq!(study.summary().told.iter().find(|told| told.id == row).unwrap().values.len(), count + 1);
+    assert!(study.pending(None).unwrap().is_none());
 }

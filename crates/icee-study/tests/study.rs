@@ -43,7 +43,7 @@ fn a_smooth_bowl_is_solved_with_few_experiments() {
         study.tell(&row.to_string(), Some(value(row)), Repeat::Refuse).unwrap();
     }
     let lowest = (1..=300).map(value).fold(f64::INFINITY, f64::min);
-    assert_eq!(study.best().unwrap().value, Some(lowest));
+    assert_eq!(study.best().unwrap().row.value, Some(lowest));
     // Now it is all but sure that nothing better is left.
     let remaining = study.ask(1, None).unwrap().remaining.unwrap();
     assert!(remaining.single <= remaining.any && remaining.any <= remaining.independent, "{remaining:?}");
@@ -337,7 +337,7 @@ fn a_correction_counts_and_is_kept_in_the_journal() {
     study.tell("5", Some(0.5), Repeat::Replace).unwrap();
     assert_eq!(study.tell("5", Some(0.5), Repeat::Replace).unwrap().unchanged, 1);
     let mut study = scratch.open("s.jsonl");
-    let best = study.best().unwrap();
+    let best = study.best().unwrap().row;
     assert_eq!((best.id.as_str(), best.value), ("4", Some(0.25)));
     let journal = std::fs::read_to_string(scratch.0.join("s.jsonl")).unwrap();
     assert_eq!(journal.lines().count(), 5);
@@ -362,7 +362,7 @@ fn a_pool_that_changed_or_moved_is_noticed() {
     assert!(scratch.open("s.jsonl").predict(None).unwrap_err().to_string().contains("has changed since"));
     assert_eq!(std::fs::read(scratch.0.join("s.jsonl")).unwrap(), journal);
     // What was told can still be read.
-    assert_eq!(scratch.open("s.jsonl").best().unwrap().id, told);
+    assert_eq!(scratch.open("s.jsonl").best().unwrap().row.id, told);
     std::fs::remove_file(&path).unwrap();
     assert!(scratch.open("s.jsonl").ask(1, None).unwrap_err().to_string().contains("--pool FILE"));
     let moved = scratch.write("moved.csv", &text);

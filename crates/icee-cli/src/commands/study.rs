@@ -39,19 +39,22 @@ pub enum StudyCommand {
 /// Ask which rows to try next.
 ///
 /// Each comes with its predicted value and the interval that holds it with probability 95 % (of the value itself, without
-/// the noise of one measurement), and the probability that it beats the best value so far. No row is ever suggested twice.
-/// Several rows, and rows asked for while others are still running, are spread out: those count as known, with an outcome
-/// drawn from the model's belief. The first rows, before two values are told, are spread over the pool.
+/// the noise of one measurement), and the probability that it beats the best value so far. While rows are still running they
+/// are repeated; --more asks for others. Several rows are spread out: those that are running count as known, with an outcome
+/// drawn from the model's belief. Where some rows were measured more than once, to measure one again may be the answer. The first rows, before two values are told, are spread over the pool.
 ///
 /// The last line helps to decide whether you are done: how likely it is that any row left beats the best. It is computed
 /// for the 64 most promising rows together, because similar rows stand and fall together; the chance of the best
 /// single row and what it would be if all rows were independent (too high) are in the JSON.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  icee study ask bread\n  icee study ask bread -n 4 --json")]
+#[command(after_help = "Examples:\n  icee study ask bread\n  icee study ask bread -n 4 --more --json")]
 pub struct AskArgs {
     /// How many rows.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]
     count: usize,
+    /// New rows, also while others are still running. Without it, ask repeats those.
+    #[arg(long)]
+    more: bool,
     /// Another sampler than the study's, for this time: icee, gp-ei or random.
     #[arg(long, value_name = "NAME")]
     sampler: Option<String>,
@@ -132,8 +135,13 @@ fn ask(out: &mut impl Write, args: &AskArgs) -> anyhow::Result<()> {
     if args.accept_model {
         study.accept_model(sampler)?;
     }
+    let pending = if args.more { None } else { study.pending(sampler)? };
+    if let Some(pending) = pending {
+        let still = "still running: tell what came out, or withdraw it; --more asks for other rows";
+        return print::answer(out, &pending, Some(still), args.study.json);
+    }
     let answer = study.ask(args.count, sampler)?;
-    let printed = print::answer(out, &answer, args.study.json);
+    let printed = print::answer(out, &answer, None, args.study.json);
     answered(out, printed)
 }
 

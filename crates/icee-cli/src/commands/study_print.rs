@@ -3,7 +3,8 @@
 
 use crate::terminal::{printable, say};
 use icee_study::{
-    Answer, Cells, Direction, Forecast, Remaining, RowForecast, SheetChange, Status, Summary, TellSummary, ToldRow,
+    Answer, BestRow, Cells, Direction, Forecast, Remaining, RowForecast, SheetChange, Status, Summary, TellSummary,
+    ToldRow,
 };
 use serde::Serialize;
 use std::io::Write;
@@ -18,7 +19,7 @@ const NAME: usize = 60;
 #[derive(Serialize)]
 struct Taken<'a> {
     told: &'a TellSummary,
-    best: Option<&'a ToldRow>,
+    best: Option<&'a BestRow>,
 }
 
 /// Prints notes for the person, apart from the results.
@@ -39,13 +40,14 @@ pub fn created(out: &mut impl Write, name: &str, path: &Path, summary: &Summary,
 }
 
 /// Suggestions, and whether to go on.
-pub fn answer(out: &mut impl Write, answer: &Answer, json: bool) -> anyhow::Result<()> {
+pub fn answer(out: &mut impl Write, answer: &Answer, still: Option<&str>, json: bool) -> anyhow::Result<()> {
     if json {
         notes(&answer.notes);
         return write_json(out, answer);
     }
     for suggestion in &answer.suggestions {
-        writeln!(out, "row {}: {}", printable(&suggestion.id), line(&suggestion.cells))?;
+        let again = if suggestion.repeat { " once more" } else { "" };
+        writeln!(out, "row {}{again}: {}", printable(&suggestion.id), line(&suggestion.cells))?;
         match &suggestion.forecast {
             Some(forecast) => writeln!(out, "  {}", why(forecast))?,
             None => writeln!(out, "  a first look: too few values to predict from")?,
@@ -53,6 +55,9 @@ pub fn answer(out: &mut impl Write, answer: &Answer, json: bool) -> anyhow::Resu
     }
     if let (Some(best), Some(remaining)) = (answer.best, &answer.remaining) {
         writeln!(out, "best so far {}; {}", exact(best), done(remaining))?;
+    }
+    if let Some(still) = still {
+        writeln!(out, "{still}")?;
     }
     notes(&answer.notes);
     Ok(())
@@ -62,7 +67,7 @@ pub fn answer(out: &mut impl Write, answer: &Answer, json: bool) -> anyhow::Resu
 pub fn told(
     out: &mut impl Write,
     told: &TellSummary,
-    best: Option<&ToldRow>,
+    best: Option<&BestRow>,
     said: &[String],
     json: bool,
 ) -> anyhow::Result<()> {
@@ -75,8 +80,9 @@ pub fn told(
     let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
     write!(out, "{}", parts.collect::<Vec<_>>().join(", "))?;
     match best {
-        Some(ToldRow { id, value: Some(value), .. }) => {
-            writeln!(out, "; best so far {} (row {})", exact(*value), printable(id))?;
+        Some(BestRow { row: ToldRow { id, value: Some(value), .. }, sure, .. }) => {
+            let sure = sure.map_or_else(String::new, |sure| format!(", the best with probability {}", percent(sure)));
+            writeln!(out, "; best so far {} (row {}{sure})", shown(*value, sure.is_empty()), printable(id))?;
         }
         _ => writeln!(out, "; no value yet")?,
     }
@@ -115,11 +121,16 @@ pub fn undone(out: &mut impl Write, what: &str, said: &[String], json: bool) -> 
 }
 
 /// The best row.
-pub fn best(out: &mut impl Write, best: &ToldRow, json: bool) -> anyhow::Result<()> {
+pub fn best(out: &mut impl Write, best: &BestRow, json: bool) -> anyhow::Result<()> {
     if json {
         return write_json(out, best);
     }
-    write_outcome(out, best)
+    write_outcome(out, &best.row)?;
+    if let (Some(believed), Some(sure)) = (best.believed, best.sure) {
+        let (believed, sure) = (short(believed), percent(sure));
+        writeln!(out, "believed to be {believed}, noise taken off; the best of the rows told with probability {sure}")?;
+    }
+    Ok(())
 }
 
 /// A study at a glance.
@@ -133,9 +144,12 @@ pub fn summary(out: &mut impl Write, name: &str, summary: &Summary, json: bool) 
     write_columns(out, summary)?;
     writeln!(out, "{told} told, {running} running, {} left", summary.left)?;
     for outcome in &summary.told {
-        let mark = if summary.best.as_ref().is_some_and(|best| best.row == outcome.row) { "* " } else { "  " };
+        let mark = if summary.best.as_ref().is_some_and(|best| best.row.row == outcome.row) { "* " } else { "  " };
         write!(out, "{mark}")?;
         write_outcome(out, outcome)?;
+    }
+    if let Some(noise) = summary.noise {
+        writeln!(out, "measurements of one row differ by {} (standard deviation)", short(noise))?;
     }
     if running > 0 {
         writeln!(out, "running: {}", printable(&summary.running.join(", ")))?;
@@ -223,6 +237,11 @@ fn why(forecast: &Forecast) -> String {
 
 fn done(remaining: &Remaining) -> String {
     format!("a better row is left with probability {}", percent(remaining.any))
+}
+
+/// All digits of a value that was told, few of a mean.
+fn shown(value: f64, told: bool) -> String {
+    if told { exact(value) } else { short(value) }
 }
 
 /// All digits of what was told, and no row of zeros.
