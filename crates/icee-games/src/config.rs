@@ -1,6 +1,7 @@
 //! Everything a run can be told: a preset's TOML over these defaults, then `--set key=value`, then checks.
 
 use crate::methods::{Condition, Method};
+use crate::task::{GameSpec, ObservationKind};
 use crate::{Error, Result};
 use icee_train::{Schema, TrainConfig};
 use icee_worlds::ExpertLabels;
@@ -211,6 +212,21 @@ impl Config {
     /// [`Error::Unknown`].
     pub fn method(&self) -> Result<&'static Method> {
         Method::named(&self.method)
+    }
+
+    /// Without what a log of such games cannot give, whatever the preset of a world says: nobody makes more of its games, and
+    /// its places lie on no grid, or are none.
+    #[must_use]
+    pub(crate) fn for_logs(mut self, task: &GameSpec) -> Config {
+        self.model.coordinates &= matches!(task.observation, ObservationKind::Grid { .. });
+        if matches!(task.observation, ObservationKind::Vector { .. }) {
+            self.model.novelty_head = 0.0;
+        }
+        // A method that lives on searchers is refused by name.
+        if self.method().is_ok_and(|method| method.expert_labels != ExpertLabels::BestActions) {
+            (self.data.searchers, self.data.novices) = (0.0, 0.0);
+        }
+        self
     }
 
     /// Checks that the values can work together.

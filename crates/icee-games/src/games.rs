@@ -28,6 +28,7 @@ impl Games {
     /// # Errors
     /// Where they do not fit.
     pub fn new(config: Config, source: Source) -> Result<Games> {
+        let config = if let Source::Logs(logs) = &source { config.for_logs(&logs.task) } else { config };
         let blueprint = Blueprint::new(&config, &source.task())?;
         Ok(Games { config, source, blueprint })
     }

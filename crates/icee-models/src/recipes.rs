@@ -80,7 +80,7 @@ mod tests {
             let world = WORLDS.iter().find(|world| world.key == recipe.preset);
             assert!(world.is_none_or(|world| world.id == problem.name()), "{}", recipe.name);
         }
-        assert_eq!(all.len(), 39);
+        assert_eq!(all.len(), 43);
     }
 
     #[test]
