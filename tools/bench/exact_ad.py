@@ -99,7 +99,7 @@ def play(room, is_sorted, games, rng):
             is_there = np.arange(CELLS) == arrived[:, None]
             possible = np.where(known[:, None], True, is_there == pays[:, None])
             updated = belief * seen * possible[..., None]
-            updated /= updated.sum((1, 2), keepdims=True)
+            updated /= np.maximum(updated.sum((1, 2), keepdims=True), np.finfo(np.float32).tiny)
             belief = np.where(playing[:, None, None], updated, belief)
             returns[:, episode] += pays
             cell = np.where(playing, arrived, cell)

@@ -28,6 +28,14 @@ impl Study {
     /// # Errors
     /// Where nothing is left, or the pool or the journal cannot be used.
     pub fn ask(&mut self, count: usize, sampler: Option<SamplerKind>) -> Result<Answer> {
+        self.ask_where(count, sampler, None)
+    }
+
+    /// The same, of rows that satisfy a condition such as `temp < 100 and solvent != DMF`.
+    ///
+    /// # Errors
+    /// As [`Study::ask`], and where the condition makes no sense.
+    pub fn ask_where(&mut self, count: usize, sampler: Option<SamplerKind>, condition: Option<&str>) -> Result<Answer> {
         if !(1..=MOST_SUGGESTIONS).contains(&count) {
             return Err(Error::Study(format!("{count} rows were asked for; ask for 1 to {MOST_SUGGESTIONS}")));
         }
@@ -35,7 +43,7 @@ impl Study {
         for _ in 0..UNLOCKED_TRIES {
             self.load_and_update()?;
             let seen = self.journal.position();
-            let draft = self.draft(count, sampler)?;
+            let draft = self.draft(count, sampler, condition)?;
             let still = |study: &mut Study| (study.journal.position() == seen).then(|| study.commit(draft)).transpose();
             if let Some(answer) = self.alone(still)? {
                 return Ok(answer);
@@ -43,7 +51,7 @@ impl Study {
         }
         self.alone(|study| {
             study.load()?;
-            let draft = study.draft(count, sampler)?;
+            let draft = study.draft(count, sampler, condition)?;
             study.commit(draft)
         })
     }
@@ -74,29 +82,34 @@ impl Study {
         };
         let suggestions = running.iter().enumerate().map(suggest).collect();
         let told_best = self.trials.best(self.header.direction).and_then(Trial::value);
-        let left =
-            self.header.pool.rows - self.trials.taken(self.header.pool.rows).iter().filter(|taken| **taken).count();
+        let left = self.left();
         let mut notes = self.take_notes();
         notes.extend(note);
         Ok(Some(Answer { suggestions, sampler, best: told_best, remaining: None, left, notes }))
     }
 
     /// What would be answered now.
-    fn draft(&self, count: usize, sampler: Option<SamplerKind>) -> Result<Draft> {
+    fn draft(&mut self, count: usize, sampler: Option<SamplerKind>, condition: Option<&str>) -> Result<Draft> {
         let (sampler, note) = self.resolve(sampler)?;
         let mut notes = Vec::from_iter(note);
         let used = self.check_model(sampler)?;
-        let Some(rows) = &self.rows else { return Err(not_loaded()) };
         let mut predictor = self.predictor(sampler)?;
+        let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
         let units = Units::of(&self.trials, self.header.direction);
         let history = units.history(&self.trials);
         let mut taken = self.trials.taken(rows.points.size());
         rows.mark_repeated(&mut taken);
+        if let Some(condition) = condition {
+            rows.exclude(condition, &mut taken)?;
+        }
         let scene = Scene { pool: &rows.points, trials: &self.trials, history: &history, taken: &taken };
         let choice =
             scene.choose(&mut predictor, count, &mut random::path(self.header.seed, &[self.journal.lines()]))?;
         if choice.rows.is_empty() {
-            return Err(Error::Study(self.nothing_left()));
+            return Err(Error::Study(match condition {
+                Some(condition) => format!("no row that is left satisfies --where \"{condition}\""),
+                None => self.nothing_left(),
+            }));
         }
         if choice.rows.len() < count {
             notes.push(format!("only {} rows are left", choice.rows.len()));

@@ -35,6 +35,17 @@ pub struct Column {
     pub code: Code,
 }
 
+/// How a user wants a column to be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Numbers, by their logarithms.
+    Log,
+    /// Numbers, as they stand.
+    Linear,
+    /// Categories, also where they are written as numbers.
+    Categories,
+}
+
 /// How a column's cells become coordinates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
@@ -117,11 +128,11 @@ struct Seen {
     first_word: Option<(usize, String)>,
 }
 
-/// Looks at the columns at `places` and says how each is coded.
+/// Looks at the columns at `places` and says how each is coded: as a user wants it, or else as it looks.
 ///
 /// # Errors
 /// Where a line is broken, there is no row, or nothing can be learned from any column.
-pub fn survey(table: &mut Table, places: &[usize]) -> Result<Survey> {
+pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -> Result<Survey> {
     let empty = || Seen { numbers: vec![], missing: 0, words: 0, first_word: None };
     let mut seen: Vec<Seen> = places.iter().map(|_| empty()).collect();
     table.scan(|table, row| {
@@ -141,22 +152,46 @@ pub fn survey(table: &mut Table, places: &[usize]) -> Result<Survey> {
     if table.rows() == 0 {
         return Err(table.broken(vec!["there is no row below the header".into()]).into());
     }
-    let worded: Vec<usize> = places.iter().zip(&seen).filter(|(_, seen)| seen.words > 0).map(|(&p, _)| p).collect();
+    let wanted = |table: &Table, place: usize| {
+        let name = &table.header()[place];
+        scales.iter().find(|(column, _)| column == name).map(|(_, scale)| *scale)
+    };
+    let by_words =
+        |table: &Table, place: usize, seen: &Seen| seen.words > 0 || wanted(table, place) == Some(Scale::Categories);
+    let worded = places.iter().zip(&seen).filter(|(place, seen)| by_words(table, **place, seen));
+    let worded: Vec<usize> = worded.map(|(&place, _)| place).collect();
     let mut levels = count_levels(table, &worded)?.into_iter();
     let (mut columns, mut notes) = (Vec::new(), Vec::new());
     for (&place, seen) in places.iter().zip(&mut seen) {
         let name = table.header()[place].clone();
-        if let Some((line, word)) = seen.first_word.as_ref().filter(|_| !seen.numbers.is_empty()) {
+        let scale = wanted(table, place);
+        let as_numbers = matches!(scale, Some(Scale::Log | Scale::Linear));
+        if let Some((line, word)) = seen.first_word.as_ref().filter(|_| as_numbers) {
+            let problem = format!("line {line}: column \"{name}\" should be numbers and has \"{word}\"");
+            return Err(table.broken(vec![problem]).into());
+        }
+        let mixed = !seen.numbers.is_empty() && scale.is_none();
+        if let Some((line, word)) = seen.first_word.as_ref().filter(|_| mixed) {
             notes.push(format!(
                 "column \"{name}\" mixes {} numbers with words (first \"{word}\", line {line}) and is taken as categories; \
                  mend the cells and create the study anew if it should be numbers",
                 seen.numbers.len()
             ));
         }
-        let code = if seen.words > 0 {
+        let code = if by_words(table, place, seen) {
             code_of_words(levels.next().unwrap_or_default(), table.rows())
         } else {
             code_of_numbers(seen)
+        };
+        let code = match (code, scale) {
+            (Ok(Code::Number { low, .. }), Some(Scale::Log)) if low <= 0.0 => {
+                let problem = format!("column \"{name}\" has {low}, and only numbers above 0 have a logarithm");
+                return Err(table.broken(vec![problem]).into());
+            }
+            (Ok(Code::Number { low, high, missing, .. }), Some(scale)) => {
+                Ok(Code::Number { low, high, log: scale == Scale::Log, missing })
+            }
+            (code, _) => code,
         };
         match code {
             Ok(code) => columns.push(Column { name, code }),
@@ -359,7 +394,7 @@ mod tests {
     fn coded(text: &str) -> Result<(Survey, Vec<Vec<f64>>)> {
         let mut table = Table::of_bytes(Path::new("pool.csv"), text.as_bytes().to_vec())?;
         let places: Vec<usize> = (0..table.header().len()).collect();
-        let survey = survey(&mut table, &places)?;
+        let survey = survey(&mut table, &places, &[])?;
         let mut points = Vec::new();
         let encoder = Encoder::new(&table, &survey.columns)?;
         table.scan(|table, row| {

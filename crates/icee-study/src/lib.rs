@@ -37,6 +37,7 @@
 mod answer;
 mod ask;
 mod choose;
+mod condition;
 mod encode;
 mod error;
 mod journal;
@@ -59,6 +60,7 @@ mod trials;
 
 pub use answer::{Answer, BestRow, Forecast, RowForecast, Status, Suggestion, Summary, ToldRow};
 pub use ask::MOST_SUGGESTIONS;
+pub use encode::Scale;
 pub use error::{Error, Result};
 pub use icee_bo::remaining::Remaining;
 pub use models::{LearnedModel, Loader, Models, Reads};

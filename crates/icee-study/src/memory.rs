@@ -46,7 +46,7 @@ pub fn inspect(journal: &[u8], pool: Option<&[u8]>) -> Result<Inspection> {
 pub fn columns(pool: &[u8]) -> Result<Vec<(String, String)>> {
     let mut table = Table::of_bytes(Path::new("pool"), pool.to_vec())?;
     let places: Vec<usize> = (0..table.header().len()).collect();
-    let survey = encode::survey(&mut table, &places)?;
+    let survey = encode::survey(&mut table, &places, &[])?;
     // Codes that were found must be of use.
     let encoder = encode::Encoder::new(&table, &survey.columns)?;
     let mut points = Vec::new();

@@ -1,5 +1,6 @@
 //! The rows of a study's pool: its file, checked against what it was, and the points that the rows are.
 
+use crate::condition::Condition;
 use crate::encode::Encoder;
 use crate::record::{Header, Outcome, PoolFile, RowName};
 use crate::results::{Line, Named, outcome};
@@ -28,6 +29,7 @@ pub struct Rows {
     /// The rows as points.
     pub points: Pool,
     id: Option<usize>,
+    value: Option<usize>,
     /// What stands in each row's cells ([`Encoder::key`]).
     keys: Vec<u64>,
 }
@@ -127,7 +129,8 @@ impl Rows {
     /// # Errors
     /// Where they do not fit each other.
     pub fn encode(mut table: Table, header: &Header) -> Result<Rows> {
-        let id = header.id.as_deref().map(|name| table.column(name)).transpose()?;
+        let place = |name: &Option<String>| name.as_deref().map(|name| table.column(name)).transpose();
+        let (id, value) = (place(&header.id)?, place(&header.value)?);
         let encoder = Encoder::new(&table, &header.columns)?;
         let (mut points, mut keys, mut cells) = (Vec::new(), Vec::new(), Encoder::cells(&header.columns));
         table.scan(|table, row| {
@@ -141,7 +144,7 @@ impl Rows {
         }
         let widths = header.columns.iter().map(|column| column.code.width()).collect();
         let points = Pool::new(points, encoder.dimension())?.with_widths(widths)?.with_columns(cells.finish())?;
-        Ok(Rows { table, points, id, keys })
+        Ok(Rows { table, points, id, value, keys })
     }
 
     /// What a row is called.
@@ -161,6 +164,18 @@ impl Rows {
         for (key, taken) in self.keys.iter().zip(taken).filter(|(_, taken)| !**taken) {
             *taken = !seen.insert(*key);
         }
+    }
+
+    /// Marks the rows that do not satisfy a condition.
+    ///
+    /// # Errors
+    /// Where the condition makes no sense, or the table cannot be read any more.
+    pub fn exclude(&mut self, condition: &str, taken: &mut [bool]) -> Result<()> {
+        let condition = Condition::parse(condition, &self.table)?;
+        Ok(self.table.scan(|table, row| {
+            taken[row.index] |= !condition.holds(table, row);
+            Ok(())
+        })?)
     }
 
     /// The first row with these cells.
@@ -206,10 +221,11 @@ impl Rows {
         Ok(ids)
     }
 
-    /// A row's cells, the id and columns without a name left out.
+    /// A row's cells; the id, the value and columns without a name left out.
     pub fn cells(&self, row: usize) -> Cells {
         let cells = self.table.header().iter().cloned().zip(self.table.cells(row)).enumerate();
-        let shown = cells.filter(|(column, (name, _))| Some(*column) != self.id && !name.is_empty());
+        let shown =
+            cells.filter(|(column, (name, _))| ![self.id, self.value].contains(&Some(*column)) && !name.is_empty());
         Cells(shown.map(|(_, cell)| cell).collect())
     }
 

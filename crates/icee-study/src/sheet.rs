@@ -3,7 +3,7 @@
 //! The journal says what the sheet was. Where it has changed, the rows that have an outcome or a suggestion are looked up in
 //! the new one, by their ids or their cells, and one line of the journal says where they are now and what was filled in.
 
-use crate::encode::{self, Code, Column};
+use crate::encode::{self, Code, Column, Scale};
 use crate::record::{Entry, Header, Outcome, RowName, ToldValue};
 use crate::rows::{Place, Rows, check_ids, pool_file, read_pool};
 use crate::study::{Study, not_loaded, shown};
@@ -11,7 +11,7 @@ use crate::tell::{Repeat, Report, TellSummary};
 use crate::{Error, Result};
 use icee_base::table::Table;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// Rows that an error names.
 const NAMED: usize = 10;
@@ -85,10 +85,11 @@ impl Study {
             )));
         }
         let names: Vec<&RowName> = all.iter().map(|(name, ..)| *name).collect();
-        let (mut moved, mut problems) = (Vec::new(), Vec::new());
+        let (mut moved, mut seen, mut problems) = (Vec::new(), HashSet::new(), Vec::new());
         for (place, (name, was, way)) in rows.places(&names)?.into_iter().zip(all) {
             match place {
-                Place::At(row) => moved.push([name.row, row + 1]),
+                // A row that is measured again is both told and running.
+                Place::At(row) => moved.extend(seen.insert(name.row).then_some([name.row, row + 1])),
                 Place::Changed(_) => problems
                     .push(format!("{} was {was} and has other cells now; put them back, or {way} it", shown(name))),
                 Place::Gone => {
@@ -163,7 +164,12 @@ fn reports(rows: &mut Rows, header: &Header) -> Result<Vec<Report>> {
 fn recoded(table: &mut Table, columns: &[Column]) -> Result<Vec<Column>> {
     let places: Vec<usize> =
         columns.iter().map(|column| table.column(&column.name)).collect::<std::result::Result<_, _>>()?;
-    let survey = encode::survey(table, &places)?;
+    let kept = |Column { name, code }: &Column| {
+        let scale = matches!(code, Code::Category { .. }).then_some(Scale::Categories);
+        scale.map(|scale| (name.clone(), scale))
+    };
+    let scales: Vec<(String, Scale)> = columns.iter().filter_map(kept).collect();
+    let survey = encode::survey(table, &places, &scales)?;
     let mut recoded = Vec::new();
     for Column { name, code } in columns {
         let found = survey.columns.iter().find(|column| column.name == *name).map(|column| &column.code);
@@ -181,11 +187,8 @@ fn recoded(table: &mut Table, columns: &[Column]) -> Result<Vec<Column>> {
                 );
                 return Err(table.broken(vec![problem]).into());
             }
-            (Code::Category { .. }, Some(Code::Number { .. })) => {
-                let problem =
-                    format!("column \"{name}\" had words and has nothing but numbers now; put the words back");
-                return Err(table.broken(vec![problem]).into());
-            }
+            // It was asked to be categories.
+            (Code::Category { .. }, Some(Code::Number { .. })) => code.clone(),
         };
         recoded.push(Column { name: name.clone(), code });
     }

@@ -1,7 +1,7 @@
 //! The study itself: predicting and remembering, in turns with other processes.
 
 use crate::answer::{BestRow, Forecast, RowForecast, Status, Summary, ToldRow};
-use crate::encode;
+use crate::encode::{self, Scale};
 use crate::journal::Journal;
 use crate::lines::News;
 use crate::models::{Models, Width};
@@ -30,6 +30,8 @@ pub struct StudyOptions {
     pub columns: Option<Vec<String>>,
     /// Columns not to learn from.
     pub ignore: Vec<String>,
+    /// Columns that are to be taken otherwise than they look.
+    pub scales: Vec<(String, Scale)>,
     /// The column that names the rows; their numbers do by default.
     pub id: Option<String>,
     /// The column in which values are filled in, if there is one. What stands there is told at once, and it is never
@@ -54,6 +56,8 @@ pub struct Study {
     pub(crate) models: Models,
     /// Where the pool lies.
     pub(crate) pool: PathBuf,
+    /// Whether that was said by whoever opened the study, rather than by the journal.
+    elsewhere: bool,
     /// The pool, once it was needed.
     pub(crate) rows: Option<Rows>,
     pub(crate) notes: Vec<String>,
@@ -89,7 +93,12 @@ impl Study {
         let mut table = read_pool(&options.pool)?;
         let mut notes = Vec::new();
         let places = chosen_columns(&table, options, &mut notes)?;
-        let survey = encode::survey(&mut table, &places)?;
+        for (name, _) in &options.scales {
+            if !places.contains(&table.column(name)?) {
+                return Err(Error::Study(format!("\"{name}\" is not learned from, so it has no scale")));
+            }
+        }
+        let survey = encode::survey(&mut table, &places, &options.scales)?;
         notes.extend(survey.notes);
         if let Some(id) = &options.id {
             let column = table.column(id)?;
@@ -131,6 +140,7 @@ impl Study {
         let mut journal = Journal::open(path)?;
         let news = journal.look()?;
         let header = header_of(path, &news)?;
+        let elsewhere = pool.is_some();
         let pool = pool.map_or_else(|| folder_of(path).join(&header.pool.path), Path::to_owned);
         let mut study = Study {
             journal,
@@ -139,6 +149,7 @@ impl Study {
             trials: Trials::default(),
             models,
             pool,
+            elsewhere,
             rows: None,
             notes: vec![],
             torn: news.is_torn(),
@@ -220,6 +231,15 @@ impl Study {
         Some(BestRow { row: self.outcome(&trial), believed: None, sure: None })
     }
 
+    /// Rows to which nothing has happened, identical ones counted once.
+    pub(crate) fn left(&self) -> usize {
+        let mut taken = self.trials.taken(self.header.pool.rows);
+        if let Some(rows) = &self.rows {
+            rows.mark_repeated(&mut taken);
+        }
+        taken.iter().filter(|taken| !**taken).count()
+    }
+
     /// By how much measurements of one row differ, where some row was measured more than once.
     fn noise(&self) -> Option<f64> {
         let units = Units::of(&self.trials, self.header.direction);
@@ -243,7 +263,7 @@ impl Study {
             best,
             noise: self.noise(),
             running: self.trials.running().map(|(_, name)| name.shown()).collect(),
-            left: header.pool.rows - self.trials.told.len() - self.trials.count_running(),
+            left: self.left(),
             told,
             notes: self.take_notes(),
         }
@@ -380,6 +400,9 @@ impl Study {
     fn follow_sheet(&mut self) {
         let header = self.trials.with_sheet(&self.first);
         if self.header != header {
+            if !self.elsewhere {
+                self.pool = folder_of(self.journal.path()).join(&header.pool.path);
+            }
             self.header = header;
             self.rows = None;
         }

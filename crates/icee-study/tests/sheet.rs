@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Scratch, options};
-use icee_study::{Direction, Outcome, Repeat, Status, StudyOptions};
+use icee_study::{Direction, Outcome, Repeat, Scale, Status, StudyOptions};
 use std::path::{Path, PathBuf};
 
 const HEADER: &str = "heat,flour,yield\n";
@@ -237,4 +237,41 @@ fn a_lucky_measurement_is_worth_another_one() {
     assert_eq!(study.tell(&row, 31.0, Repeat::Refuse).unwrap().again, 1);
     assert_eq!(study.summary().told.iter().find(|told| told.id == row).unwrap().values.len(), count + 1);
     assert!(study.pending(None).unwrap().is_none());
+}
+
+#[test]
+fn only_what_may_be_asked_is_asked() {
+    let scratch = Scratch::new("sheet-where");
+    let mut study = scratch.create("s.jsonl", &with_value(&sheet(&scratch, &ROWS)));
+    let row = |study: &mut icee_study::Study, condition| {
+        study.ask_where(1, None, Some(condition)).map(|a| a.suggestions[0].row)
+    };
+    assert_eq!(row(&mut study, "heat > 200 and flour = wheat").unwrap(), 3);
+    let nothing = row(&mut study, "heat > 200 and flour = wheat").unwrap_err().to_string();
+    assert!(nothing.contains("no row that is left satisfies"), "{nothing}");
+    assert_eq!(row(&mut study, "not flour in (rye, wheat)").unwrap(), 5);
+}
+
+#[test]
+fn columns_are_taken_as_a_user_says() {
+    let scratch = Scratch::new("sheet-scales");
+    let pool = scratch.write("years.csv", "year,rate,dose\n2020,1,0\n2021,10,2\n2022,1000,3\n2020,3,5\n");
+    let with = |name: &str, scale| StudyOptions { scales: vec![(name.into(), scale)], ..options(&pool) };
+    let described = |options: &StudyOptions, file: &str, column: usize| {
+        scratch.create(file, options).summary().columns[column].1.clone()
+    };
+    assert_eq!(described(&with("year", Scale::Categories), "a.jsonl", 0), "3 categories");
+    assert_eq!(described(&with("rate", Scale::Linear), "b.jsonl", 1), "number, 1 to 1000");
+    assert_eq!(described(&with("rate", Scale::Log), "c.jsonl", 1), "number, 1 to 1000, logarithmic");
+    let refused = |name: &str, scale| {
+        let path = scratch.0.join("d.jsonl");
+        icee_study::Study::create(&path, &with(name, scale), Default::default()).err().unwrap().to_string()
+    };
+    assert!(refused("dose", Scale::Log).contains("only numbers above 0 have a logarithm"));
+    assert!(refused("yaer", Scale::Log).contains("no column \"yaer\""));
+    // Categories stay categories when the sheet grows.
+    scratch.write("years.csv", "year,rate,dose\n2020,1,0\n2021,10,2\n2022,1000,3\n2020,3,5\n2023,4,4\n");
+    let mut study = scratch.open("a.jsonl");
+    study.update(Repeat::Refuse).unwrap();
+    assert_eq!(study.summary().columns[0].1, "4 categories");
 }

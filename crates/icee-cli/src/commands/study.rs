@@ -47,11 +47,16 @@ pub enum StudyCommand {
 /// for the 64 most promising rows together, because similar rows stand and fall together; the chance of the best
 /// single row and what it would be if all rows were independent (too high) are in the JSON.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  icee study ask bread\n  icee study ask bread -n 4 --more --json")]
+#[command(
+    after_help = "Examples:\n  icee study ask bread\n  icee study ask bread -n 4 --more --json\n  icee study ask bread --where \"heat < 230 and flour != rye\""
+)]
 pub struct AskArgs {
     /// How many rows.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]
     count: usize,
+    /// Only rows that satisfy this: comparisons of columns with < <= > >= = != and in (a, b), joined by and, or, not.
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
     /// New rows, also while others are still running. Without it, ask repeats those.
     #[arg(long)]
     more: bool,
@@ -140,7 +145,7 @@ fn ask(out: &mut impl Write, args: &AskArgs) -> anyhow::Result<()> {
         let still = "still running: tell what came out, or withdraw it; --more asks for other rows";
         return print::answer(out, &pending, Some(still), args.study.json);
     }
-    let answer = study.ask(args.count, sampler)?;
+    let answer = study.ask_where(args.count, sampler, args.condition.as_deref())?;
     let printed = print::answer(out, &answer, None, args.study.json);
     answered(out, printed)
 }

@@ -6,7 +6,7 @@ use crate::terminal::{ask, is_interactive, say};
 use anyhow::bail;
 use clap::Args;
 use icee_models::study_models;
-use icee_study::{Direction, Study, StudyOptions, Suspect, suspects};
+use icee_study::{Direction, Scale, Study, StudyOptions, Suspect, suspects};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -42,6 +42,15 @@ pub struct CreateArgs {
     /// Columns not to learn from, separated by commas.
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     ignore: Vec<String>,
+    /// Columns of numbers to be scaled by their logarithms, separated by commas.
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
+    log: Vec<String>,
+    /// Columns of numbers to be taken as they stand, though they span decades.
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
+    linear: Vec<String>,
+    /// Columns of numbers that are names of categories, such as years or batches.
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
+    categories: Vec<String>,
     /// What picks the rows: icee (a learned model), gp-ei (a Gaussian process) or random [default: icee where a model
     /// fits the columns, gp-ei elsewhere].
     #[arg(long, value_name = "NAME")]
@@ -76,6 +85,7 @@ pub fn create(out: &mut impl Write, args: &CreateArgs) -> anyhow::Result<()> {
         pool: args.pool.clone(),
         columns: args.columns.clone(),
         ignore: args.ignore.clone(),
+        scales: args.scales()?,
         id: args.id.clone(),
         value: args.value.clone(),
         direction: Direction::default(),
@@ -97,6 +107,21 @@ pub fn create(out: &mut impl Write, args: &CreateArgs) -> anyhow::Result<()> {
     let summary = study.summary();
     let printed = print::created(out, &args.name, &path, &summary, args.json);
     answered(out, printed)
+}
+
+impl CreateArgs {
+    /// How columns are to be taken.
+    fn scales(&self) -> anyhow::Result<Vec<(String, Scale)>> {
+        let all = [(&self.log, Scale::Log), (&self.linear, Scale::Linear), (&self.categories, Scale::Categories)];
+        let mut scales: Vec<(String, Scale)> = Vec::new();
+        for (name, scale) in all.iter().flat_map(|(names, scale)| names.iter().map(move |name| (name, *scale))) {
+            if scales.iter().any(|(other, _)| other == name) {
+                bail!("\"{name}\" stands in two of --log, --linear and --categories");
+            }
+            scales.push((name.clone(), scale));
+        }
+        Ok(scales)
+    }
 }
 
 /// Asks which values are good, until it is said.

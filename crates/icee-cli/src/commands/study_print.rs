@@ -35,6 +35,9 @@ pub fn created(out: &mut impl Write, name: &str, path: &Path, summary: &Summary,
     }
     writeln!(out, "{}: {} rows, {}", path.display(), summary.rows, direction(summary))?;
     write_columns(out, summary)?;
+    if !summary.told.is_empty() {
+        writeln!(out, "{} told, {} left", summary.told.len(), summary.left)?;
+    }
     writeln!(out, "next: icee study ask {name}")?;
     Ok(())
 }

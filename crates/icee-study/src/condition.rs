@@ -1,0 +1,314 @@
+//! Conditions on rows, as people type them: `temp < 100 and solvent != DMF`, `base in (K2CO3, "Cs2CO3")`, `not (a = 1 or b = 2)`.
+
+use crate::{Error, Result};
+use icee_base::table::{Row, Table};
+
+/// How deep brackets and nots may stand in each other.
+const DEEPEST: usize = 64;
+
+/// A condition on the cells of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition(Node);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Node {
+    Any(Vec<Node>),
+    All(Vec<Node>),
+    Not(Box<Node>),
+    Compare { column: usize, comparison: Comparison, value: String },
+    In { column: usize, values: Vec<String> },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+    Equal,
+    Unequal,
+}
+
+impl Condition {
+    /// Reads a condition on the rows of a table.
+    ///
+    /// # Errors
+    /// Where it is none, or names a column that is not there.
+    pub fn parse(text: &str, table: &Table) -> Result<Condition> {
+        let wrong = |problem: String| Error::Study(format!("--where \"{text}\": {problem}"));
+        let tokens = tokens(text).map_err(wrong)?;
+        let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, table };
+        let node = parser.any().map_err(wrong)?;
+        match parser.tokens.get(parser.at) {
+            None => Ok(Condition(node)),
+            Some(token) => Err(wrong(format!("{} is one too many; join conditions by and, or", token.shown()))),
+        }
+    }
+
+    /// Whether a row satisfies it.
+    pub fn holds(&self, table: &Table, row: &Row<'_>) -> bool {
+        self.0.holds(table, row)
+    }
+}
+
+impl Node {
+    fn holds(&self, table: &Table, row: &Row<'_>) -> bool {
+        match self {
+            Node::Any(nodes) => nodes.iter().any(|node| node.holds(table, row)),
+            Node::All(nodes) => nodes.iter().all(|node| node.holds(table, row)),
+            Node::Not(node) => !node.holds(table, row),
+            Node::In { column, values } => values.iter().any(|value| equal(table, row.cell(*column), value)),
+            Node::Compare { column, comparison, value } => {
+                let cell = row.cell(*column);
+                let numbers = table.number(cell).zip(table.number(value));
+                match comparison {
+                    Comparison::Equal => equal(table, cell, value),
+                    Comparison::Unequal => !equal(table, cell, value),
+                    Comparison::Less => numbers.is_some_and(|(cell, value)| cell < value),
+                    Comparison::AtMost => numbers.is_some_and(|(cell, value)| cell <= value),
+                    Comparison::Greater => numbers.is_some_and(|(cell, value)| cell > value),
+                    Comparison::AtLeast => numbers.is_some_and(|(cell, value)| cell >= value),
+                }
+            }
+        }
+    }
+}
+
+/// Equal as numbers, where both are, or as texts.
+fn equal(table: &Table, cell: &str, value: &str) -> bool {
+    match (table.number(cell), table.number(value)) {
+        (Some(cell), Some(value)) => cell == value,
+        _ => cell == value,
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Token {
+    /// A name, a number, or `and`, `or`, `not`, `in`.
+    Word(String),
+    /// In quotes: never one of those words.
+    Text(String),
+    Comparison(Comparison),
+    Open,
+    Close,
+    Comma,
+}
+
+impl Token {
+    fn shown(&self) -> String {
+        match self {
+            Token::Word(word) | Token::Text(word) => format!("\"{word}\""),
+            Token::Comparison(_) => "a comparison".into(),
+            Token::Open => "\"(\"".into(),
+            Token::Close => "\")\"".into(),
+            Token::Comma => "\",\"".into(),
+        }
+    }
+}
+
+fn tokens(text: &str) -> std::result::Result<Vec<Token>, String> {
+    let mut tokens = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let (token, length) = match first {
+            '(' => (Token::Open, 1),
+            ')' => (Token::Close, 1),
+            ',' => (Token::Comma, 1),
+            '"' | '\'' => {
+                let inside = &rest[1..];
+                let end = inside.find(first).ok_or("a quote is opened and never closed")?;
+                (Token::Text(inside[..end].to_owned()), end + 2)
+            }
+            '<' | '>' | '=' | '!' => comparison(rest)?,
+            _ => {
+                let ends = |c: char| c.is_whitespace() || "()<>=!,\"'".contains(c);
+                let end = rest.find(ends).unwrap_or(rest.len());
+                (Token::Word(rest[..end].to_owned()), end)
+            }
+        };
+        tokens.push(token);
+        rest = rest[length..].trim_start();
+    }
+    Ok(tokens)
+}
+
+fn comparison(rest: &str) -> std::result::Result<(Token, usize), String> {
+    const ALL: [(&str, Comparison); 8] = [
+        ("<=", Comparison::AtMost),
+        (">=", Comparison::AtLeast),
+        ("!=", Comparison::Unequal),
+        ("<>", Comparison::Unequal),
+        ("==", Comparison::Equal),
+        ("<", Comparison::Less),
+        (">", Comparison::Greater),
+        ("=", Comparison::Equal),
+    ];
+    let found = ALL.iter().find(|(sign, _)| rest.starts_with(sign));
+    found
+        .map(|(sign, comparison)| (Token::Comparison(*comparison), sign.len()))
+        .ok_or_else(|| "\"!\" alone is no comparison; there are < <= > >= = !=".into())
+}
+
+struct Parser<'a> {
+    tokens: &'a [Token],
+    at: usize,
+    depth: usize,
+    table: &'a Table,
+}
+
+type Parsed<T> = std::result::Result<T, String>;
+
+impl Parser<'_> {
+    fn next_is(&mut self, word: &str) -> bool {
+        let is = matches!(self.tokens.get(self.at), Some(Token::Word(next)) if next.eq_ignore_ascii_case(word));
+        self.at += usize::from(is);
+        is
+    }
+
+    fn any(&mut self) -> Parsed<Node> {
+        let mut nodes = vec![self.all()?];
+        while self.next_is("or") {
+            nodes.push(self.all()?);
+        }
+        Ok(Node::Any(nodes))
+    }
+
+    fn all(&mut self) -> Parsed<Node> {
+        let mut nodes = vec![self.one()?];
+        while self.next_is("and") {
+            nodes.push(self.one()?);
+        }
+        Ok(Node::All(nodes))
+    }
+
+    fn one(&mut self) -> Parsed<Node> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err("brackets stand too deep in each other".into());
+        }
+        let node = if self.next_is("not") {
+            Node::Not(Box::new(self.one()?))
+        } else if self.tokens.get(self.at) == Some(&Token::Open) {
+            self.at += 1;
+            let node = self.any()?;
+            self.expect(&Token::Close)?;
+            node
+        } else {
+            self.compared()?
+        };
+        self.depth -= 1;
+        Ok(node)
+    }
+
+    fn compared(&mut self) -> Parsed<Node> {
+        let name = self.word("the name of a column")?;
+        let column = self.table.column(&name).map_err(|error| error.to_string())?;
+        if self.next_is("in") {
+            self.expect(&Token::Open)?;
+            let mut values = vec![self.word("a value")?];
+            while self.tokens.get(self.at) == Some(&Token::Comma) {
+                self.at += 1;
+                values.push(self.word("a value")?);
+            }
+            self.expect(&Token::Close)?;
+            return Ok(Node::In { column, values });
+        }
+        let Some(Token::Comparison(comparison)) = self.tokens.get(self.at).cloned() else {
+            return Err(format!("after \"{name}\" comes a comparison: < <= > >= = != or in (a, b)"));
+        };
+        self.at += 1;
+        let value = self.word("a value")?;
+        let ordered = !matches!(comparison, Comparison::Equal | Comparison::Unequal);
+        if ordered && self.table.number(&value).is_none() {
+            return Err(format!("\"{value}\" is not a number, so nothing is less or greater"));
+        }
+        Ok(Node::Compare { column, comparison, value })
+    }
+
+    fn word(&mut self, what: &str) -> Parsed<String> {
+        match self.tokens.get(self.at) {
+            Some(Token::Word(word) | Token::Text(word)) => {
+                self.at += 1;
+                Ok(word.clone())
+            }
+            Some(token) => Err(format!("{what} should stand where {} does", token.shown())),
+            None => Err(format!("it ends where {what} should stand")),
+        }
+    }
+
+    fn expect(&mut self, token: &Token) -> Parsed<()> {
+        match self.tokens.get(self.at) {
+            Some(next) if next == token => {
+                self.at += 1;
+                Ok(())
+            }
+            Some(next) => Err(format!("{} should stand where {} does", token.shown(), next.shown())),
+            None => Err(format!("{} is missing at the end", token.shown())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::path::Path;
+
+    const TABLE: &str = "temp,solvent,the base\n80,DMF,K2CO3\n120,THF,Cs2CO3\n,water,none\n100.0,DMF,K2CO3\n";
+
+    fn rows(condition: &str) -> Result<Vec<usize>> {
+        let mut table = Table::of_bytes(Path::new("pool.csv"), TABLE.into())?;
+        let condition = Condition::parse(condition, &table)?;
+        let mut found = Vec::new();
+        table.scan(|table, row| {
+            found.extend(condition.holds(table, row).then_some(row.index + 1));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    #[test]
+    fn conditions_as_people_type_them() {
+        for (condition, expected) in [
+            ("temp < 100", vec![1]),
+            ("temp<=100", vec![1, 4]),
+            ("temp < 110 and solvent != DMF", vec![]),
+            ("temp = 100", vec![4]),
+            ("solvent in (THF, 'water')", vec![2, 3]),
+            ("\"the base\" == K2CO3 OR solvent = water", vec![1, 3, 4]),
+            ("not (solvent = DMF)", vec![2, 3]),
+            ("temp > 0 or not temp > 0", vec![1, 2, 3, 4]),
+            // and binds more tightly than or.
+            ("solvent = THF or solvent = DMF and temp = 80", vec![1, 2]),
+        ] {
+            assert_eq!(rows(condition).unwrap(), expected, "{condition}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_condition_is_answered() {
+        for (condition, said) in [
+            ("", "it ends where the name of a column should stand"),
+            ("temp", "after \"temp\" comes a comparison"),
+            ("temp < hot", "\"hot\" is not a number"),
+            ("heat < 3", "no column \"heat\"; there are temp, solvent, the base"),
+            ("temp < 3 solvent = DMF", "\"solvent\" is one too many"),
+            ("(temp < 3", "\")\" is missing at the end"),
+            ("temp ! 3", "no comparison"),
+            ("solvent = \"DMF", "never closed"),
+            ("temp < 3 and", "it ends where"),
+            ("solvent in DMF", "\"(\" should stand where \"DMF\" does"),
+            (&"(".repeat(10_000), "too deep"),
+        ] {
+            let error = rows(condition).unwrap_err().to_string();
+            assert!(error.contains(said), "{condition}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_much(condition in "[a-z(<>=!,\"' )and]{0,40}") {
+            let _ = rows(&condition);
+        }
+    }
+}
