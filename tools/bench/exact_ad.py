@@ -90,7 +90,7 @@ def play(room, is_sorted, games, rng):
             by_goal = policy[cell]  # game, goal, action, noise
             by_goal = np.where(known[:, None, None, None], policy[cell, goal][:, None], by_goal)
             chances = np.einsum("gcn,gcan->ga", belief, by_goal)
-            chances /= chances.sum(1, keepdims=True)
+            chances /= np.maximum(chances.sum(1, keepdims=True), np.finfo(np.float32).tiny)
             action = (chances.cumsum(1) < rng.random((games, 1))).sum(1).clip(max=ACTIONS - 1)
             arrived = lead[cell, action]
             pays = playing & (arrived == goal)
