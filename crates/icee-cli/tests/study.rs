@@ -169,3 +169,24 @@ fn an_old_journal_goes_on() {
     assert!(answer["notes"][0].as_str().unwrap().contains("from now on this study uses the model bo__table"));
     assert_eq!(json(&scratch, &["ask", "bread", "--more"])["notes"], Value::Array(vec![]));
 }
+
+#[test]
+fn what_was_told_can_be_told_to_another_study() {
+    let scratch = Scratch::new("study-export");
+    std::fs::write(scratch.0.join("pool.csv"), pool(12)).unwrap();
+    for name in ["one", "two"] {
+        json(&scratch, &["create", name, "--direction", "max", "--pool", "pool.csv", "--id", "name"]);
+    }
+    json(&scratch, &["tell", "one", "--row", "r3", "--value", "0.5"]);
+    json(&scratch, &["tell", "one", "--row", "r3", "--value", "0.7", "--again"]);
+    json(&scratch, &["tell", "one", "--row", "r4", "--failed"]);
+    json(&scratch, &["tell", "one", "--row", "r5", "--impossible"]);
+    let exported = said(study(&scratch, &["export", "one"]).output().unwrap());
+    assert_eq!(exported.lines().count(), 5, "{exported}");
+    std::fs::write(scratch.0.join("told.csv"), exported).unwrap();
+    json(&scratch, &["tell", "two", "--csv", "told.csv"]);
+    let told = |name| json(&scratch, &["show", name])["told"].clone();
+    assert_eq!(told("one"), told("two"));
+    let names: Vec<Value> = json(&scratch, &["list"]).as_array().unwrap().iter().map(|s| s["name"].clone()).collect();
+    assert_eq!(names, ["one", "two"]);
+}

@@ -144,6 +144,8 @@ pub struct Summary {
     pub columns: Vec<(String, String)>,
     /// The column that names the rows.
     pub id_column: Option<String>,
+    /// The column in which values are filled in.
+    pub value_column: Option<String>,
     /// Which values are good.
     pub direction: Direction,
     /// What picks the rows.

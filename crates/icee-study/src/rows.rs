@@ -92,15 +92,17 @@ impl Rows {
             found.extend(outcome(table, row, place, column)?.map(|outcome| (row.index, row.line, outcome)));
             Ok(())
         })?;
-        let mut first: HashMap<u64, usize> = HashMap::new();
-        if self.id.is_none() {
-            // Of rows with the same cells the first stands for all.
-            for (row, key) in self.keys.iter().enumerate() {
-                first.entry(*key).or_insert(row);
-            }
+        let first = self.first_of_each();
+        Ok(found.into_iter().map(|(row, line, outcome)| (self.name(first[row]), line, outcome)).collect())
+    }
+
+    /// For each row the first with the same cells, which stands for all of them; itself where a column names the rows.
+    pub fn first_of_each(&self) -> Vec<usize> {
+        if self.id.is_some() {
+            return (0..self.keys.len()).collect();
         }
-        let name = |row: usize| self.name(first.get(&self.keys[row]).copied().unwrap_or(row));
-        Ok(found.into_iter().map(|(row, line, outcome)| (name(row), line, outcome)).collect())
+        let mut first: HashMap<u64, usize> = HashMap::with_capacity(self.keys.len());
+        self.keys.iter().enumerate().map(|(row, key)| *first.entry(*key).or_insert(row)).collect()
     }
 
     /// Where each row is now that was known by such a name, found by its id or else by its cells.

@@ -256,6 +256,7 @@ impl Study {
             rows: header.pool.rows,
             columns: header.columns.iter().map(|column| (column.name.clone(), column.code.describe())).collect(),
             id_column: header.id.clone(),
+            value_column: header.value.clone(),
             direction: header.direction,
             sampler: header.sampler,
             model: self.trials.model.clone(),
@@ -292,6 +293,7 @@ impl Study {
         }
         let best = lowest(&history);
         let taken = self.trials.taken(rows.points.size());
+        let first = rows.first_of_each();
         let ids = rows.ids()?;
         let mut forecasts = Vec::with_capacity(ids.len());
         let all: Vec<usize> = (0..ids.len()).collect();
@@ -299,8 +301,8 @@ impl Study {
         for chunk in all.chunks(CHUNK) {
             let beliefs = predictor.predict(&rows.points, &history, chunk)?;
             for ((&row, belief), id) in chunk.iter().zip(&beliefs).zip(&mut ids) {
-                let value = self.trials.outcome(row).and_then(trials::Trial::value);
-                let status = Status::of(row, &self.trials, &taken);
+                let value = self.trials.outcome(first[row]).and_then(trials::Trial::value);
+                let status = Status::of(first[row], &self.trials, &taken);
                 forecasts.push(RowForecast { id, status, value, forecast: Forecast::new(belief, &units, best) });
             }
         }

@@ -24,6 +24,7 @@ pub mod rollout;
 mod stop;
 pub mod study;
 mod study_create;
+mod study_look;
 mod study_print;
 mod study_tell;
 pub mod train;

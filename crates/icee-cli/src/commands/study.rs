@@ -1,15 +1,16 @@
 //! `icee study`: which row of a CSV file to try next.
 
 use super::study_create::{CreateArgs, create};
+use super::study_look::{ListArgs, export, list};
 use super::study_print as print;
 use super::study_tell::{RowsArgs, TellArgs, UpdateArgs, forget, tell, undo, update, withdraw};
 use crate::terminal::say;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use icee_models::study_models;
-use icee_study::{SamplerKind, Study};
+use icee_study::{SamplerKind, Status, Study};
 use std::io::{BufWriter, IsTerminal, Write, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Said where the journal has more than the person could be shown.
 const NOT_PRINTED: &str = "this is in the study now (see `icee study show`), but could not be printed";
@@ -34,6 +35,9 @@ pub enum StudyCommand {
     /// Print the study: its columns, all that was told, and what is still running.
     Show(LookArgs),
     Predict(PredictArgs),
+    List(ListArgs),
+    /// Print what was told as CSV, in the form that `tell --csv` reads.
+    Export(LookArgs),
 }
 
 /// Ask which rows to try next.
@@ -83,6 +87,9 @@ pub struct LookArgs {
 #[derive(Args)]
 #[command(after_help = "Example:\n  icee study predict bread > beliefs.csv")]
 pub struct PredictArgs {
+    /// Only so many rows of those that are left, the most promising first.
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
     /// Another model than the study's: icee or gp-ei.
     #[arg(long, value_name = "NAME")]
     sampler: Option<String>,
@@ -124,6 +131,8 @@ pub fn run(command: &StudyCommand) -> anyhow::Result<()> {
         StudyCommand::Best(args) => best(&mut out, args)?,
         StudyCommand::Show(args) => show(&mut out, args)?,
         StudyCommand::Predict(args) => predict(&mut out, args)?,
+        StudyCommand::List(args) => list(&mut out, args)?,
+        StudyCommand::Export(args) => export(&mut out, args)?,
     }
     out.flush()?;
     Ok(())
@@ -170,7 +179,12 @@ fn predict(out: &mut impl Write, args: &PredictArgs) -> anyhow::Result<()> {
     if args.accept_model {
         study.accept_model(sampler)?;
     }
-    let forecasts = study.predict(sampler)?;
+    let mut forecasts = study.predict(sampler)?;
+    if let Some(top) = args.top {
+        forecasts.retain(|row| row.status == Status::Left);
+        forecasts.sort_by(|a, b| b.forecast.beats_best.total_cmp(&a.forecast.beats_best));
+        forecasts.truncate(top);
+    }
     print::notes(&study.take_notes());
     print::forecasts(out, &forecasts, args.study.json, stdout().is_terminal())
 }
@@ -185,7 +199,7 @@ impl StudyArgs {
     pub fn open(&self) -> anyhow::Result<Study> {
         let path = Study::path(&self.dir, &self.name)?;
         if !path.exists() {
-            let known = self.others();
+            let known = names_in(&self.dir);
             let others = if known.is_empty() { String::new() } else { format!(" (there are {})", known.join(", ")) };
             bail!(
                 "there is no study \"{}\" in {}{others}; create it with `icee study create {} --pool FILE`",
@@ -199,13 +213,13 @@ impl StudyArgs {
         study.when_waiting(|path| say(format_args!("waiting: another process is at work on {}", path.display())));
         Ok(study)
     }
+}
 
-    /// The names of the studies in the folder.
-    fn others(&self) -> Vec<String> {
-        let files = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
-        let names = files.filter_map(|file| file.file_name().to_str()?.strip_suffix(".jsonl").map(String::from));
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        names
-    }
+/// The names of the studies in a folder.
+pub fn names_in(folder: &Path) -> Vec<String> {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = files.filter_map(|file| file.file_name().to_str()?.strip_suffix(".jsonl").map(String::from));
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
 }

@@ -254,7 +254,7 @@ fn exact(value: f64) -> String {
 }
 
 /// Four digits are enough for a prediction.
-fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     let digits = format!("{value:.3e}");
     let rounded: f64 = digits.parse().unwrap_or(value);
     if !rounded.is_finite() {
@@ -274,7 +274,8 @@ fn percent(share: f64) -> String {
     }
 }
 
-fn write_json(out: &mut impl Write, value: &impl Serialize) -> anyhow::Result<()> {
+/// Writes JSON for machines.
+pub fn write_json(out: &mut impl Write, value: &impl Serialize) -> anyhow::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value)?;
     writeln!(out)?;
     Ok(())
