@@ -14,12 +14,7 @@ pub const FAILED: &str = "failed";
 /// See [`FAILED`].
 pub const IMPOSSIBLE: &str = "impossible";
 
-/// The lines that hold an outcome.
-pub struct Results {
-    pub lines: Vec<Line>,
-}
-
-/// One of them.
+/// A line that holds an outcome.
 pub struct Line {
     /// Its number in the file.
     pub number: usize,
@@ -39,7 +34,7 @@ pub enum Named {
 ///
 /// # Errors
 /// Where a column is missing, or with every line whose value makes no sense.
-pub fn read(table: &mut Table, header: &Header, value: &str) -> Result<Results> {
+pub fn read(table: &mut Table, header: &Header, value: &str) -> Result<Vec<Line>> {
     let value_place = table.column(value)?;
     let named = |table: &Table, name: &str| table.header().iter().any(|column| column == name);
     let id = match &header.id {
@@ -71,7 +66,7 @@ pub fn read(table: &mut Table, header: &Header, value: &str) -> Result<Results> 
         }
         Ok(())
     })?;
-    Ok(Results { lines })
+    Ok(lines)
 }
 
 /// What stands in a line's cell of values; nothing where it is empty.

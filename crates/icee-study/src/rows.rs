@@ -180,9 +180,15 @@ impl Rows {
         })?)
     }
 
-    /// The first row with these cells.
-    fn first_with(&self, key: u64) -> Option<usize> {
-        self.keys.iter().position(|&other| other == key)
+    /// The first row with each of some cells, which stands for all that have them.
+    fn first_with(&self, wanted: impl Iterator<Item = u64>) -> HashMap<u64, Option<usize>> {
+        let mut first: HashMap<u64, Option<usize>> = wanted.map(|key| (key, None)).collect();
+        for (row, key) in self.keys.iter().enumerate() {
+            if let Some(place) = first.get_mut(key) {
+                place.get_or_insert(row);
+            }
+        }
+        first
     }
 
     /// The row of each line, or what is wrong with it.
@@ -194,19 +200,15 @@ impl Rows {
             .iter()
             .filter_map(|line| if let Named::Id(id) = &line.row { Some(id.as_str()) } else { None })
             .collect();
-        let mut by_id = self.find(&ids)?.into_iter();
-        let mut first = HashMap::new();
-        for (row, key) in self.keys.iter().enumerate() {
-            first.entry(*key).or_insert(row);
+        // A file names its rows in one way: all lines by their ids, or all by their cells.
+        if !ids.is_empty() {
+            return self.find(&ids);
         }
-        let find = |line: &Line| match line.row {
-            Named::Id(_) => by_id.next().unwrap_or_else(|| Err("the line names no row".into())),
-            Named::Cells(key) => match first.get(&key) {
-                Some(&row) => Ok(self.name(row)),
-                None => Err("no row of the pool has these cells".into()),
-            },
-        };
-        Ok(lines.iter().map(find).collect())
+        let keys = lines.iter().filter_map(|line| if let Named::Cells(key) = line.row { Some(key) } else { None });
+        let first = self.first_with(keys.clone());
+        let found = |key| first.get(&key).copied().flatten();
+        let find = |key| found(key).map(|row| self.name(row)).ok_or("no row of the pool has these cells".to_owned());
+        Ok(keys.map(find).collect())
     }
 
     /// What all rows are called, in their order.
@@ -238,13 +240,12 @@ impl Rows {
     pub fn find(&mut self, ids: &[&str]) -> Result<Vec<std::result::Result<RowName, String>>> {
         let size = self.points.size();
         let Some(column) = self.id else {
-            let numbered = |id: &&str| match id.trim().parse::<usize>() {
-                Ok(row) if (1..=size).contains(&row) => {
-                    // Of rows with the same cells the first stands for all.
-                    let first = self.first_with(self.keys[row - 1]).unwrap_or(row - 1);
-                    Ok(self.name(first))
-                }
-                _ => Err(format!("there is no row \"{id}\"; rows are numbered from 1 to {size}")),
+            let number = |id: &&str| id.trim().parse::<usize>().ok().filter(|row| (1..=size).contains(row));
+            let key = |row: usize| self.keys[row - 1];
+            let first = self.first_with(ids.iter().filter_map(number).map(key));
+            let numbered = |id: &&str| match number(id) {
+                Some(row) => Ok(self.name(first.get(&key(row)).copied().flatten().unwrap_or(row - 1))),
+                None => Err(format!("there is no row \"{id}\"; rows are numbered from 1 to {size}")),
             };
             return Ok(ids.iter().map(numbered).collect());
         };

@@ -4,17 +4,14 @@
 //! the new one, by their ids or their cells, and one line of the journal says where they are now and what was filled in.
 
 use crate::encode::{self, Code, Column, Scale};
-use crate::record::{Entry, Header, Outcome, RowName, ToldValue};
+use crate::record::{Entry, Header, RowName, ToldValue};
 use crate::rows::{Place, Rows, check_ids, pool_file, read_pool};
 use crate::study::{Study, not_loaded, shown};
-use crate::tell::{Repeat, Report, TellSummary};
+use crate::tell::{Repeat, Report, TellSummary, shortened};
 use crate::{Error, Result};
-use icee_base::table::Table;
+use icee_base::table::{Table, TableError};
 use serde::Serialize;
-use std::collections::{BTreeMap, HashSet};
-
-/// Rows that an error names.
-const NAMED: usize = 10;
+use std::collections::HashSet;
 
 /// What was taken in of a sheet that has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -60,13 +57,10 @@ impl Study {
         // Outcomes are compared with what is known of the rows at their new places.
         let sheet =
             |outcomes| Entry::Sheet { pool: pool.clone(), columns: columns.clone(), moved: moved.clone(), outcomes };
-        let old = self.trials.clone();
-        self.trials.take_in(sheet(vec![]));
-        let reports = reports(&mut rows, &header)?;
-        let found = self.checked(&reports, repeat, false);
-        self.trials = old;
+        let mut after = self.trials.clone();
+        after.take_in(sheet(vec![]));
         let (outcomes, told) =
-            found.map_err(|problems| Error::Study(format!("{}:\n  {}", self.pool.display(), problems.join("\n  "))))?;
+            after.checked(&reports(&mut rows, &header)?, repeat).map_err(|problems| self.broken_sheet(problems))?;
         self.record(sheet(outcomes))?;
         self.rows = Some(rows);
         Ok(SheetChange { changed: true, rows_before: before, rows: header.pool.rows, told })
@@ -97,13 +91,11 @@ impl Study {
                 }
             }
         }
-        if problems.is_empty() {
-            return Ok(moved);
-        }
-        let more = problems.len().saturating_sub(NAMED);
-        problems.truncate(NAMED);
-        problems.extend((more > 0).then(|| format!("and {more} more")));
-        Err(Error::Study(format!("{}:\n  {}", self.pool.display(), problems.join("\n  "))))
+        if problems.is_empty() { Ok(moved) } else { Err(self.broken_sheet(shortened(problems))) }
+    }
+
+    fn broken_sheet(&self, problems: Vec<String>) -> Error {
+        TableError::Content { path: self.pool.clone(), problems }.into()
     }
 
     /// Takes in what others wrote, reads the pool, and takes in what has changed in it. By way of the lock, so that who may not
@@ -141,22 +133,13 @@ impl std::fmt::Display for SheetChange {
 
 /// What a new study is told by its sheet.
 pub(crate) fn first_outcomes(rows: &mut Rows, header: &Header) -> Result<Vec<ToldValue>> {
-    let mut all = Vec::new();
-    for Report { row, outcomes, .. } in reports(rows, header)? {
-        let told = outcomes.into_iter().enumerate();
-        all.extend(told.map(|(at, outcome)| ToldValue { again: at > 0, ..ToldValue::new(row.clone(), outcome) }));
-    }
-    Ok(all)
+    Ok(reports(rows, header)?.iter().flat_map(Report::told).collect())
 }
 
 /// What stands in the column of values, row by row in the order of the sheet.
 fn reports(rows: &mut Rows, header: &Header) -> Result<Vec<Report>> {
     let Some(column) = &header.value else { return Ok(vec![]) };
-    let mut reports: BTreeMap<usize, (RowName, usize, Vec<Outcome>)> = BTreeMap::new();
-    for (row, line, outcome) in rows.outcomes(column)? {
-        reports.entry(row.row).or_insert_with(|| (row, line, vec![])).2.push(outcome);
-    }
-    Ok(reports.into_values().map(|(row, line, outcomes)| Report { row, outcomes, line: Some(line) }).collect())
+    Ok(Report::of_lines(rows.outcomes(column)?.into_iter()))
 }
 
 /// The codes of the same columns in a sheet that has changed: other ends and words, but numbers stay numbers and scales

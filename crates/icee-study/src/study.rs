@@ -219,8 +219,7 @@ impl Study {
     pub fn best(&mut self) -> Option<BestRow> {
         self.try_to_load();
         self.mention_torn();
-        let units = Units::of(&self.trials, self.header.direction);
-        if let Some(replicates) = Replicates::of(&units.history(&self.trials)) {
+        if let Some((units, replicates)) = self.replicates() {
             let (row, belief) = replicates.best();
             if let Some(trial) = self.trials.outcome(row).filter(|trial| trial.value().is_some()) {
                 let (believed, sure) = (Some(units.shown(belief.mean)), Some(replicates.sure()));
@@ -242,8 +241,13 @@ impl Study {
 
     /// By how much measurements of one row differ, where some row was measured more than once.
     fn noise(&self) -> Option<f64> {
+        self.replicates().map(|(units, replicates)| units.distance(replicates.noise()))
+    }
+
+    /// What rows that were measured more than once say, and in which unit.
+    fn replicates(&self) -> Option<(Units, Replicates)> {
         let units = Units::of(&self.trials, self.header.direction);
-        Replicates::of(&units.history(&self.trials)).map(|replicates| units.distance(replicates.noise()))
+        Replicates::of(&units.history(&self.trials)).map(|replicates| (units, replicates))
     }
 
     /// All there is to know about the study.
@@ -440,7 +444,7 @@ impl Study {
         self.journal.rewind();
         let news = self.journal.read()?;
         let mut standing = standing(self.journal.path(), entries(self.journal.path(), &news.lines[1..], 2)?)?;
-        self.take_in(&news)?;
+        self.journal.accept(&news);
         let Some((_, last)) = standing.pop() else { return Ok(None) };
         self.journal.append(&to_line(&Entry::Undo {})?)?;
         self.read_again()?;

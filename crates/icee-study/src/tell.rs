@@ -1,9 +1,9 @@
 //! Telling a study what came out: one row, or a file of many. All of it is taken, or nothing.
 
 use crate::record::{Entry, Outcome, RowName, ToldValue};
-use crate::results::{self, Results};
+use crate::results;
 use crate::study::{Study, not_loaded, shown};
-use crate::trials::Known;
+use crate::trials::{Known, Trials};
 use crate::{Error, Result};
 use icee_base::table::Table;
 use serde::Serialize;
@@ -46,6 +46,32 @@ pub(crate) struct Report {
     pub line: Option<usize>,
 }
 
+impl Report {
+    /// Outcomes that stand in lines of a file, row by row in the order of the lines.
+    pub fn of_lines(lines: impl Iterator<Item = (RowName, usize, Outcome)>) -> Vec<Report> {
+        let mut reports: BTreeMap<usize, Report> = BTreeMap::new();
+        for (row, line, outcome) in lines {
+            let report = reports.entry(row.row).or_insert(Report { row, outcomes: vec![], line: Some(line) });
+            report.outcomes.push(outcome);
+        }
+        let mut reports: Vec<Report> = reports.into_values().collect();
+        reports.sort_by_key(|report| report.line);
+        reports
+    }
+
+    /// As a journal has it where nothing is known of the row: all but the first are further measurements.
+    pub fn told(&self) -> Vec<ToldValue> {
+        let told = self.outcomes.iter().enumerate();
+        told.map(|(at, outcome)| ToldValue { again: at > 0, ..ToldValue::new(self.row.clone(), *outcome) }).collect()
+    }
+
+    /// Some outcomes as further measurements.
+    fn again(&self, outcomes: &[Outcome]) -> Vec<ToldValue> {
+        let again = |outcome: &Outcome| ToldValue { again: true, ..ToldValue::new(self.row.clone(), *outcome) };
+        outcomes.iter().map(again).collect()
+    }
+}
+
 impl Study {
     /// Tells what came out of a row: a value, or `None` for an experiment that failed, or [`Outcome::Impossible`]. The row
     /// need not have been suggested.
@@ -56,10 +82,7 @@ impl Study {
     pub fn tell(&mut self, id: &str, outcome: impl Into<Outcome>, repeat: Repeat) -> Result<TellSummary> {
         let row = self.find(&[id])?.swap_remove(0).map_err(Error::Study)?;
         let report = Report { row, outcomes: vec![outcome.into()], line: None };
-        let single = |told: &Study| told.trials.outcome(report.row.row - 1).is_some() && repeat == Repeat::Refuse;
-        self.tell_all(std::slice::from_ref(&report), repeat, single)
-            .map_err(|problems| Error::Study(problems.join("; ")))
-            .flatten()
+        self.tell_all(&[report], repeat).map_err(|problems| Error::Study(problems.join("; "))).flatten()
     }
 
     /// Tells all lines of a file of results: the column `value` (the study's own, or "value", where none is named) holds a
@@ -73,29 +96,24 @@ impl Study {
         let mut table = Table::read(path)?;
         let value = value.or(self.header.value.as_deref()).unwrap_or(results::VALUE).to_owned();
         self.load_and_update()?;
-        let Results { lines } = results::read(&mut table, &self.header, &value)?;
+        let lines = results::read(&mut table, &self.header, &value)?;
         if lines.is_empty() {
             let nothing = format!("no row has anything in the column \"{value}\"");
             return Err(table.broken(vec![nothing]).into());
         }
         let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
-        let (mut reports, mut problems) = (BTreeMap::<usize, Report>::new(), Vec::new());
-        for (found, line) in rows.find_all(&lines)?.into_iter().zip(&lines) {
-            match found {
-                Ok(row) => {
-                    let report = Report { row, outcomes: vec![], line: Some(line.number) };
-                    reports.entry(report.row.row).or_insert(report).outcomes.push(line.outcome);
-                }
+        let (mut found, mut problems) = (Vec::new(), Vec::new());
+        for (row, line) in rows.find_all(&lines)?.into_iter().zip(&lines) {
+            match row {
+                Ok(row) => found.push((row, line.number, line.outcome)),
                 Err(problem) => problems.push(format!("line {}: {problem}", line.number)),
             }
         }
         if !problems.is_empty() {
             return Err(table.broken(shortened(problems)).into());
         }
-        let mut reports: Vec<Report> = reports.into_values().collect();
-        // In the order of the file.
-        reports.sort_by_key(|report| report.line);
-        self.tell_all(&reports, repeat, |_| false).map_err(|problems| table.broken(problems).into()).flatten()
+        let reports = Report::of_lines(found.into_iter());
+        self.tell_all(&reports, repeat).map_err(|problems| table.broken(problems).into()).flatten()
     }
 
     /// The row of each id.
@@ -104,19 +122,17 @@ impl Study {
         self.rows.as_mut().ok_or_else(not_loaded)?.find(ids)
     }
 
-    /// Checks and records outcomes; the outer error lists what is wrong with them. `refuses` says, under the lock, whether
-    /// even the same outcome once more is refused.
-    pub(crate) fn tell_all(
+    /// Checks and records outcomes; the outer error lists what is wrong with them.
+    fn tell_all(
         &mut self,
         reports: &[Report],
         repeat: Repeat,
-        refuses: impl FnOnce(&Study) -> bool,
     ) -> std::result::Result<Result<TellSummary>, Vec<String>> {
         // What is wrong with the reports is no error of the work under the lock.
         let mut problems = Vec::new();
         let told = self.alone(|study| {
             study.still_loaded()?;
-            match study.checked(reports, repeat, refuses(study)) {
+            match study.trials.checked(reports, repeat) {
                 Ok((outcomes, told)) => {
                     if !outcomes.is_empty() {
                         study.record(Entry::Tell { outcomes })?;
@@ -131,13 +147,14 @@ impl Study {
         });
         if problems.is_empty() { Ok(told) } else { Err(problems) }
     }
+}
 
+impl Trials {
     /// What is to be recorded, or all that is wrong.
     pub(crate) fn checked(
         &self,
         reports: &[Report],
         repeat: Repeat,
-        refuses: bool,
     ) -> std::result::Result<(Vec<ToldValue>, TellSummary), Vec<String>> {
         let mut told = TellSummary::default();
         let (mut all, mut problems) = (Vec::new(), Vec::new());
@@ -147,7 +164,7 @@ impl Study {
                 Some(Outcome::Value(value)) => {
                     Err(format!("the value {value} of {} is not a finite number", shown(&report.row)))
                 }
-                _ => self.news_of(report, repeat, refuses),
+                _ => self.news_of(report, repeat),
             };
             match checked {
                 Ok(outcomes) => {
@@ -164,31 +181,23 @@ impl Study {
     }
 
     /// What a report adds to what is known of its row.
-    fn news_of(&self, report: &Report, repeat: Repeat, refuses: bool) -> std::result::Result<Vec<ToldValue>, String> {
-        let Report { row, outcomes, .. } = report;
-        let told = |outcome: &Outcome| ToldValue::new(row.clone(), *outcome);
-        let Some(before) = self.trials.outcome(row.row - 1) else {
-            let mut news: Vec<ToldValue> = outcomes.iter().map(told).collect();
-            news.iter_mut().skip(1).for_each(|told| told.again = true);
-            return Ok(news);
-        };
+    fn news_of(&self, report: &Report, repeat: Repeat) -> std::result::Result<Vec<ToldValue>, String> {
+        let Report { row, outcomes, line } = report;
+        let Some(before) = self.outcome(row.row - 1) else { return Ok(report.told()) };
+        // What stands in a file was perhaps told from there before; whoever tells one row means to tell something new.
+        let is_typed = line.is_none() && repeat == Repeat::Refuse;
+        let was_asked = is_typed && self.is_running(row.row - 1);
         let mut left = outcomes.clone();
-        let known = before.known.outcomes();
-        // What was told before and stands there again is nothing new.
-        let was_asked = refuses && self.trials.is_running(row.row - 1);
-        let contained = known.iter().all(|known| {
+        let contained = before.known.outcomes().iter().all(|known| {
             let place = left.iter().position(|outcome| outcome == known);
             place.map(|place| left.remove(place)).is_some()
         });
         match repeat {
-            _ if was_asked => Ok(outcomes.iter().map(|outcome| ToldValue { again: true, ..told(outcome) }).collect()),
-            Repeat::Again => Ok(outcomes.iter().map(|outcome| ToldValue { again: true, ..told(outcome) }).collect()),
-            _ if contained && !refuses => {
-                Ok(left.iter().map(|outcome| ToldValue { again: true, ..told(outcome) }).collect())
-            }
+            _ if was_asked => Ok(report.again(outcomes)),
+            Repeat::Again => Ok(report.again(outcomes)),
+            _ if contained && !is_typed => Ok(report.again(&left)),
             Repeat::Replace => {
-                let mut news: Vec<ToldValue> = outcomes.iter().map(told).collect();
-                news.iter_mut().skip(1).for_each(|told| told.again = true);
+                let mut news = report.told();
                 news.iter_mut().take(1).for_each(|told| told.replaces = true);
                 Ok(news)
             }
@@ -234,7 +243,7 @@ impl Known {
 }
 
 /// The first problems, and how many more there are.
-fn shortened(mut problems: Vec<String>) -> Vec<String> {
+pub(crate) fn shortened(mut problems: Vec<String>) -> Vec<String> {
     if problems.len() > SHOWN {
         let more = problems.len() - SHOWN;
         problems.truncate(SHOWN);
