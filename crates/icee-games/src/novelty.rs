@@ -53,14 +53,20 @@ impl Novelty {
 mod tests {
     use super::*;
     use crate::methods::Method;
-    use icee_worlds::{Collection, Registry, collect};
+    use icee_worlds::{Collection, Registry, SequenceBatch, collect};
     use std::sync::Arc;
+
+    /// Six games of a world.
+    fn played(world: &str, episodes: usize) -> (Arc<SequenceBatch>, Sequences) {
+        let world = Registry::builtin().make(world).unwrap();
+        let data = Arc::new(collect(&*world, &Collection::new(6, episodes, 3)).unwrap());
+        let sequences = Sequences::all(Method::named("icee").unwrap(), Arc::clone(&data));
+        (data, sequences)
+    }
 
     #[test]
     fn a_place_is_new_once() {
-        let world = Registry::builtin().make("DarkRoomTiny-v0").unwrap();
-        let data = Arc::new(collect(&*world, &Collection::new(6, 16, 3)).unwrap());
-        let sequences = Sequences::all(Method::named("icee").unwrap(), Arc::clone(&data));
+        let (data, sequences) = played("DarkRoomTiny-v0", 16);
         let novelty = Novelty::new(&sequences, false);
         assert_eq!(novelty.actions, data.actions);
         for sequence in 0..data.sequences() {
@@ -75,9 +81,7 @@ mod tests {
 
     #[test]
     fn a_place_is_new_once_before_the_key_and_once_after_it() {
-        let world = Registry::builtin().make("DarkKeyToDoor-v0").unwrap();
-        let data = Arc::new(collect(&*world, &Collection::new(6, 20, 3)).unwrap());
-        let sequences = Sequences::all(Method::named("icee").unwrap(), Arc::clone(&data));
+        let (data, sequences) = played("DarkKeyToDoor-v0", 20);
         let novelty = Novelty::new(&sequences, true);
         for sequence in 0..data.sequences() {
             let (mut seen, mut new) = (HashSet::new(), 0);

@@ -3,8 +3,9 @@
 use crate::answer::{Answer, Forecast, Suggestion};
 use crate::choose::Scene;
 use crate::record::{Entry, ModelPin, SamplerKind};
+use crate::rows::Rows;
 use crate::study::{Study, lowest, not_loaded};
-use crate::trials::{Trial, Units};
+use crate::trials::{Trial, Trials, Units};
 use crate::{Error, Result};
 use icee_base::random;
 use icee_bo::belief::Belief;
@@ -20,6 +21,23 @@ struct Draft {
     entry: Entry,
     /// The learned model behind it.
     used: Option<ModelPin>,
+}
+
+/// What suggestions are made from.
+struct View<'a> {
+    rows: &'a Rows,
+    trials: &'a Trials,
+    units: &'a Units,
+    /// The lowest value so far, in the models' unit.
+    best: f64,
+}
+
+impl View<'_> {
+    /// A row with what is believed of it.
+    fn suggestion(&self, row: usize, belief: Option<&Belief>) -> Suggestion {
+        let forecast = belief.map(|belief| Forecast::new(belief, self.units, self.best));
+        Suggestion::new(&self.rows.name(row), self.rows.cells(row), self.trials.outcome(row).is_some(), forecast)
+    }
 }
 
 impl Study {
@@ -75,12 +93,9 @@ impl Study {
         let running: Vec<usize> = self.trials.running().map(|(row, _)| *row).collect();
         let known = self.trials.values() >= predictor.surrogate.least_history();
         let beliefs = if known { predictor.predict(&rows.points, &history, &running)? } else { vec![] };
-        let best = lowest(&history);
-        let suggest = |(at, &row): (usize, &usize)| {
-            let forecast = beliefs.get(at).map(|belief| Forecast::new(belief, &units, best));
-            Suggestion::new(&rows.name(row), rows.cells(row), self.trials.outcome(row).is_some(), forecast)
-        };
-        let suggestions = running.iter().enumerate().map(suggest).collect();
+        let view = View { rows, trials: &self.trials, units: &units, best: lowest(&history) };
+        let rows = running.iter().enumerate();
+        let suggestions = rows.map(|(at, &row)| view.suggestion(row, beliefs.get(at))).collect();
         let told_best = self.trials.best(self.header.direction).and_then(Trial::value);
         let left = self.left();
         let mut notes = self.take_notes();
@@ -127,12 +142,8 @@ impl Study {
                 predictor.thinning
             ));
         }
-        let best = lowest(&history);
-        let suggest = |(at, (row, belief)): (usize, &(usize, Option<Belief>))| {
-            let forecast = belief.as_ref().map(|belief| Forecast::new(belief, &units, best));
-            Suggestion::new(&rows.name(*row), rows.cells(*row), choice.repeats && at == 0, forecast)
-        };
-        let suggestions = choice.rows.iter().enumerate().map(suggest).collect();
+        let view = View { rows, trials: &self.trials, units: &units, best: lowest(&history) };
+        let suggestions = choice.rows.iter().map(|(row, belief)| view.suggestion(*row, belief.as_ref())).collect();
         let entry = Entry::Ask { rows: choice.rows.iter().map(|(row, _)| rows.name(*row)).collect(), sampler };
         let told_best = self.trials.best(self.header.direction).and_then(Trial::value);
         let answer =

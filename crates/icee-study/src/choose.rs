@@ -37,8 +37,6 @@ pub struct Choice {
     pub rows: Vec<(usize, Option<Belief>)>,
     /// About all rows that are left.
     pub remaining: Option<Remaining>,
-    /// Whether the first row has a value and is to be measured again.
-    pub repeats: bool,
     /// How many rows were left, and how many of them were looked at.
     pub left: usize,
     /// See `left`.
@@ -63,7 +61,7 @@ impl Scene<'_> {
         let left: Vec<usize> = (0..self.taken.len()).filter(|&row| !self.taken[row]).collect();
         if left.is_empty() || self.trials.values() < predictor.surrogate.least_history() {
             let rows = self.start(predictor.rule, &left, count, rng).into_iter().map(|row| (row, None)).collect();
-            return Ok(Choice { rows, remaining: None, repeats: false, left: left.len(), scored: left.len() });
+            return Ok(Choice { rows, remaining: None, left: left.len(), scored: left.len() });
         }
         let mut candidates = self.preselected(&left, predictor.scored, rng);
         if predictor.rule == Rule::Random {
@@ -74,7 +72,7 @@ impl Scene<'_> {
             let remaining = predictor.remaining(self.pool, self.history, &candidates, &promise, rng)?;
             let rows = places.into_iter().zip(beliefs.into_iter().map(Some)).collect();
             let (left, scored) = (left.len(), candidates.len());
-            return Ok(Choice { rows, remaining: Some(remaining), repeats: false, left, scored });
+            return Ok(Choice { rows, remaining: Some(remaining), left, scored });
         }
         let scored = candidates.len();
         let told_alone = predictor.predict(self.pool, self.history, &candidates)?;
@@ -99,7 +97,7 @@ impl Scene<'_> {
         predictor.hold(self.pool, None)?;
         let beliefs = predictor.predict(self.pool, self.history, &picked)?;
         let rows = picked.into_iter().zip(beliefs.into_iter().map(Some)).collect();
-        Ok(Choice { rows, remaining: Some(remaining), repeats, left: left.len(), scored })
+        Ok(Choice { rows, remaining: Some(remaining), left: left.len(), scored })
     }
 
     /// A row that has a value and is more worth measuring than any of which these are the beliefs.

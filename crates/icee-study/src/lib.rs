@@ -46,6 +46,7 @@ pub mod memory;
 mod models;
 mod predictor;
 mod record;
+mod replay;
 mod replicates;
 mod results;
 mod rows;

@@ -3,8 +3,8 @@
 use crate::Result;
 use crate::encode;
 use crate::lines::{Position, parse};
+use crate::replay::{header_of, replay};
 use crate::rows::Rows;
-use crate::study::{header_of, replay};
 use icee_base::table::Table;
 use std::path::Path;
 

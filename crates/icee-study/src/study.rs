@@ -7,13 +7,14 @@ use crate::lines::News;
 use crate::models::{Models, Width};
 use crate::predictor::Predictor;
 use crate::record::{Direction, Entry, FORMAT, Header, ModelPin, RowName, SamplerKind, to_line};
+use crate::replay::{entries, follow, header_of, replay, standing};
 use crate::replicates::Replicates;
 use crate::rows::{Rows, check_ids, pool_file, read_pool};
 use crate::sheet;
+use crate::suspects::chosen_columns;
 use crate::trials::{self, Known, Trials, Units};
 use crate::{Error, Result};
 use icee_base::files::{FileError, folder_of};
-use icee_base::table::Table;
 use icee_bo::pool::Told;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -452,58 +453,6 @@ impl Study {
     }
 }
 
-/// The lines of a journal as entries, the first of which has number `first`.
-fn entries(path: &Path, lines: &[String], first: u64) -> Result<Vec<(u64, Entry)>> {
-    let parse = |(line, number): (&String, u64)| match serde_json::from_str(line) {
-        Ok(entry) => Ok((number, entry)),
-        Err(error) => Err(FileError::content(path, format!("line {number}: {error}")).into()),
-    };
-    lines.iter().zip(first..).map(parse).collect()
-}
-
-/// The entries that still count: an undo takes away the last one that did.
-fn standing(path: &Path, entries: Vec<(u64, Entry)>) -> Result<Vec<(u64, Entry)>> {
-    let mut standing = Vec::with_capacity(entries.len());
-    for (number, entry) in entries {
-        if entry != (Entry::Undo {}) {
-            standing.push((number, entry));
-        } else if standing.pop().is_none() {
-            return Err(FileError::content(path, format!("line {number}: there is nothing to undo")).into());
-        }
-    }
-    Ok(standing)
-}
-
-/// Takes in entries, none of which is an undo.
-fn follow(trials: &mut Trials, path: &Path, entries: Vec<(u64, Entry)>) -> Result<()> {
-    for (number, entry) in entries {
-        let applied = trials.apply(entry);
-        applied.map_err(|problem| FileError::content(path, format!("line {number}: {problem}")))?;
-    }
-    Ok(())
-}
-
-/// What the lines below a header come to.
-pub(crate) fn replay(path: &Path, header: &Header, lines: &[String]) -> Result<Trials> {
-    let mut trials = Trials::new(header.pool.rows, header.model.clone());
-    follow(&mut trials, path, standing(path, entries(path, lines, 2)?)?)?;
-    Ok(trials)
-}
-
-/// What the first line says.
-pub(crate) fn header_of(path: &Path, news: &News) -> Result<Header> {
-    let wrong = |problem: String| Error::from(FileError::content(path, problem));
-    let Some(first) = news.lines.first() else {
-        return Err(wrong("the file is empty; delete it and create the study again".into()));
-    };
-    let header: Header =
-        serde_json::from_str(first).map_err(|error| wrong(format!("line 1: not the header of a study: {error}")))?;
-    if !(1..=FORMAT).contains(&header.icee_study) {
-        return Err(wrong(format!("line 1: format {} is not known to this version", header.icee_study)));
-    }
-    Ok(header)
-}
-
 pub(crate) fn not_loaded() -> Error {
     Error::Study("the pool is not loaded".into())
 }
@@ -517,58 +466,6 @@ pub(crate) fn lowest(history: &[Told]) -> f64 {
         *count += 1;
     }
     rows.values().map(|(sum, count)| sum / *count as f64).fold(f64::INFINITY, f64::min)
-}
-
-/// The places of the columns to learn from.
-fn chosen_columns(table: &Table, options: &StudyOptions, notes: &mut Vec<String>) -> Result<Vec<usize>> {
-    let place = |name: &Option<String>| name.as_deref().map(|name| table.column(name)).transpose();
-    let (id, value) = (place(&options.id)?, place(&options.value)?);
-    if id.is_some() && id == value {
-        return Err(Error::Study(format!(
-            "\"{}\" cannot both name the rows and hold their values",
-            table.header()[id.unwrap_or_default()]
-        )));
-    }
-    let ignored: Vec<usize> =
-        options.ignore.iter().map(|name| table.column(name)).collect::<std::result::Result<_, _>>()?;
-    if let Some(names) = &options.columns {
-        let mut places = Vec::new();
-        for name in names {
-            let place = table.column(name)?;
-            if places.contains(&place) {
-                return Err(Error::Study(format!("--columns names \"{name}\" twice")));
-            }
-            let role = [(id, "names the rows"), (value, "holds the values")];
-            if let Some((_, role)) = role.iter().find(|(other, _)| *other == Some(place)) {
-                return Err(Error::Study(format!(
-                    "\"{name}\" {role} and is not learned from; leave it out of --columns"
-                )));
-            }
-            if ignored.contains(&place) {
-                return Err(Error::Study(format!("\"{name}\" stands in --columns and in --ignore")));
-            }
-            places.push(place);
-        }
-        return Ok(places);
-    }
-    let mut places = Vec::new();
-    for (place, name) in table
-        .header()
-        .iter()
-        .enumerate()
-        .filter(|(place, _)| ![id, value].contains(&Some(*place)) && !ignored.contains(place))
-    {
-        if name.is_empty() {
-            notes.push(format!("column {} has no name and is left out", place + 1));
-            continue;
-        }
-        // Finds names that stand there twice.
-        places.push(table.column(name)?);
-        if id.is_none() && name.eq_ignore_ascii_case("id") {
-            notes.push(format!("column \"{name}\" is learned from like any other; if it names the rows, create the study with --id {name}"));
-        }
-    }
-    Ok(places)
 }
 
 /// A row's name for a message.

@@ -1,8 +1,8 @@
-//! Columns of a sheet that may not be meant to be learned from: results, and running numbers.
+//! The columns of a sheet that are learned from, and those that may not be meant to be: results, and running numbers.
 
 use crate::rows::read_pool;
-use crate::{Result, StudyOptions};
-use icee_base::table::is_missing;
+use crate::{Error, Result, StudyOptions};
+use icee_base::table::{Table, is_missing};
 use std::fmt;
 
 /// Words that name what is measured.
@@ -110,6 +110,58 @@ pub fn suspects(options: &StudyOptions) -> Result<Vec<Suspect>> {
 fn is_result_name(name: &str) -> bool {
     let lower = name.to_lowercase();
     lower.split(|c: char| !c.is_alphanumeric()).any(|word| RESULTS.contains(&word))
+}
+
+/// The places of the columns to learn from.
+pub(crate) fn chosen_columns(table: &Table, options: &StudyOptions, notes: &mut Vec<String>) -> Result<Vec<usize>> {
+    let place = |name: &Option<String>| name.as_deref().map(|name| table.column(name)).transpose();
+    let (id, value) = (place(&options.id)?, place(&options.value)?);
+    if id.is_some() && id == value {
+        return Err(Error::Study(format!(
+            "\"{}\" cannot both name the rows and hold their values",
+            table.header()[id.unwrap_or_default()]
+        )));
+    }
+    let ignored: Vec<usize> =
+        options.ignore.iter().map(|name| table.column(name)).collect::<std::result::Result<_, _>>()?;
+    if let Some(names) = &options.columns {
+        let mut places = Vec::new();
+        for name in names {
+            let place = table.column(name)?;
+            if places.contains(&place) {
+                return Err(Error::Study(format!("--columns names \"{name}\" twice")));
+            }
+            let role = [(id, "names the rows"), (value, "holds the values")];
+            if let Some((_, role)) = role.iter().find(|(other, _)| *other == Some(place)) {
+                return Err(Error::Study(format!(
+                    "\"{name}\" {role} and is not learned from; leave it out of --columns"
+                )));
+            }
+            if ignored.contains(&place) {
+                return Err(Error::Study(format!("\"{name}\" stands in --columns and in --ignore")));
+            }
+            places.push(place);
+        }
+        return Ok(places);
+    }
+    let mut places = Vec::new();
+    for (place, name) in table
+        .header()
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| ![id, value].contains(&Some(*place)) && !ignored.contains(place))
+    {
+        if name.is_empty() {
+            notes.push(format!("column {} has no name and is left out", place + 1));
+            continue;
+        }
+        // Finds names that stand there twice.
+        places.push(table.column(name)?);
+        if id.is_none() && name.eq_ignore_ascii_case("id") {
+            notes.push(format!("column \"{name}\" is learned from like any other; if it names the rows, create the study with --id {name}"));
+        }
+    }
+    Ok(places)
 }
 
 #[cfg(test)]

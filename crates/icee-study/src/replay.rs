@@ -1,0 +1,60 @@
+//! From the lines of a journal to what they come to.
+
+use crate::lines::News;
+use crate::record::{Entry, FORMAT, Header};
+use crate::trials::Trials;
+use crate::{Error, Result};
+use icee_base::files::FileError;
+use std::path::Path;
+
+/// The lines of a journal as entries, the first of which has number `first`.
+pub fn entries(path: &Path, lines: &[String], first: u64) -> Result<Vec<(u64, Entry)>> {
+    let parse = |(line, number): (&String, u64)| match serde_json::from_str(line) {
+        Ok(entry) => Ok((number, entry)),
+        Err(error) => Err(FileError::content(path, format!("line {number}: {error}")).into()),
+    };
+    lines.iter().zip(first..).map(parse).collect()
+}
+
+/// The entries that still count: an undo takes away the last one that did.
+pub fn standing(path: &Path, entries: Vec<(u64, Entry)>) -> Result<Vec<(u64, Entry)>> {
+    let mut standing = Vec::with_capacity(entries.len());
+    for (number, entry) in entries {
+        if entry != (Entry::Undo {}) {
+            standing.push((number, entry));
+        } else if standing.pop().is_none() {
+            return Err(FileError::content(path, format!("line {number}: there is nothing to undo")).into());
+        }
+    }
+    Ok(standing)
+}
+
+/// Takes in entries, none of which is an undo.
+pub fn follow(trials: &mut Trials, path: &Path, entries: Vec<(u64, Entry)>) -> Result<()> {
+    for (number, entry) in entries {
+        let applied = trials.apply(entry);
+        applied.map_err(|problem| FileError::content(path, format!("line {number}: {problem}")))?;
+    }
+    Ok(())
+}
+
+/// What the lines below a header come to.
+pub fn replay(path: &Path, header: &Header, lines: &[String]) -> Result<Trials> {
+    let mut trials = Trials::new(header.pool.rows, header.model.clone());
+    follow(&mut trials, path, standing(path, entries(path, lines, 2)?)?)?;
+    Ok(trials)
+}
+
+/// What the first line says.
+pub fn header_of(path: &Path, news: &News) -> Result<Header> {
+    let wrong = |problem: String| Error::from(FileError::content(path, problem));
+    let Some(first) = news.lines.first() else {
+        return Err(wrong("the file is empty; delete it and create the study again".into()));
+    };
+    let header: Header =
+        serde_json::from_str(first).map_err(|error| wrong(format!("line 1: not the header of a study: {error}")))?;
+    if !(1..=FORMAT).contains(&header.icee_study) {
+        return Err(wrong(format!("line 1: format {} is not known to this version", header.icee_study)));
+    }
+    Ok(header)
+}
