@@ -23,8 +23,9 @@ pub fn log_improvements(beliefs: &[Belief], best: f64) -> Vec<f64> {
     beliefs.iter().map(|belief| belief.log_improvement(best)).collect()
 }
 
-/// The place of the candidate to take, of at least one; `gains` are their [`log_improvements`].
-pub fn pick(rule: Rule, gains: &[f64], beliefs: &[Belief], rng: &mut dyn Rng) -> usize {
+/// The place of the candidate to take, of at least one; `gains` are their [`log_improvements`], and `losses` says what is
+/// expected of each, for the case that nothing can be gained.
+pub fn pick(rule: Rule, gains: &[f64], losses: impl Fn(usize) -> f64, rng: &mut dyn Rng) -> usize {
     // The first of the greatest; what is not a number never wins.
     let first_of = |score: &dyn Fn(usize) -> f64| {
         let start = (f64::NEG_INFINITY, 0);
@@ -39,8 +40,8 @@ pub fn pick(rule: Rule, gains: &[f64], beliefs: &[Belief], rng: &mut dyn Rng) ->
         return greatest;
     }
     if !gains[greatest].is_finite() {
-        // Nothing can improve on the best: the lowest expected value then.
-        return first_of(&|place| -beliefs[place].mean());
+        // Nothing can improve on the best: the lowest expected loss then.
+        return first_of(&|place| -losses(place));
     }
     let Rule::Sampled(sharpness) = rule else { return greatest };
     let mut weights: Vec<f64> = gains.iter().map(|gain| sharpness * (gain - gains[greatest])).collect();
@@ -63,6 +64,10 @@ mod tests {
         assert!((at(1000.0) - at(1.0) - 1000f64.ln()).abs() < 1e-12);
     }
 
+    fn mean(beliefs: &[Belief]) -> impl Fn(usize) -> f64 {
+        |place| beliefs[place].mean()
+    }
+
     /// Uniform on one of the bins of width one from `low` on.
     fn spike(low: f64, width: f64, bin: usize) -> Belief {
         let probabilities = (0..4).map(|b| if b == bin { 1.0 } else { 0.0 }).collect();
@@ -79,11 +84,11 @@ mod tests {
             let mut rng = random::path(1, &[]);
             let mut counts = [0u32; 3];
             for _ in 0..10_000 {
-                counts[pick(Rule::Sampled(2.0), &gains, &beliefs, &mut rng)] += 1;
+                counts[pick(Rule::Sampled(2.0), &gains, mean(&beliefs), &mut rng)] += 1;
             }
             // Binomial: standard deviation √(10,000 · 0.9 · 0.1) = 30.
             assert!(counts[0].abs_diff(9000) < 120 && counts[2] == 0, "{counts:?}");
-            assert_eq!(pick(Rule::Greatest, &gains, &beliefs, &mut rng), 0);
+            assert_eq!(pick(Rule::Greatest, &gains, mean(&beliefs), &mut rng), 0);
         }
     }
 
@@ -92,12 +97,12 @@ mod tests {
         let beliefs: Vec<Belief> = (0..3).map(|bin| spike(0.0, 1.0, bin)).collect();
         let mut rng = random::path(2, &[]);
         let mut counts = [0u32; 3];
-        (0..9000).for_each(|_| counts[pick(Rule::Random, &[0.0; 3], &beliefs, &mut rng)] += 1);
+        (0..9000).for_each(|_| counts[pick(Rule::Random, &[0.0; 3], mean(&beliefs), &mut rng)] += 1);
         assert!(counts.iter().all(|count| count.abs_diff(3000) < 180), "{counts:?}");
         for rule in [Rule::Greatest, Rule::Sampled(2.0)] {
-            assert_eq!(pick(rule, &[f64::NAN, 0.0, f64::NEG_INFINITY], &beliefs, &mut rng), 1);
-            assert_eq!(pick(rule, &[0.0, f64::INFINITY, 1.0], &beliefs, &mut rng), 1);
-            assert_eq!(pick(rule, &[f64::NAN; 3], &beliefs, &mut rng), 0, "the lowest mean");
+            assert_eq!(pick(rule, &[f64::NAN, 0.0, f64::NEG_INFINITY], mean(&beliefs), &mut rng), 1);
+            assert_eq!(pick(rule, &[0.0, f64::INFINITY, 1.0], mean(&beliefs), &mut rng), 1);
+            assert_eq!(pick(rule, &[f64::NAN; 3], mean(&beliefs), &mut rng), 0, "the lowest mean");
         }
     }
 
@@ -106,7 +111,7 @@ mod tests {
         let beliefs: Vec<Belief> = [2, 0, 1].map(|bin| spike(0.0, 1.0, bin)).to_vec();
         let gains = log_improvements(&beliefs, -1.0);
         for rule in [Rule::Greatest, Rule::Sampled(4.0)] {
-            assert_eq!(pick(rule, &gains, &beliefs, &mut random::path(0, &[])), 1);
+            assert_eq!(pick(rule, &gains, mean(&beliefs), &mut random::path(0, &[])), 1);
         }
     }
 }

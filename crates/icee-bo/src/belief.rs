@@ -20,6 +20,22 @@ pub enum Belief {
     },
 }
 
+/// The values between two ends; the lower one may be minus infinity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Range {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Range {
+    /// All values below a bound.
+    pub fn below(high: f64) -> Self {
+        Self { low: f64::NEG_INFINITY, high }
+    }
+}
+
 impl Belief {
     /// The expected value.
     pub fn mean(&self) -> f64 {
@@ -48,6 +64,13 @@ impl Belief {
                 sum.min(1.0)
             }
         }
+    }
+
+    /// P(value within `range`).
+    pub fn within(&self, range: Range) -> f64 {
+        // Nothing lies below minus infinity.
+        let under = if range.low == f64::NEG_INFINITY { 0.0 } else { self.below(range.low) };
+        (self.below(range.high) - under).max(0.0)
     }
 
     /// E[(`best` − value)⁺], the expected improvement; exact in both forms.
@@ -135,6 +158,9 @@ mod tests {
         for at in [-1.5, -0.2, 0.4, 1.1] {
             assert!((normal.below(at) - histogram.below(at)).abs() < 1e-5, "{at}");
             assert!((normal.improvement(at) - histogram.improvement(at)).abs() < 1e-5, "{at}");
+            let near = Range { low: at - 0.1, high: at + 0.1 };
+            assert!((normal.within(near) - histogram.within(near)).abs() < 1e-5, "{at}");
+            assert_eq!(normal.within(Range::below(at)), normal.below(at));
         }
         for level in [0.025, 0.3, 0.5, 0.975] {
             assert!((normal.quantile(level) - histogram.quantile(level)).abs() < 3e-3, "{level}");

@@ -5,7 +5,7 @@
 //! noise of a single measurement.
 
 use crate::acquisition::Rule;
-use crate::belief::Belief;
+use crate::belief::{Belief, Range};
 use crate::error::BoResult;
 use crate::gp::assumptions::Assumptions;
 use crate::gp::fit::fit;
@@ -152,6 +152,20 @@ impl Surrogate for GpSurrogate {
         let points = pool.gather(candidates.iter().copied());
         process.any_below(&points, scale.locate(bound), JOINT_PATHS, rng)
     }
+
+    fn any_within(
+        &mut self,
+        pool: &Pool,
+        told: &[Told],
+        candidates: &[usize],
+        range: Range,
+        rng: &mut dyn Rng,
+    ) -> BoResult<f64> {
+        let Fitted { scale, process, .. } = self.fitted(pool, told)?;
+        let points = pool.gather(candidates.iter().copied());
+        let range = Range { low: scale.locate(range.low), high: scale.locate(range.high) };
+        process.any_within(&points, range, JOINT_PATHS, rng)
+    }
 }
 
 #[cfg(test)]
@@ -281,6 +295,12 @@ mod tests {
                 self.0.predict(pool, told, candidates)
             }
         }
+        let range = Range { low: best + 0.2, high: best + 0.5 };
+        let within = |surrogate: &mut dyn Surrogate, seed: u64| {
+            surrogate.any_within(&pool, &told, &candidates, range, &mut random::path(seed, &[])).unwrap()
+        };
+        let (joint, steps) = (within(&mut GpSurrogate::default(), 4), within(&mut Stepwise(GpSurrogate::default()), 5));
+        assert!((joint - steps).abs() < 0.12 && (0.05..0.95).contains(&joint), "within a range: {joint} {steps}");
         let joint =
             GpSurrogate::default().any_below(&pool, &told, &candidates, best, &mut random::path(2, &[])).unwrap();
         let steps = Stepwise(GpSurrogate::default())

@@ -1,6 +1,6 @@
 //! "Am I done?": how likely it is that a candidate that is left beats the best value told.
 
-use crate::belief::Belief;
+use crate::belief::{Belief, Range};
 use crate::error::BoResult;
 use crate::pool::{Pool, Told};
 use crate::surrogate::Surrogate;
@@ -20,7 +20,8 @@ pub struct Remaining {
 }
 
 impl Remaining {
-    /// Judges by what a model believes of the candidates that are left; `beliefs` are its own, one a candidate.
+    /// Judges by what a model believes of the candidates that are left; `beliefs` are its own, one a candidate, and values
+    /// within `better` beat the best.
     ///
     /// # Errors
     /// The model's.
@@ -30,17 +31,20 @@ impl Remaining {
         told: &[Told],
         candidates: &[usize],
         beliefs: &[Belief],
+        better: Range,
         rng: &mut dyn Rng,
     ) -> BoResult<Remaining> {
-        let best = told.iter().map(|told| told.value).fold(f64::INFINITY, f64::min);
         let mut chances: Vec<(f64, usize)> =
-            beliefs.iter().zip(candidates).map(|(belief, &candidate)| (belief.below(best), candidate)).collect();
+            beliefs.iter().zip(candidates).map(|(belief, &candidate)| (belief.within(better), candidate)).collect();
         let none: f64 = chances.iter().map(|(chance, _)| 1.0 - chance).product();
         chances.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         chances.truncate(surrogate.joint().candidates);
         let promising: Vec<usize> = chances.iter().map(|(_, candidate)| *candidate).collect();
         let single = chances.first().map_or(0.0, |(chance, _)| *chance);
-        let joint = surrogate.any_below(pool, told, &promising, best, rng)?;
+        let joint = match better.low == f64::NEG_INFINITY {
+            true => surrogate.any_below(pool, told, &promising, better.high, rng)?,
+            false => surrogate.any_within(pool, told, &promising, better, rng)?,
+        };
         let independent = 1.0 - none;
         // Too low, since it leaves out all but a few, and too high. Half-way between them the error on fresh tables is least.
         let any = 0.5 * (joint + independent);

@@ -3,7 +3,7 @@
 //! A [`Surrogate`] gives every candidate a [`Belief`]. Expected improvement, intervals, the probability of beating the best
 //! and sampled outcomes follow from it, the same for a Gaussian process and for a learned model.
 
-use crate::belief::Belief;
+use crate::belief::{Belief, Range};
 use crate::error::BoResult;
 use crate::history::kept;
 use crate::normal::open_unit;
@@ -44,17 +44,29 @@ pub trait Surrogate: Send {
     }
 
     /// P(at least one of the candidates has a value below `bound`), for no more than [`Surrogate::joint`] says.
-    ///
-    /// Single probabilities cannot say it, because neighbours stand and fall together. So the candidates are
-    /// taken one after another, each given a sampled outcome that is *not* below the bound for those before it:
-    /// P(none) is the product of what is left at every step (Geweke, Hajivassiliou, Keane), averaged over paths. The
-    /// paths go side by side, so that a model can predict for all of them at once.
     fn any_below(
         &mut self,
         pool: &Pool,
         told: &[Told],
         candidates: &[usize],
         bound: f64,
+        rng: &mut dyn Rng,
+    ) -> BoResult<f64> {
+        self.any_within(pool, told, candidates, Range::below(bound), rng)
+    }
+
+    /// P(at least one of the candidates has a value within a range), for no more than [`Surrogate::joint`] says.
+    ///
+    /// Single probabilities cannot say it, because neighbours stand and fall together. So the candidates are
+    /// taken one after another, each given a sampled outcome that is *not* within the range for those before it:
+    /// P(none) is the product of what is left at every step (Geweke, Hajivassiliou, Keane), averaged over paths. The
+    /// paths go side by side, so that a model can predict for all of them at once.
+    fn any_within(
+        &mut self,
+        pool: &Pool,
+        told: &[Told],
+        candidates: &[usize],
+        range: Range,
         rng: &mut dyn Rng,
     ) -> BoResult<f64> {
         let Joint { paths, history, .. } = self.joint();
@@ -70,9 +82,10 @@ pub trait Surrogate: Send {
                 self.predict_after(pool, &histories, candidate)?
             };
             for (path, belief) in alive.iter_mut().zip(&beliefs) {
-                let below = belief.below(bound);
-                path.none *= 1.0 - below;
-                let value = belief.quantile(below + (1.0 - below) * path.draws[step]);
+                let (inside, under) = (belief.within(range), belief.within(Range::below(range.low)));
+                path.none *= 1.0 - inside;
+                let level = (1.0 - inside) * path.draws[step];
+                let value = belief.quantile(if level < under { level } else { level + inside });
                 path.known.push(Told { candidate, value });
             }
             alive.retain(|path| path.none >= NEGLIGIBLE);

@@ -36,6 +36,6 @@ impl Sampler for SurrogateSampler {
         let history = standardised(told);
         let beliefs = self.surrogate.predict(pool, &history, available)?;
         let best = history.iter().map(|told| told.value).fold(f64::INFINITY, f64::min);
-        Ok(available[pick(self.rule, &log_improvements(&beliefs, best), &beliefs, rng)])
+        Ok(available[pick(self.rule, &log_improvements(&beliefs, best), |place| beliefs[place].mean(), rng)])
     }
 }

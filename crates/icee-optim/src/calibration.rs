@@ -4,7 +4,7 @@
 //! probability p do so in a share p of the cases; and the same for "does anything left beat the best?".
 
 use crate::Result;
-use icee_bo::belief::Belief;
+use icee_bo::belief::{Belief, Range};
 use icee_bo::pool::Told;
 use icee_bo::remaining::Remaining;
 use icee_bo::search::{Sampler, SearchTask};
@@ -112,7 +112,7 @@ impl Findings {
             }
             let came_true = left.iter().any(|&candidate| task.values[candidate] < best);
             let mut rng = task.questions(look);
-            let said = Remaining::judge(surrogate, &task.pool, told, &left, &beliefs, &mut rng)?;
+            let said = Remaining::judge(surrogate, &task.pool, told, &left, &beliefs, Range::below(best), &mut rng)?;
             findings.any.add(said.any, came_true);
             findings.independent.add(said.independent, came_true);
             findings.single.add(said.single, came_true);

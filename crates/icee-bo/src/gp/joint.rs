@@ -1,6 +1,7 @@
 //! Several points at once: the chance that the function goes below a bound at any of them.
 
 use super::{GaussianProcess, LEAST_VARIANCE};
+use crate::belief::Range;
 use crate::error::BoResult;
 use crate::kernel::{count_points, scaled, squared_distance};
 use crate::linalg::Cholesky;
@@ -17,6 +18,32 @@ impl GaussianProcess {
     /// is drawn from the part of its distribution that keeps y_j above the bound, and P(none) is the product of
     /// those parts' probabilities. Unbiased for every number of `paths`, and exact for one point.
     pub fn any_below(&self, points: &[f64], bound: f64, paths: usize, rng: &mut dyn Rng) -> BoResult<f64> {
+        // P(u_j above what the bound asks for), from the lower tail for its accuracy.
+        let above = |mean: f64, deviation: f64| below((mean - bound) / deviation);
+        self.any(points, paths, rng, above, |_, _, above, draw| -quantile(above * draw))
+    }
+
+    /// P(function within `range` at any of `points`), the same way.
+    pub fn any_within(&self, points: &[f64], range: Range, paths: usize, rng: &mut dyn Rng) -> BoResult<f64> {
+        let under = |end: f64, mean: f64, deviation: f64| below((end - mean) / deviation);
+        let outside = |mean, deviation| 1.0 - under(range.high, mean, deviation) + under(range.low, mean, deviation);
+        self.any(points, paths, rng, outside, |mean, deviation, outside, draw| {
+            let level = outside * draw;
+            let low = under(range.low, mean, deviation);
+            quantile(if level < low { level } else { level + 1.0 - outside })
+        })
+    }
+
+    /// P(an event at any of `points`). `spared` says of a mean and a deviation how likely it is that the event does not happen
+    /// there, and `draw` makes of these and a number from (0, 1) a u of those with which it does not.
+    fn any(
+        &self,
+        points: &[f64],
+        paths: usize,
+        rng: &mut dyn Rng,
+        spared: impl Fn(f64, f64) -> f64,
+        draw: impl Fn(f64, f64, f64, f64) -> f64,
+    ) -> BoResult<f64> {
         let (means, factor) = self.joint(points)?;
         let mut none = 0.0;
         let mut draws = vec![0.0; means.len()];
@@ -25,13 +52,12 @@ impl GaussianProcess {
             for (j, mean) in means.iter().enumerate() {
                 let row = factor.row(j);
                 let given: f64 = row[..j].iter().zip(&draws).map(|(entry, draw)| entry * draw).sum();
-                // P(u_j above what the bound asks for), from the lower tail for its accuracy.
-                let above = below((mean + given - bound) / row[j]);
-                none_on_path *= above;
+                let chance = spared(mean + given, row[j]);
+                none_on_path *= chance;
                 if none_on_path < 1e-9 {
                     break;
                 }
-                draws[j] = -quantile(above * open_unit(rng));
+                draws[j] = draw(mean + given, row[j], chance, open_unit(rng));
             }
             none += none_on_path / paths as f64;
         }
