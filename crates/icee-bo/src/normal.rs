@@ -19,7 +19,7 @@ pub struct Prediction {
 }
 
 /// Uniform between 0 and 1, open at both ends.
-pub(crate) fn open_unit(rng: &mut dyn Rng) -> f64 {
+pub fn open_unit(rng: &mut dyn Rng) -> f64 {
     (rng.random_range(0..1u64 << 52) as f64 + 0.5) / (1u64 << 52) as f64
 }
 

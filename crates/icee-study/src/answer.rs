@@ -1,8 +1,10 @@
 //! What a study answers, in the user's unit and ready for JSON.
 
-use crate::record::{Direction, ModelPin, RowName, SamplerKind};
+use crate::aims::{Aim, Aims, Front};
+use crate::goals::{Direction, Goals};
+use crate::record::{ModelPin, RowName, SamplerKind};
 use crate::rows::Cells;
-use crate::trials::{Known, Trials, Units};
+use crate::trials::{Known, Trials};
 use icee_base::stats::NORMAL_95;
 use icee_bo::belief::Belief;
 use icee_bo::normal::Prediction;
@@ -10,7 +12,7 @@ use icee_bo::remaining::Remaining;
 use serde::Serialize;
 
 /// What is believed of a row's value.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Forecast {
     /// The expected value.
     pub mean: f64,
@@ -18,28 +20,52 @@ pub struct Forecast {
     pub low: f64,
     /// Its upper end.
     pub high: f64,
-    /// The probability of beating the best value told so far.
+    /// The probability of beating the best value told so far; where there are limits, of doing so within them; with several
+    /// objectives, of being beaten by no row told.
     pub beats_best: f64,
+    /// The same of the further outcomes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<FurtherForecast>,
+}
+
+/// What is believed of a further outcome of a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FurtherForecast {
+    /// Its name.
+    pub name: String,
+    /// The expected value.
+    pub mean: f64,
+    /// The ends of the interval that holds it with probability 95 %.
+    pub low: f64,
+    /// See `low`.
+    pub high: f64,
+    /// The probability that its limit holds, if it has one.
+    pub holds: Option<f64>,
 }
 
 impl Forecast {
-    /// A belief in the user's unit; `best` is in the models'.
-    pub(crate) fn new(belief: &Belief, units: &Units, best: f64) -> Forecast {
-        let ends = match belief {
-            Belief::Normal(Prediction { mean, variance }) => {
-                let half = NORMAL_95 * variance.sqrt();
-                [mean - half, mean + half]
-            }
-            Belief::Histogram { .. } => [belief.quantile(0.025), belief.quantile(0.975)],
-        };
-        let [one, other] = ends.map(|end| units.shown(end));
-        Forecast {
-            mean: units.shown(belief.mean()),
-            low: one.min(other),
-            high: one.max(other),
-            beats_best: belief.below(best),
-        }
+    /// Beliefs of all outcomes in the user's unit.
+    pub(crate) fn new(beliefs: &[&Belief], aims: &Aims, front: &Front, goals: &Goals) -> Forecast {
+        let [mean, low, high] = interval(beliefs[0], aims.main());
+        let further = goals.further.iter().zip(&aims.each[1..]).zip(&beliefs[1..]).map(|((further, aim), belief)| {
+            let [mean, low, high] = interval(belief, aim);
+            FurtherForecast { name: further.name.clone(), mean, low, high, holds: aim.holds(belief) }
+        });
+        Forecast { mean, low, high, beats_best: aims.chance(beliefs, front), further: further.collect() }
     }
+}
+
+/// Mean and ends of the 95 % interval in the user's unit.
+fn interval(belief: &Belief, aim: &Aim) -> [f64; 3] {
+    let ends = match belief {
+        Belief::Normal(Prediction { mean, variance }) => {
+            let half = NORMAL_95 * variance.sqrt();
+            [mean - half, mean + half]
+        }
+        Belief::Histogram { .. } => [belief.quantile(0.025), belief.quantile(0.975)],
+    };
+    let [mean, one, other] = [belief.mean(), ends[0], ends[1]].map(|value| aim.units.shown(aim.possible(value)));
+    [mean, one.min(other), one.max(other)]
 }
 
 /// A row to try next.
@@ -53,6 +79,9 @@ pub struct Suggestion {
     pub cells: Cells,
     /// Whether it has a value already and is worth another measurement.
     pub repeat: bool,
+    /// When it is to be given back, in seconds since 1970, if ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
     /// Why it: `None` where too little is known for a forecast, and the row helps to cover the pool.
     pub forecast: Option<Forecast>,
 }
@@ -64,7 +93,7 @@ pub struct Answer {
     pub suggestions: Vec<Suggestion>,
     /// What picked them.
     pub sampler: SamplerKind,
-    /// The best value told so far.
+    /// The best value told so far of those rows whose limits hold.
     pub best: Option<f64>,
     /// How likely it is that a row that is left beats it.
     pub remaining: Option<Remaining>,
@@ -115,6 +144,9 @@ pub struct ToldRow {
     pub value: Option<f64>,
     /// All that was measured.
     pub values: Vec<f64>,
+    /// The further outcomes, by their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<(String, Option<f64>)>,
     /// Where it stands.
     pub status: Status,
     /// What stands in it; nothing where the pool cannot be read.
@@ -148,6 +180,12 @@ pub struct Summary {
     pub value_column: Option<String>,
     /// Which values are good.
     pub direction: Direction,
+    /// What is wanted of each outcome, in words: the name of the column, where there is one, and the wish.
+    pub goals: Vec<(Option<String>, String)>,
+    /// The column that says what a row costs.
+    pub cost_column: Option<String>,
+    /// The earlier study that it learns from, and how many rows that has.
+    pub earlier: Option<(String, usize)>,
     /// What picks the rows.
     pub sampler: SamplerKind,
     /// The learned model that it has been using.
@@ -160,6 +198,8 @@ pub struct Summary {
     pub noise: Option<f64>,
     /// Rows with an outcome, in the order told.
     pub told: Vec<ToldRow>,
+    /// With several objectives: the rows that are beaten by none.
+    pub front: Vec<ToldRow>,
     /// Rows that were suggested and not told yet.
     pub running: Vec<String>,
     /// Rows to which nothing has happened.
@@ -188,6 +228,6 @@ impl Status {
 
 impl Suggestion {
     pub(crate) fn new(name: &RowName, cells: Cells, repeat: bool, forecast: Option<Forecast>) -> Suggestion {
-        Suggestion { id: name.shown(), row: name.row, cells, repeat, forecast }
+        Suggestion { id: name.shown(), row: name.row, cells, repeat, until: None, forecast }
     }
 }

@@ -1,11 +1,13 @@
 //! Asking a study: which rows to try next. They are chosen while others may write, and written down if nobody has.
 
+use crate::aims::{Aims, Front};
 use crate::answer::{Answer, Forecast, Suggestion};
 use crate::choose::Scene;
-use crate::record::{Entry, ModelPin, SamplerKind};
+use crate::goals::Goals;
+use crate::record::{Entry, ModelPin, RowName, SamplerKind};
 use crate::rows::Rows;
-use crate::study::{Study, lowest, not_loaded};
-use crate::trials::{Trial, Trials, Units};
+use crate::study::{Study, not_loaded};
+use crate::trials::{Trial, Trials};
 use crate::{Error, Result};
 use icee_base::random;
 use icee_bo::belief::Belief;
@@ -14,6 +16,21 @@ use icee_bo::belief::Belief;
 pub const MOST_SUGGESTIONS: usize = 1000;
 /// How often a choice is made without keeping the others waiting. If they have written each time meanwhile, they have to wait.
 const UNLOCKED_TRIES: usize = 2;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct AskOptions {
+    /// How many rows.
+    pub count: usize,
+    /// Another sampler than the study's.
+    pub sampler: Option<SamplerKind>,
+    /// Only rows that satisfy this, such as `temp < 100 and solvent != DMF`.
+    pub condition: Option<String>,
+    /// Columns in which all rows of the batch are to have the same cells.
+    pub same: Vec<String>,
+    /// When the rows are to be given back if nothing was told of them, in seconds since 1970.
+    pub until: Option<u64>,
+}
 
 /// An answer that is not in the journal yet.
 struct Draft {
@@ -24,18 +41,19 @@ struct Draft {
 }
 
 /// What suggestions are made from.
-struct View<'a> {
-    rows: &'a Rows,
-    trials: &'a Trials,
-    units: &'a Units,
-    /// The lowest value so far, in the models' unit.
-    best: f64,
+pub(crate) struct View<'a> {
+    pub rows: &'a Rows,
+    pub trials: &'a Trials,
+    pub goals: &'a Goals,
+    pub aims: &'a Aims,
+    pub front: &'a Front,
 }
 
 impl View<'_> {
-    /// A row with what is believed of it.
-    fn suggestion(&self, row: usize, belief: Option<&Belief>) -> Suggestion {
-        let forecast = belief.map(|belief| Forecast::new(belief, self.units, self.best));
+    /// A row with what is believed of it, if anything is.
+    pub fn suggestion(&self, row: usize, beliefs: &[&Belief]) -> Suggestion {
+        let known = !beliefs.is_empty();
+        let forecast = known.then(|| Forecast::new(beliefs, self.aims, self.front, self.goals));
         Suggestion::new(&self.rows.name(row), self.rows.cells(row), self.trials.outcome(row).is_some(), forecast)
     }
 }
@@ -46,14 +64,15 @@ impl Study {
     /// # Errors
     /// Where nothing is left, or the pool or the journal cannot be used.
     pub fn ask(&mut self, count: usize, sampler: Option<SamplerKind>) -> Result<Answer> {
-        self.ask_where(count, sampler, None)
+        self.ask_for(&AskOptions { count, sampler, ..AskOptions::default() })
     }
 
-    /// The same, of rows that satisfy a condition such as `temp < 100 and solvent != DMF`.
+    /// The same with all that can be asked for.
     ///
     /// # Errors
-    /// As [`Study::ask`], and where the condition makes no sense.
-    pub fn ask_where(&mut self, count: usize, sampler: Option<SamplerKind>, condition: Option<&str>) -> Result<Answer> {
+    /// As [`Study::ask`], and where a condition makes no sense or a column is not known.
+    pub fn ask_for(&mut self, options: &AskOptions) -> Result<Answer> {
+        let count = options.count;
         if !(1..=MOST_SUGGESTIONS).contains(&count) {
             return Err(Error::Study(format!("{count} rows were asked for; ask for 1 to {MOST_SUGGESTIONS}")));
         }
@@ -61,7 +80,7 @@ impl Study {
         for _ in 0..UNLOCKED_TRIES {
             self.load_and_update()?;
             let seen = self.journal.position();
-            let draft = self.draft(count, sampler, condition)?;
+            let draft = self.draft(options)?;
             let still = |study: &mut Study| (study.journal.position() == seen).then(|| study.commit(draft)).transpose();
             if let Some(answer) = self.alone(still)? {
                 return Ok(answer);
@@ -69,8 +88,34 @@ impl Study {
         }
         self.alone(|study| {
             study.load()?;
-            let draft = study.draft(count, sampler, condition)?;
+            let draft = study.draft(options)?;
             study.commit(draft)
+        })
+    }
+
+    /// What would be suggested now; nothing is written down.
+    ///
+    /// # Errors
+    /// As [`Study::ask_for`].
+    pub fn preview(&mut self, options: &AskOptions) -> Result<Answer> {
+        self.load()?;
+        self.draft(options).map(|draft| draft.answer)
+    }
+
+    /// Gives back the rows whose time is up at `now`, in seconds since 1970: they may be suggested again, and what is told of them
+    /// later counts all the same. Says which.
+    ///
+    /// # Errors
+    /// Where the journal cannot be used.
+    pub fn expire(&mut self, now: u64) -> Result<Vec<String>> {
+        self.alone(|study| {
+            let late = study.trials.running().filter(|running| running.until.is_some_and(|until| until <= now));
+            let rows: Vec<RowName> = late.map(|running| running.name.clone()).collect();
+            let names = rows.iter().map(RowName::shown).collect();
+            if !rows.is_empty() {
+                study.record(Entry::Withdraw { rows })?;
+            }
+            Ok(names)
         })
     }
 
@@ -88,15 +133,21 @@ impl Study {
         self.check_model(sampler)?;
         let mut predictor = self.predictor(sampler)?;
         let Some(rows) = &self.rows else { return Err(not_loaded()) };
-        let units = Units::of(&self.trials, self.header.direction);
-        let history = units.history(&self.trials);
-        let running: Vec<usize> = self.trials.running().map(|(row, _)| *row).collect();
-        let known = self.trials.values() >= predictor.surrogate.least_history();
-        let beliefs = if known { predictor.predict(&rows.points, &history, &running)? } else { vec![] };
-        let view = View { rows, trials: &self.trials, units: &units, best: lowest(&history) };
-        let rows = running.iter().enumerate();
-        let suggestions = rows.map(|(at, &row)| view.suggestion(row, beliefs.get(at))).collect();
-        let told_best = self.trials.best(self.header.direction).and_then(Trial::value);
+        let goals = self.header.goals();
+        let aims = Aims::of(&self.trials, &goals);
+        let running: Vec<(usize, Option<u64>)> =
+            self.trials.running().map(|running| (running.row, running.until)).collect();
+        let places: Vec<usize> = running.iter().map(|(row, _)| *row).collect();
+        let least = predictor.surrogate.least_history();
+        let known = (0..aims.each.len()).all(|number| self.trials.values(number) >= least);
+        let beliefs = if known { predictor.predict_all(&rows.points, &aims.histories(), &places)? } else { vec![] };
+        let view = View { rows, trials: &self.trials, goals: &goals, aims: &aims, front: &aims.front() };
+        let suggestion = |(at, &(row, until)): (usize, &(usize, Option<u64>))| {
+            let beliefs: Vec<&Belief> = beliefs.iter().map(|beliefs| &beliefs[at]).collect();
+            Suggestion { until, ..view.suggestion(row, &beliefs) }
+        };
+        let suggestions = running.iter().enumerate().map(suggestion).collect();
+        let told_best = self.trials.best(&goals).and_then(Trial::value);
         let left = self.left();
         let mut notes = self.take_notes();
         notes.extend(note);
@@ -104,20 +155,29 @@ impl Study {
     }
 
     /// What would be answered now.
-    fn draft(&mut self, count: usize, sampler: Option<SamplerKind>, condition: Option<&str>) -> Result<Draft> {
-        let (sampler, note) = self.resolve(sampler)?;
+    fn draft(&mut self, options: &AskOptions) -> Result<Draft> {
+        let (count, condition) = (options.count, options.condition.as_deref());
+        let (sampler, note) = self.resolve(options.sampler)?;
         let mut notes = Vec::from_iter(note);
         let used = self.check_model(sampler)?;
         let mut predictor = self.predictor(sampler)?;
         let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
-        let units = Units::of(&self.trials, self.header.direction);
-        let history = units.history(&self.trials);
+        let goals = self.header.goals();
+        let aims = Aims::of(&self.trials, &goals);
         let mut taken = self.trials.taken(rows.points.size());
         rows.mark_repeated(&mut taken);
         if let Some(condition) = condition {
             rows.exclude(condition, &mut taken)?;
         }
-        let scene = Scene { pool: &rows.points, trials: &self.trials, history: &history, taken: &taken };
+        let settings = if options.same.is_empty() { None } else { Some(rows.settings(&options.same)?) };
+        let scene = Scene {
+            pool: &rows.points,
+            trials: &self.trials,
+            aims: &aims,
+            taken: &taken,
+            costs: rows.costs.as_deref(),
+            settings: settings.as_deref(),
+        };
         let choice =
             scene.choose(&mut predictor, count, &mut random::path(self.header.seed, &[self.journal.lines()]))?;
         if choice.rows.is_empty() {
@@ -127,7 +187,8 @@ impl Study {
             }));
         }
         if choice.rows.len() < count {
-            notes.push(format!("only {} rows are left", choice.rows.len()));
+            let alike = if options.same.is_empty() { "" } else { " that share the setting" };
+            notes.push(format!("only {} rows{alike} are left", choice.rows.len()));
         }
         if choice.scored < choice.left {
             notes.push(format!(
@@ -135,17 +196,22 @@ impl Study {
                 choice.left, choice.scored
             ));
         }
-        if history.len() > predictor.history {
+        let told = aims.main().history.len();
+        if told > predictor.history {
             notes.push(format!(
-                "{} rows were told; {} (the best, the latest, and some spread over the rest)",
-                history.len(),
+                "{told} rows were told; {} (the best, the latest, and some spread over the rest)",
                 predictor.thinning
             ));
         }
-        let view = View { rows, trials: &self.trials, units: &units, best: lowest(&history) };
-        let suggestions = choice.rows.iter().map(|(row, belief)| view.suggestion(*row, belief.as_ref())).collect();
-        let entry = Entry::Ask { rows: choice.rows.iter().map(|(row, _)| rows.name(*row)).collect(), sampler };
-        let told_best = self.trials.best(self.header.direction).and_then(Trial::value);
+        let view = View { rows, trials: &self.trials, goals: &goals, aims: &aims, front: &aims.front() };
+        let suggestions = choice.rows.iter().map(|(row, beliefs)| {
+            let beliefs: Vec<&Belief> = beliefs.iter().collect();
+            Suggestion { until: options.until, ..view.suggestion(*row, &beliefs) }
+        });
+        let suggestions = suggestions.collect();
+        let names = choice.rows.iter().map(|(row, _)| rows.name(*row)).collect();
+        let entry = Entry::Ask { rows: names, sampler, until: options.until };
+        let told_best = self.trials.best(&goals).and_then(Trial::value);
         let answer =
             Answer { suggestions, sampler, best: told_best, remaining: choice.remaining, left: choice.left, notes };
         Ok(Draft { answer, entry, used })

@@ -1,22 +1,24 @@
 //! Which rows to try next.
 //!
-//! Everything here is in the models' unit (see [`Units`](crate::trials::Units)) and depends on the pool, the trials and
+//! Everything here is in the models' unit (see [`Units`](crate::aims::Units)) and depends on the pool, the trials and
 //! one stream of random numbers. Rows that are still running, and those picked so far, count as known with an outcome
 //! drawn from the model's belief: that keeps a batch from crowding into one place.
 
 use crate::Result;
+use crate::aims::Aims;
 use crate::predictor::Predictor;
 use crate::replicates::Replicates;
-use crate::study::lowest;
 use crate::trials::Trials;
+use icee_base::math::{exp, ln};
 use icee_base::random::StreamRng;
-use icee_bo::acquisition::{Rule, log_improvements, pick};
+use icee_bo::acquisition::{Rule, pick};
 use icee_bo::belief::Belief;
 use icee_bo::pool::{Pool, Told};
 use icee_bo::remaining::Remaining;
 use rand::seq::index::sample;
 use rand::{Rng, RngExt};
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Told rows whose neighbourhoods a preselection looks at.
 const CENTRES: usize = 4;
@@ -33,8 +35,8 @@ const START_DRAWS: usize = 32;
 /// The rows picked, with what is believed of them from the values told alone.
 #[derive(Debug)]
 pub struct Choice {
-    /// Which rows; without a belief where there is too little history for one.
-    pub rows: Vec<(usize, Option<Belief>)>,
+    /// Which rows, with a belief of each outcome; without any where there is too little history for one.
+    pub rows: Vec<(usize, Vec<Belief>)>,
     /// About all rows that are left.
     pub remaining: Option<Remaining>,
     /// How many rows were left, and how many of them were looked at.
@@ -49,60 +51,145 @@ pub struct Scene<'a> {
     pub pool: &'a Pool,
     /// What is known.
     pub trials: &'a Trials,
-    /// The same as models see it.
-    pub history: &'a [Told],
+    /// The same as models see it, and what is wanted.
+    pub aims: &'a Aims,
     /// For every row, whether it is out of the question.
     pub taken: &'a [bool],
+    /// What each row costs, if that counts.
+    pub costs: Option<&'a [f64]>,
+    /// What each row's cells are in the columns that all rows of a batch are to share, if there are any.
+    pub settings: Option<&'a [u64]>,
 }
 
 impl Scene<'_> {
     /// Picks up to `count` rows of those that are left, all different.
     pub fn choose(&self, predictor: &mut Predictor, count: usize, rng: &mut StreamRng) -> Result<Choice> {
         let left: Vec<usize> = (0..self.taken.len()).filter(|&row| !self.taken[row]).collect();
-        if left.is_empty() || self.trials.values() < predictor.surrogate.least_history() {
-            let rows = self.start(predictor.rule, &left, count, rng).into_iter().map(|row| (row, None)).collect();
+        if left.is_empty() || !self.can_predict(predictor) {
+            let rows = self.start(predictor.rule, &left, count, rng).into_iter().map(|row| (row, vec![])).collect();
             return Ok(Choice { rows, remaining: None, left: left.len(), scored: left.len() });
         }
+        let histories = self.aims.histories();
         let mut candidates = self.preselected(&left, predictor.scored, rng);
         if predictor.rule == Rule::Random {
-            let mut places: Vec<usize> = sample(rng, left.len(), count.min(left.len())).into_vec();
-            places.iter_mut().for_each(|place| *place = left[*place]);
-            let beliefs = predictor.predict(self.pool, self.history, &places)?;
-            let promise = predictor.predict(self.pool, self.history, &candidates)?;
-            let remaining = predictor.remaining(self.pool, self.history, &candidates, &promise, rng)?;
-            let rows = places.into_iter().zip(beliefs.into_iter().map(Some)).collect();
-            let (left, scored) = (left.len(), candidates.len());
-            return Ok(Choice { rows, remaining: Some(remaining), left, scored });
+            let open = self.random_setting(&left, rng);
+            let places = sample(rng, open.len(), count.min(open.len())).into_iter();
+            let rows = self.believed(predictor, places.map(|place| open[place]).collect())?;
+            let promise = predictor.predict_all(self.pool, &histories, &candidates)?;
+            let remaining = self.remaining(predictor, &candidates, &promise, rng)?;
+            return Ok(Choice { rows, remaining, left: left.len(), scored: candidates.len() });
         }
         let scored = candidates.len();
-        let told_alone = predictor.predict(self.pool, self.history, &candidates)?;
-        let remaining = predictor.remaining(self.pool, self.history, &candidates, &told_alone, rng)?;
-        let mut known = self.history.to_vec();
+        let mut told_alone = predictor.predict_all(self.pool, &histories, &candidates)?;
+        let remaining = self.remaining(predictor, &candidates, &told_alone, rng)?;
+        let mut known = histories.clone();
         self.imagine_running(predictor, &mut known, rng)?;
-        let mut picked = Vec::from_iter(self.repeated(&told_alone));
+        let mut picked = Vec::from_iter(self.repeated(&told_alone[0]).filter(|_| self.settings.is_none()));
         let repeats = !picked.is_empty();
+        if self.settings.is_some() {
+            let gains = self.gains(&candidates, &told_alone, &histories, rng);
+            let places = self.best_setting(&candidates, &gains, count);
+            told_alone.iter_mut().for_each(|beliefs| *beliefs = places.iter().map(|&at| beliefs[at].clone()).collect());
+            candidates = places.into_iter().map(|place| candidates[place]).collect();
+        }
         while picked.len() < count && !candidates.is_empty() {
-            if picked.len() == FITTED_PICKS + usize::from(repeats) {
-                predictor.hold(self.pool, Some(&known))?;
+            if picked.len() == FITTED_PICKS + usize::from(repeats) && self.aims.is_single() {
+                predictor.hold(self.pool, Some(&known[0]))?;
             }
-            let as_told = known.len() == self.history.len();
+            let as_told = known[0].len() == histories[0].len();
             let beliefs =
-                if as_told { told_alone.clone() } else { predictor.predict(self.pool, &known, &candidates)? };
-            let gains = log_improvements(&beliefs, lowest(&known));
-            let place = pick(predictor.rule, &gains, &beliefs, rng);
-            known.push(Told { candidate: candidates[place], value: beliefs[place].sample(rng) });
-            picked.push(candidates[place]);
+                if as_told { told_alone.clone() } else { predictor.predict_all(self.pool, &known, &candidates)? };
+            let gains = self.gains(&candidates, &beliefs, &known, rng);
+            let place = pick(predictor.rule, &gains, |place| self.aims.loss(&beliefs, place), rng);
+            let candidate = candidates[place];
+            for ((aim, beliefs), known) in self.aims.each.iter().zip(&beliefs).zip(&mut known) {
+                known.push(Told { candidate, value: aim.draw(&beliefs[place], rng) });
+            }
+            picked.push(candidate);
             candidates = shortened(&candidates, &gains, place);
         }
         predictor.hold(self.pool, None)?;
-        let beliefs = predictor.predict(self.pool, self.history, &picked)?;
-        let rows = picked.into_iter().zip(beliefs.into_iter().map(Some)).collect();
-        Ok(Choice { rows, remaining: Some(remaining), left: left.len(), scored })
+        let rows = self.believed(predictor, picked)?;
+        Ok(Choice { rows, remaining, left: left.len(), scored })
+    }
+
+    /// Whether enough was told of every outcome.
+    fn can_predict(&self, predictor: &Predictor) -> bool {
+        let least = predictor.surrogate.least_history();
+        (0..self.aims.each.len()).all(|number| self.trials.values(number) >= least)
+    }
+
+    /// ln of what each candidate is expected to gain, for its price.
+    fn gains(
+        &self,
+        candidates: &[usize],
+        beliefs: &[Vec<Belief>],
+        known: &[Vec<Told>],
+        rng: &mut StreamRng,
+    ) -> Vec<f64> {
+        let mut gains = self.aims.log_gains(beliefs, known, rng);
+        if let Some(costs) = self.costs {
+            gains.iter_mut().zip(candidates).for_each(|(gain, &row)| *gain -= ln(costs[row]));
+        }
+        gains
+    }
+
+    /// The places of those candidates that share the setting whose best rows promise most together.
+    fn best_setting(&self, candidates: &[usize], gains: &[f64], count: usize) -> Vec<usize> {
+        let Some(settings) = self.settings else { return (0..candidates.len()).collect() };
+        let mut groups: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for (place, &row) in candidates.iter().enumerate() {
+            groups.entry(settings[row]).or_default().push(place);
+        }
+        let greatest = gains.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let promise = |places: &Vec<usize>| {
+            let mut gains: Vec<f64> = places.iter().map(|&place| exp(gains[place] - greatest.max(f64::MIN))).collect();
+            gains.sort_by(|a, b| b.total_cmp(a));
+            gains.iter().take(count).sum::<f64>()
+        };
+        let better = |best: (f64, Vec<usize>), places: Vec<usize>| match promise(&places) {
+            // Of equals the setting of more rows, then the first in the sheet.
+            more if more > best.0 || (more == best.0 && places.len() > best.1.len()) => (more, places),
+            _ => best,
+        };
+        let mut groups: Vec<Vec<usize>> = groups.into_values().collect();
+        groups.sort_by_key(|places| places[0]);
+        groups.into_iter().fold((f64::NEG_INFINITY, vec![]), better).1
+    }
+
+    /// The rows that share the setting of a random one; all where none is to be shared.
+    fn random_setting<'r>(&self, rows: &'r [usize], rng: &mut StreamRng) -> Cow<'r, [usize]> {
+        let Some(settings) = self.settings else { return Cow::Borrowed(rows) };
+        let setting = settings[rows[rng.random_range(0..rows.len())]];
+        rows.iter().copied().filter(|&row| settings[row] == setting).collect()
+    }
+
+    /// Rows with what is believed of them from the values told alone.
+    fn believed(&self, predictor: &mut Predictor, rows: Vec<usize>) -> Result<Vec<(usize, Vec<Belief>)>> {
+        let beliefs = predictor.predict_all(self.pool, &self.aims.histories(), &rows)?;
+        let of_row = |(place, row): (usize, usize)| {
+            (row, beliefs.iter().map(|beliefs: &Vec<Belief>| beliefs[place].clone()).collect())
+        };
+        Ok(rows.into_iter().enumerate().map(of_row).collect())
+    }
+
+    /// "Am I done?"; only said of a single outcome.
+    fn remaining(
+        &self,
+        predictor: &mut Predictor,
+        candidates: &[usize],
+        beliefs: &[Vec<Belief>],
+        rng: &mut StreamRng,
+    ) -> Result<Option<Remaining>> {
+        let Some(best) = self.aims.front().best().filter(|_| self.aims.is_single()) else { return Ok(None) };
+        let aim = self.aims.main();
+        let better = aim.better(best);
+        predictor.remaining(self.pool, &aim.history, candidates, &beliefs[0], better, rng).map(Some)
     }
 
     /// A row that has a value and is more worth measuring than any of which these are the beliefs.
     fn repeated(&self, beliefs: &[Belief]) -> Option<usize> {
-        let replicates = Replicates::of(self.history)?;
+        let replicates = Replicates::of(&self.aims.main().history).filter(|_| self.aims.is_plain())?;
         let (row, worth) = replicates.worth_repeating();
         let can_be = !self.trials.is_running(row) && self.trials.outcome(row)?.value().is_some();
         let is_most = beliefs.iter().all(|belief| replicates.worth_of(belief) < worth);
@@ -111,7 +198,8 @@ impl Scene<'_> {
 
     /// Before there is anything to learn from: each row the farthest of a few random ones from all that are taken.
     fn start(&self, rule: Rule, left: &[usize], count: usize, rng: &mut dyn Rng) -> Vec<usize> {
-        let taken = self.trials.told.iter().map(|trial| trial.row).chain(self.trials.running().map(|(row, _)| *row));
+        let taken =
+            self.trials.told.iter().map(|trial| trial.row).chain(self.trials.running().map(|running| running.row));
         let mut centres: Vec<usize> = taken.collect();
         let mut open: BTreeSet<usize> = BTreeSet::new();
         let mut left = left.to_vec();
@@ -122,6 +210,9 @@ impl Scene<'_> {
             open.extend((0..draws).map(|_| rng.random_range(0..left.len())));
             let Some(place) = self.farthest(&open, &left, &centres) else { break };
             let row = left.swap_remove(place);
+            if let Some(settings) = self.settings.filter(|_| picked.is_empty()) {
+                left.retain(|&other| settings[other] == settings[row]);
+            }
             centres.push(row);
             picked.push(row);
         }
@@ -159,8 +250,9 @@ impl Scene<'_> {
             return left.to_vec();
         }
         let mut chosen: BTreeSet<usize> = BTreeSet::new();
-        let mut best: Vec<&Told> = self.history.iter().collect();
-        best.sort_by(|a, b| a.value.total_cmp(&b.value));
+        let main = self.aims.main();
+        let mut best: Vec<&Told> = main.history.iter().collect();
+        best.sort_by(|a, b| main.badness(a.value).total_cmp(&main.badness(b.value)));
         for centre in best.into_iter().take(CENTRES) {
             let centre = self.pool.point(centre.candidate);
             let mut near: Vec<(f32, usize)> =
@@ -179,15 +271,16 @@ impl Scene<'_> {
         chosen.into_iter().collect()
     }
 
-    /// Adds a sampled outcome for every running row.
-    fn imagine_running(&self, predictor: &mut Predictor, known: &mut Vec<Told>, rng: &mut dyn Rng) -> Result<()> {
-        let running: Vec<usize> = self.trials.running().map(|(row, _)| *row).collect();
+    /// Adds sampled outcomes for every running row.
+    fn imagine_running(&self, predictor: &mut Predictor, known: &mut [Vec<Told>], rng: &mut dyn Rng) -> Result<()> {
+        let running: Vec<usize> = self.trials.running().map(|running| running.row).collect();
         for step in 0..RUNNING_STEPS.min(running.len()) {
             let rows: Vec<usize> = running.iter().copied().skip(step).step_by(RUNNING_STEPS).collect();
-            let beliefs = predictor.predict(self.pool, known, &rows)?;
-            known.extend(
-                rows.iter().zip(&beliefs).map(|(&candidate, belief)| Told { candidate, value: belief.sample(rng) }),
-            );
+            for (aim, known) in self.aims.each.iter().zip(&mut *known) {
+                let beliefs = predictor.predict(self.pool, known, &rows)?;
+                let imagined = rows.iter().zip(&beliefs);
+                known.extend(imagined.map(|(&candidate, belief)| Told { candidate, value: aim.draw(belief, rng) }));
+            }
         }
         Ok(())
     }

@@ -205,6 +205,19 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
     Ok(Survey { columns, notes })
 }
 
+/// Goes on with a checksum of cells: that of a number is the same however it is written.
+pub fn cell_key(key: u64, table: &Table, cell: &str) -> u64 {
+    match table.number(cell) {
+        // −0 is 0.
+        Some(number) => checksum(key, &(number + 0.0).to_bits().to_le_bytes()),
+        None => word_key(key, cell),
+    }
+}
+
+fn word_key(key: u64, cell: &str) -> u64 {
+    checksum(key, level_of(cell).as_bytes())
+}
+
 /// How often each word occurs in some columns.
 fn count_levels(table: &mut Table, places: &[usize]) -> Result<Vec<HashMap<String, usize>>> {
     let mut counts: Vec<HashMap<String, usize>> = vec![HashMap::new(); places.len()];
@@ -347,13 +360,9 @@ impl<'a> Encoder<'a> {
     /// What a row's cells are, whatever its number and however its numbers are written: rows with the same cells have the same
     /// key.
     pub fn key(&self, table: &Table, row: &Row<'_>) -> u64 {
-        self.columns.iter().fold(0, |key, (place, code, _)| {
-            let cell = row.cell(*place);
-            match table.number(cell).filter(|_| matches!(code, Code::Number { .. })) {
-                // −0 is 0.
-                Some(number) => checksum(key, &(number + 0.0).to_bits().to_le_bytes()),
-                None => checksum(key, level_of(cell).as_bytes()),
-            }
+        self.columns.iter().fold(0, |key, (place, code, _)| match code {
+            Code::Number { .. } => cell_key(key, table, row.cell(*place)),
+            Code::Category { .. } => word_key(key, row.cell(*place)),
         })
     }
 

@@ -34,12 +34,14 @@
 
 #![forbid(unsafe_code)]
 
+mod aims;
 mod answer;
 mod ask;
 mod choose;
 mod condition;
 mod encode;
 mod error;
+mod goals;
 mod journal;
 mod lines;
 pub mod memory;
@@ -59,13 +61,14 @@ mod take_back;
 mod tell;
 mod trials;
 
-pub use answer::{Answer, BestRow, Forecast, RowForecast, Status, Suggestion, Summary, ToldRow};
-pub use ask::MOST_SUGGESTIONS;
+pub use answer::{Answer, BestRow, Forecast, FurtherForecast, RowForecast, Status, Suggestion, Summary, ToldRow};
+pub use ask::{AskOptions, MOST_SUGGESTIONS};
 pub use encode::Scale;
 pub use error::{Error, Result};
+pub use goals::{Bounds, Direction, Further, Wanted};
 pub use icee_bo::remaining::Remaining;
 pub use models::{LearnedModel, Loader, Models, Reads};
-pub use record::{Direction, ModelPin, Outcome, SamplerKind};
+pub use record::{ModelPin, Outcome, SamplerKind};
 pub use rows::Cells;
 pub use sheet::SheetChange;
 pub use study::{Study, StudyOptions};

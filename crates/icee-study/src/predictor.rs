@@ -2,7 +2,7 @@
 
 use crate::Result;
 use icee_bo::acquisition::Rule;
-use icee_bo::belief::Belief;
+use icee_bo::belief::{Belief, Range};
 use icee_bo::history::kept;
 use icee_bo::pool::{Pool, Told};
 use icee_bo::remaining::Remaining;
@@ -28,6 +28,11 @@ impl Predictor {
         Ok(self.surrogate.predict(pool, &self.some(known), rows)?)
     }
 
+    /// The same for several outcomes, each with a history of its own.
+    pub fn predict_all(&mut self, pool: &Pool, known: &[Vec<Told>], rows: &[usize]) -> Result<Vec<Vec<Belief>>> {
+        known.iter().map(|known| self.predict(pool, known, rows)).collect()
+    }
+
     /// Holds on to what this history teaches about the function as a whole, or lets go of it ([`Surrogate::hold`]).
     pub fn hold(&mut self, pool: &Pool, known: Option<&[Told]>) -> Result<()> {
         let known = known.map(|known| self.some(known));
@@ -41,10 +46,11 @@ impl Predictor {
         known: &[Told],
         rows: &[usize],
         beliefs: &[Belief],
+        better: Range,
         rng: &mut dyn Rng,
     ) -> Result<Remaining> {
         let known = self.some(known);
-        Ok(Remaining::judge(&mut *self.surrogate, pool, &known, rows, beliefs, rng)?)
+        Ok(Remaining::judge(&mut *self.surrogate, pool, &known, rows, beliefs, better, rng)?)
     }
 
     fn some(&self, known: &[Told]) -> Vec<Told> {

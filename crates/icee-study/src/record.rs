@@ -1,6 +1,7 @@
 //! What stands in a journal: a header, then what was asked and told.
 
 use crate::encode::Column;
+use crate::goals::{Bounds, Direction, Further, Goals};
 use crate::{Error, Result};
 use icee_base::names::Unknown;
 use serde::{Deserialize, Serialize};
@@ -8,29 +9,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// The format's version. Since 2 a study says which learned model it uses; since 3 outcomes can be taken back, rows be measured
-/// again, and rows of a sheet move.
-pub const FORMAT: u32 = 3;
-
-/// Which values are good ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// Low ones.
-    #[default]
-    Minimize,
-    /// High ones.
-    Maximize,
-}
-
-impl Direction {
-    /// 1 or −1: what values are multiplied with so that lower is better.
-    pub fn sign(self) -> f64 {
-        match self {
-            Direction::Minimize => 1.0,
-            Direction::Maximize => -1.0,
-        }
-    }
-}
+/// again, and rows of a sheet move; since 4 there are targets, bounds, costs, several outcomes, deadlines and earlier studies.
+pub const FORMAT: u32 = 4;
 
 /// What picks the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +63,18 @@ pub struct Header {
     pub columns: Vec<Column>,
     /// Which values are good.
     pub direction: Direction,
+    /// Between which ends values can lie at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Bounds>,
+    /// Further outcomes of the same experiment, and what is wanted of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<Further>,
+    /// The column that says what a row costs; never learned from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<String>,
+    /// What an earlier study of such rows has found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Earlier>,
     /// What picks the rows.
     pub sampler: SamplerKind,
     /// Fixes all that is random.
@@ -90,6 +82,27 @@ pub struct Header {
     /// The learned model that picks them; older studies do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelPin>,
+}
+
+/// What an earlier study has found: its rows, taken into this one's journal, so that nothing else is needed to read it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Earlier {
+    /// The study's name.
+    pub study: String,
+    /// The rows that have a value.
+    pub rows: Vec<EarlierRow>,
+}
+
+/// A row of an earlier study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EarlierRow {
+    /// What stood in it, in the order of the columns that are learned from.
+    pub cells: Vec<String>,
+    /// Its value, the mean of several.
+    #[serde(with = "as_text")]
+    pub value: f64,
 }
 
 /// A learned model and what would show that it is another one.
@@ -132,6 +145,9 @@ pub enum Entry {
         rows: Vec<RowName>,
         /// What picked them.
         sampler: SamplerKind,
+        /// When they are to be given back, in seconds since 1970, where nothing was told of them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<u64>,
     },
     /// Outcomes, told all at once.
     Tell {
@@ -195,6 +211,9 @@ pub struct ToldValue {
     /// Its value; `None` where the experiment failed.
     #[serde(with = "as_text")]
     pub value: Option<f64>,
+    /// The further outcomes, in the order of the header; `None` where one was not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "as_text")]
+    pub further: Vec<Option<f64>>,
     /// Whether it takes the place of an outcome told earlier.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replaces: bool,
@@ -230,11 +249,42 @@ impl From<Option<f64>> for Outcome {
     }
 }
 
+/// An outcome with the further ones that were measured beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// The one that the study is about.
+    pub outcome: Outcome,
+    /// The others, in the order of the header; empty where there are none.
+    pub further: Vec<Option<f64>>,
+}
+
+impl Measured {
+    /// Whether another one is the same, with further outcomes where this one has gaps.
+    pub fn is_completed_by(&self, other: &Measured) -> bool {
+        let mut pairs = self.further.iter().zip(&other.further);
+        self.outcome == other.outcome && pairs.all(|(mine, other)| mine.is_none() || mine == other)
+    }
+}
+
+impl From<Outcome> for Measured {
+    fn from(outcome: Outcome) -> Measured {
+        Measured { outcome, further: vec![] }
+    }
+}
+
+impl Header {
+    /// What is wanted of the outcomes.
+    pub fn goals(&self) -> Goals {
+        Goals { direction: self.direction, bounds: self.bounds.unwrap_or_default(), further: self.further.clone() }
+    }
+}
+
 impl ToldValue {
     /// An outcome of a row.
-    pub fn new(row: RowName, outcome: Outcome) -> ToldValue {
+    pub fn new(row: RowName, Measured { outcome, further }: Measured) -> ToldValue {
         let value = if let Outcome::Value(value) = outcome { Some(value) } else { None };
-        ToldValue { row, value, replaces: false, again: false, impossible: outcome == Outcome::Impossible }
+        let impossible = outcome == Outcome::Impossible;
+        ToldValue { row, value, further, replaces: false, again: false, impossible }
     }
 
     /// What came out.
@@ -256,13 +306,49 @@ pub fn to_line(record: &impl Serialize) -> Result<String> {
 mod as_text {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-    pub fn serialize<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-        value.map(|value| value.to_string()).serialize(serializer)
+    /// A number, or something that holds some.
+    pub trait AsText: Sized {
+        type Text: Serialize + for<'de> Deserialize<'de>;
+        fn to_text(&self) -> Self::Text;
+        fn of_text(text: Self::Text) -> Result<Self, String>;
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-        let text = Option::<String>::deserialize(deserializer)?;
-        text.map(|text| text.parse().map_err(|_| D::Error::custom(format!("\"{text}\" is not a number")))).transpose()
+    impl AsText for f64 {
+        type Text = String;
+        fn to_text(&self) -> String {
+            self.to_string()
+        }
+        fn of_text(text: String) -> Result<f64, String> {
+            text.parse().map_err(|_| format!("\"{text}\" is not a number"))
+        }
+    }
+
+    impl<T: AsText> AsText for Option<T> {
+        type Text = Option<T::Text>;
+        fn to_text(&self) -> Self::Text {
+            self.as_ref().map(T::to_text)
+        }
+        fn of_text(text: Self::Text) -> Result<Self, String> {
+            text.map(T::of_text).transpose()
+        }
+    }
+
+    impl<T: AsText> AsText for Vec<T> {
+        type Text = Vec<T::Text>;
+        fn to_text(&self) -> Self::Text {
+            self.iter().map(T::to_text).collect()
+        }
+        fn of_text(text: Self::Text) -> Result<Self, String> {
+            text.into_iter().map(T::of_text).collect()
+        }
+    }
+
+    pub fn serialize<T: AsText, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        value.to_text().serialize(serializer)
+    }
+
+    pub fn deserialize<'de, T: AsText, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+        T::of_text(T::Text::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
@@ -275,7 +361,7 @@ mod tests {
         #[test]
         fn outcomes_come_back_bit_for_bit(value in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO, row in 1usize.., replaces: bool) {
             let row = RowName { row, id: Some("ä \"q\"".into()), key: None };
-            let entry = Entry::Tell { outcomes: vec![ToldValue { replaces, ..ToldValue::new(row, value.into()) }] };
+            let entry = Entry::Tell { outcomes: vec![ToldValue { replaces, ..ToldValue::new(row, Outcome::Value(value).into()) }] };
             let back: Entry = serde_json::from_str(&to_line(&entry).unwrap()).unwrap();
             prop_assert_eq!(&back, &entry);
         }

@@ -40,7 +40,7 @@ pub fn follow(trials: &mut Trials, path: &Path, entries: Vec<(u64, Entry)>) -> R
 
 /// What the lines below a header come to.
 pub fn replay(path: &Path, header: &Header, lines: &[String]) -> Result<Trials> {
-    let mut trials = Trials::new(header.pool.rows, header.model.clone());
+    let mut trials = Trials::new(header);
     follow(&mut trials, path, standing(path, entries(path, lines, 2)?)?)?;
     Ok(trials)
 }

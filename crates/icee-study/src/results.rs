@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::encode::Encoder;
-use crate::record::{Header, Outcome};
+use crate::record::{Header, Measured, Outcome};
 use icee_base::table::{Row, Table, is_missing};
 
 /// The column of values where none is named.
@@ -19,7 +19,7 @@ pub struct Line {
     /// Its number in the file.
     pub number: usize,
     pub row: Named,
-    pub outcome: Outcome,
+    pub measured: Measured,
 }
 
 /// How a line says which row it is about.
@@ -55,23 +55,54 @@ pub fn read(table: &mut Table, header: &Header, value: &str) -> Result<Vec<Line>
         return Err(table.broken(vec![problem]).into());
     }
     let encoder = if id.is_none() { Some(Encoder::new(table, &header.columns)?) } else { None };
+    let further = header.further.iter().map(|further| table.column(&further.name));
+    let columns = Columns { value: value_place, further: further.collect::<std::result::Result<_, _>>()? };
     let mut lines = Vec::new();
     table.scan(|table, row| {
-        if let Some(outcome) = outcome(table, row, value_place, value)? {
+        if let Some(measured) = columns.measured(table, row)? {
             let named = match &encoder {
                 Some(encoder) => Named::Cells(encoder.key(table, row)),
                 None => Named::Id(id.map_or_else(String::new, |id| row.cell(id).to_owned())),
             };
-            lines.push(Line { number: row.line, row: named, outcome });
+            lines.push(Line { number: row.line, row: named, measured });
         }
         Ok(())
     })?;
     Ok(lines)
 }
 
+/// Where the outcomes of an experiment stand.
+#[derive(Debug)]
+pub struct Columns {
+    /// The one that the study is about.
+    pub value: usize,
+    /// The further ones, in the order of the header.
+    pub further: Vec<usize>,
+}
+
+impl Columns {
+    /// What stands in a line; nothing where the cell of the value is empty.
+    pub fn measured(&self, table: &Table, row: &Row<'_>) -> std::result::Result<Option<Measured>, String> {
+        let Some(found) = outcome(table, row, self.value)? else { return Ok(None) };
+        let number = |&place: &usize| match outcome(table, row, place)? {
+            None => Ok(None),
+            Some(Outcome::Value(value)) => Ok(Some(value)),
+            Some(_) => {
+                Err(format!("column {} ({}): a number is needed beside a value", place + 1, table.header()[place]))
+            }
+        };
+        let further = match found {
+            Outcome::Value(_) => self.further.iter().map(number).collect::<std::result::Result<_, _>>()?,
+            // There is nothing to measure.
+            Outcome::Failed | Outcome::Impossible => vec![],
+        };
+        Ok(Some(Measured { outcome: found, further }))
+    }
+}
+
 /// What stands in a line's cell of values; nothing where it is empty.
-pub fn outcome(table: &Table, row: &Row<'_>, place: usize, name: &str) -> std::result::Result<Option<Outcome>, String> {
-    let text = row.cell(place);
+fn outcome(table: &Table, row: &Row<'_>, place: usize) -> std::result::Result<Option<Outcome>, String> {
+    let (text, name) = (row.cell(place), &table.header()[place]);
     match table.number(text) {
         Some(number) => Ok(Some(Outcome::Value(number))),
         None if text.eq_ignore_ascii_case(FAILED) => Ok(Some(Outcome::Failed)),

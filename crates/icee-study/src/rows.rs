@@ -1,9 +1,9 @@
 //! The rows of a study's pool: its file, checked against what it was, and the points that the rows are.
 
 use crate::condition::Condition;
-use crate::encode::Encoder;
-use crate::record::{Header, Outcome, PoolFile, RowName};
-use crate::results::{Line, Named, outcome};
+use crate::encode::{Encoder, cell_key};
+use crate::record::{Header, Measured, PoolFile, RowName};
+use crate::results::{self, Line, Named};
 use crate::{Error, Result};
 use icee_base::files::{FileError, folder_of, read_regular};
 use icee_base::names::nearest;
@@ -29,7 +29,10 @@ pub struct Rows {
     /// The rows as points.
     pub points: Pool,
     id: Option<usize>,
-    value: Option<usize>,
+    /// Where outcomes are filled in, if they are.
+    results: Option<results::Columns>,
+    /// What each row costs, if that counts.
+    pub costs: Option<Vec<f64>>,
     /// What stands in each row's cells ([`Encoder::key`]).
     keys: Vec<u64>,
 }
@@ -85,15 +88,31 @@ impl Rows {
     ///
     /// # Errors
     /// With every line whose value makes no sense.
-    pub fn outcomes(&mut self, column: &str) -> Result<Vec<(RowName, usize, Outcome)>> {
-        let place = self.table.column(column)?;
+    pub fn outcomes(&mut self) -> Result<Vec<(RowName, usize, Measured)>> {
+        let Some(columns) = &self.results else { return Ok(vec![]) };
         let mut found = Vec::new();
         self.table.scan(|table, row| {
-            found.extend(outcome(table, row, place, column)?.map(|outcome| (row.index, row.line, outcome)));
+            found.extend(columns.measured(table, row)?.map(|measured| (row.index, row.line, measured)));
             Ok(())
         })?;
         let first = self.first_of_each();
-        Ok(found.into_iter().map(|(row, line, outcome)| (self.name(first[row]), line, outcome)).collect())
+        Ok(found.into_iter().map(|(row, line, measured)| (self.name(first[row]), line, measured)).collect())
+    }
+
+    /// For each row what stands in some columns, however numbers are written: the same where the cells are the same.
+    ///
+    /// # Errors
+    /// Where there is no such column, or the table cannot be read any more.
+    pub fn settings(&mut self, columns: &[String]) -> Result<Vec<u64>> {
+        let places = columns.iter().map(|name| self.table.column(name));
+        let places: Vec<usize> = places.collect::<std::result::Result<_, _>>()?;
+        let mut settings = Vec::with_capacity(self.keys.len());
+        self.table.scan(|table, row| {
+            let cells = places.iter().map(|&place| row.cell(place));
+            settings.push(cells.fold(0, |key, cell| cell_key(key, table, cell)));
+            Ok(())
+        })?;
+        Ok(settings)
     }
 
     /// For each row the first with the same cells, which stands for all of them; itself where a column names the rows.
@@ -132,10 +151,22 @@ impl Rows {
     /// Where they do not fit each other.
     pub fn encode(mut table: Table, header: &Header) -> Result<Rows> {
         let place = |name: &Option<String>| name.as_deref().map(|name| table.column(name)).transpose();
-        let (id, value) = (place(&header.id)?, place(&header.value)?);
+        let (id, cost) = (place(&header.id)?, place(&header.cost)?);
+        let further = || header.further.iter().map(|further| table.column(&further.name));
+        let results = match place(&header.value)? {
+            Some(value) => Some(results::Columns { value, further: further().collect::<std::result::Result<_, _>>()? }),
+            None => None,
+        };
         let encoder = Encoder::new(&table, &header.columns)?;
         let (mut points, mut keys, mut cells) = (Vec::new(), Vec::new(), Encoder::cells(&header.columns));
+        let mut costs = cost.map(|_| Vec::new());
         table.scan(|table, row| {
+            if let (Some(cost), Some(costs)) = (cost, &mut costs) {
+                costs.push(
+                    price(table, row.cell(cost))
+                        .map_err(|problem| format!("column {} ({}): {problem}", cost + 1, table.header()[cost]))?,
+                );
+            }
             keys.push(encoder.key(table, row));
             encoder.encode(table, row, &mut points);
             encoder.collect(table, row, &mut cells);
@@ -146,7 +177,7 @@ impl Rows {
         }
         let widths = header.columns.iter().map(|column| column.code.width()).collect();
         let points = Pool::new(points, encoder.dimension())?.with_widths(widths)?.with_columns(cells.finish())?;
-        Ok(Rows { table, points, id, value, keys })
+        Ok(Rows { table, points, id, results, costs, keys })
     }
 
     /// What a row is called.
@@ -228,8 +259,10 @@ impl Rows {
     /// A row's cells; the id, the value and columns without a name left out.
     pub fn cells(&self, row: usize) -> Cells {
         let cells = self.table.header().iter().cloned().zip(self.table.cells(row)).enumerate();
-        let shown =
-            cells.filter(|(column, (name, _))| ![self.id, self.value].contains(&Some(*column)) && !name.is_empty());
+        let result = |column: &usize| {
+            self.results.as_ref().is_some_and(|results| results.value == *column || results.further.contains(column))
+        };
+        let shown = cells.filter(|(column, (name, _))| self.id != Some(*column) && !result(column) && !name.is_empty());
         Cells(shown.map(|(_, cell)| cell).collect())
     }
 
@@ -274,6 +307,14 @@ impl Rows {
             place.map(|index| self.name(index)).ok_or_else(|| format!("no row has the {header} \"{id}\"{}", hint(id)))
         };
         Ok(ids.iter().map(resolve).collect())
+    }
+}
+
+/// What a row costs, or why that cannot be.
+fn price(table: &Table, cell: &str) -> std::result::Result<f64, String> {
+    match table.number(cell) {
+        Some(price) if price > 0.0 => Ok(price),
+        _ => Err(format!("a cost is a number above 0, not \"{cell}\"")),
     }
 }
 

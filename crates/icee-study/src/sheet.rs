@@ -8,10 +8,12 @@ use crate::record::{Entry, Header, RowName, ToldValue};
 use crate::rows::{Place, Rows, check_ids, pool_file, read_pool};
 use crate::study::{Study, not_loaded, shown};
 use crate::tell::{Repeat, Report, TellSummary, shortened};
+use crate::trials::Trials;
 use crate::{Error, Result};
 use icee_base::table::{Table, TableError};
 use serde::Serialize;
 use std::collections::HashSet;
+use std::path::Path;
 
 /// What was taken in of a sheet that has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -59,8 +61,9 @@ impl Study {
             |outcomes| Entry::Sheet { pool: pool.clone(), columns: columns.clone(), moved: moved.clone(), outcomes };
         let mut after = self.trials.clone();
         after.take_in(sheet(vec![]));
+        let found = Report::of_lines(rows.outcomes()?.into_iter());
         let (outcomes, told) =
-            after.checked(&reports(&mut rows, &header)?, repeat).map_err(|problems| self.broken_sheet(problems))?;
+            after.checked(&found, repeat, &header.goals()).map_err(|problems| self.broken_sheet(problems))?;
         self.record(sheet(outcomes))?;
         self.rows = Some(rows);
         Ok(SheetChange { changed: true, rows_before: before, rows: header.pool.rows, told })
@@ -69,7 +72,7 @@ impl Study {
     /// Where the rows that were told or suggested are now.
     fn moved(&self, rows: &mut Rows) -> Result<Vec<[usize; 2]>> {
         let told = self.trials.told.iter().map(|trial| (&trial.name, "told", "forget"));
-        let running = self.trials.running().map(|(_, name)| (name, "asked for", "withdraw"));
+        let running = self.trials.running().map(|running| (&running.name, "asked for", "withdraw"));
         let all: Vec<_> = told.chain(running).collect();
         if self.header.id.is_none() && all.iter().any(|(name, ..)| name.key.is_none()) {
             return Err(Error::Study(format!(
@@ -132,14 +135,11 @@ impl std::fmt::Display for SheetChange {
 }
 
 /// What a new study is told by its sheet.
-pub(crate) fn first_outcomes(rows: &mut Rows, header: &Header) -> Result<Vec<ToldValue>> {
-    Ok(reports(rows, header)?.iter().flat_map(Report::told).collect())
-}
-
-/// What stands in the column of values, row by row in the order of the sheet.
-fn reports(rows: &mut Rows, header: &Header) -> Result<Vec<Report>> {
-    let Some(column) = &header.value else { return Ok(vec![]) };
-    Ok(Report::of_lines(rows.outcomes(column)?.into_iter()))
+pub(crate) fn first_outcomes(rows: &mut Rows, header: &Header, path: &Path) -> Result<Vec<ToldValue>> {
+    let found = Report::of_lines(rows.outcomes()?.into_iter());
+    let told = Trials::new(header).checked(&found, Repeat::Refuse, &header.goals());
+    let broken = |problems| TableError::Content { path: path.to_owned(), problems }.into();
+    told.map(|(outcomes, _)| outcomes).map_err(broken)
 }
 
 /// The codes of the same columns in a sheet that has changed: other ends and words, but numbers stay numbers and scales

@@ -1,22 +1,23 @@
 //! The study itself: predicting and remembering, in turns with other processes.
 
+use crate::aims::Aims;
 use crate::answer::{BestRow, Forecast, RowForecast, Status, Summary, ToldRow};
 use crate::encode::{self, Scale};
+use crate::goals::{Bounds, Direction, Further, dominates};
 use crate::journal::Journal;
 use crate::lines::News;
 use crate::models::{Models, Width};
 use crate::predictor::Predictor;
-use crate::record::{Direction, Entry, FORMAT, Header, ModelPin, RowName, SamplerKind, to_line};
+use crate::record::{Entry, FORMAT, Header, ModelPin, RowName, SamplerKind, to_line};
 use crate::replay::{entries, follow, header_of, replay, standing};
 use crate::replicates::Replicates;
 use crate::rows::{Rows, check_ids, pool_file, read_pool};
 use crate::sheet;
 use crate::suspects::chosen_columns;
-use crate::trials::{self, Known, Trials, Units};
+use crate::trials::{Trial, Trials};
 use crate::{Error, Result};
 use icee_base::files::{FileError, folder_of};
-use icee_bo::pool::Told;
-use std::collections::HashMap;
+use icee_bo::belief::Belief;
 use std::path::{Path, PathBuf};
 
 /// Rows predicted at a time.
@@ -40,6 +41,12 @@ pub struct StudyOptions {
     pub value: Option<String>,
     /// Which values are good.
     pub direction: Direction,
+    /// Between which ends values can lie at all.
+    pub bounds: Option<Bounds>,
+    /// Further outcomes of the same experiment, and what is wanted of them.
+    pub further: Vec<Further>,
+    /// The column that says what a row costs, where what is gained should be worth its price. It is never learned from.
+    pub cost: Option<String>,
     /// What picks the rows; by default a learned model where one fits, a Gaussian process elsewhere.
     pub sampler: Option<SamplerKind>,
     /// Fixes all that is random.
@@ -91,6 +98,7 @@ impl Study {
         if path.exists() {
             return Err(Error::Study(format!("{} exists already; choose another name", path.display())));
         }
+        options.check()?;
         let mut table = read_pool(&options.pool)?;
         let mut notes = Vec::new();
         let places = chosen_columns(&table, options, &mut notes)?;
@@ -115,6 +123,10 @@ impl Study {
             value: options.value.clone(),
             columns: survey.columns,
             direction: options.direction,
+            bounds: options.bounds,
+            further: options.further.clone(),
+            cost: options.cost.clone(),
+            earlier: None,
             sampler,
             seed: options.seed,
             model: if sampler == SamplerKind::Icee { models.pin(width, None) } else { None },
@@ -122,7 +134,7 @@ impl Study {
         // All that could fail has been tried before a file is written.
         let mut rows = Rows::encode(table, &header)?;
         let mut lines = vec![to_line(&header)?];
-        let outcomes = sheet::first_outcomes(&mut rows, &header)?;
+        let outcomes = sheet::first_outcomes(&mut rows, &header, &options.pool)?;
         if !outcomes.is_empty() {
             lines.push(to_line(&Entry::Tell { outcomes })?);
         }
@@ -220,15 +232,39 @@ impl Study {
     pub fn best(&mut self) -> Option<BestRow> {
         self.try_to_load();
         self.mention_torn();
-        if let Some((units, replicates)) = self.replicates() {
+        let aims = self.aims();
+        if let Some(replicates) = replicates(&aims).filter(|_| aims.is_plain()) {
             let (row, belief) = replicates.best();
             if let Some(trial) = self.trials.outcome(row).filter(|trial| trial.value().is_some()) {
-                let (believed, sure) = (Some(units.shown(belief.mean)), Some(replicates.sure()));
+                let (believed, sure) = (Some(aims.main().units.shown(belief.mean)), Some(replicates.sure()));
                 return Some(BestRow { row: self.outcome(trial), believed, sure });
             }
         }
-        let trial = self.trials.best(self.header.direction)?.clone();
-        Some(BestRow { row: self.outcome(&trial), believed: None, sure: None })
+        let trial = self.trials.best(&self.header.goals())?;
+        Some(BestRow { row: self.outcome(trial), believed: None, sure: None })
+    }
+
+    /// The rows told whose limits hold and that are beaten by none: better in one outcome is worse in another. The best by the
+    /// first outcome first; with one objective the best row alone.
+    pub fn front(&mut self) -> Vec<ToldRow> {
+        self.try_to_load();
+        self.mention_torn();
+        let goals = self.header.goals();
+        let losses = |trial: &'_ Trial| goals.losses(&self.trials.outcomes_of(trial));
+        let mut front: Vec<(Vec<f64>, &Trial)> = Vec::new();
+        for (row, trial) in self.trials.told.iter().filter_map(|trial| Some((losses(trial)?, trial))) {
+            if !front.iter().any(|(other, _)| dominates(other, &row)) {
+                front.retain(|(other, _)| !dominates(&row, other));
+                front.push((row, trial));
+            }
+        }
+        front.sort_by(|(one, _), (other, _)| one[0].total_cmp(&other[0]));
+        front.into_iter().map(|(_, trial)| self.outcome(trial)).collect()
+    }
+
+    /// What is wanted of all outcomes, and what was told, as models see it.
+    pub(crate) fn aims(&self) -> Aims {
+        Aims::of(&self.trials, &self.header.goals())
     }
 
     /// Rows to which nothing has happened, identical ones counted once.
@@ -242,20 +278,19 @@ impl Study {
 
     /// By how much measurements of one row differ, where some row was measured more than once.
     fn noise(&self) -> Option<f64> {
-        self.replicates().map(|(units, replicates)| units.distance(replicates.noise()))
-    }
-
-    /// What rows that were measured more than once say, and in which unit.
-    fn replicates(&self) -> Option<(Units, Replicates)> {
-        let units = Units::of(&self.trials, self.header.direction);
-        Replicates::of(&units.history(&self.trials)).map(|replicates| (units, replicates))
+        let aims = self.aims();
+        replicates(&aims).map(|replicates| aims.main().units.distance(replicates.noise()))
     }
 
     /// All there is to know about the study.
     pub fn summary(&mut self) -> Summary {
         let best = self.best();
+        let goals = self.header.goals();
+        let front = if goals.objectives() > 1 { self.front() } else { vec![] };
         let told: Vec<ToldRow> = self.trials.told.iter().map(|trial| self.outcome(trial)).collect();
         let header = &self.header;
+        let names = std::iter::once(header.value.clone());
+        let names = names.chain(header.further.iter().map(|further| Some(further.name.clone())));
         Summary {
             pool: self.pool.display().to_string(),
             rows: header.pool.rows,
@@ -263,12 +298,16 @@ impl Study {
             id_column: header.id.clone(),
             value_column: header.value.clone(),
             direction: header.direction,
+            goals: names.zip(goals.wanted().map(|wanted| wanted.to_string())).collect(),
+            cost_column: header.cost.clone(),
+            earlier: header.earlier.as_ref().map(|earlier| (earlier.study.clone(), earlier.rows.len())),
             sampler: header.sampler,
             model: self.trials.model.clone(),
             seed: header.seed,
             best,
             noise: self.noise(),
-            running: self.trials.running().map(|(_, name)| name.shown()).collect(),
+            front,
+            running: self.trials.running().map(|running| running.name.shown()).collect(),
             left: self.left(),
             told,
             notes: self.take_notes(),
@@ -287,16 +326,16 @@ impl Study {
         self.check_model(sampler)?;
         let mut predictor = self.predictor(sampler)?;
         let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
-        let units = Units::of(&self.trials, self.header.direction);
-        let history = units.history(&self.trials);
+        let goals = self.header.goals();
+        let aims = Aims::of(&self.trials, &goals);
         let least = predictor.surrogate.least_history();
-        if self.trials.values() < least {
-            let known = self.trials.values();
+        let known = (0..aims.each.len()).map(|number| self.trials.values(number)).min().unwrap_or_default();
+        if known < least {
             return Err(Error::Study(format!(
                 "a prediction needs {least} told values, there are {known}; tell more first"
             )));
         }
-        let best = lowest(&history);
+        let (histories, front) = (aims.histories(), aims.front());
         let taken = self.trials.taken(rows.points.size());
         let first = rows.first_of_each();
         let ids = rows.ids()?;
@@ -304,21 +343,26 @@ impl Study {
         let all: Vec<usize> = (0..ids.len()).collect();
         let mut ids = ids.into_iter();
         for chunk in all.chunks(CHUNK) {
-            let beliefs = predictor.predict(&rows.points, &history, chunk)?;
-            for ((&row, belief), id) in chunk.iter().zip(&beliefs).zip(&mut ids) {
-                let value = self.trials.outcome(first[row]).and_then(trials::Trial::value);
+            let beliefs = predictor.predict_all(&rows.points, &histories, chunk)?;
+            for ((at, &row), id) in chunk.iter().enumerate().zip(&mut ids) {
+                let value = self.trials.outcome(first[row]).and_then(Trial::value);
                 let status = Status::of(first[row], &self.trials, &taken);
-                forecasts.push(RowForecast { id, status, value, forecast: Forecast::new(belief, &units, best) });
+                let of_row: Vec<&Belief> = beliefs.iter().map(|beliefs| &beliefs[at]).collect();
+                let forecast = Forecast::new(&of_row, &aims, &front, &goals);
+                forecasts.push(RowForecast { id, status, value, forecast });
             }
         }
         Ok(forecasts)
     }
 
-    fn outcome(&self, trial: &trials::Trial) -> ToldRow {
+    fn outcome(&self, trial: &Trial) -> ToldRow {
         let cells = self.rows.as_ref().map(|rows| rows.cells(trial.row)).unwrap_or_default();
-        let values = if let Known::Values(values) = &trial.known { values.clone() } else { vec![] };
+        let values = trial.outcomes(0).collect();
+        let further =
+            self.header.further.iter().zip(1..).map(|(further, at)| (further.name.clone(), trial.outcome(at)));
         let status = Status::told(&trial.known);
-        ToldRow { id: trial.name.shown(), row: trial.name.row, value: trial.value(), values, status, cells }
+        let (id, row, value) = (trial.name.shown(), trial.name.row, trial.value());
+        ToldRow { id, row, value, values, further: further.collect(), status, cells }
     }
 
     /// Reads the pool, if that has not happened yet.
@@ -457,15 +501,43 @@ pub(crate) fn not_loaded() -> Error {
     Error::Study("the pool is not loaded".into())
 }
 
-/// The lowest value of a history; the mean of those of one row.
-pub(crate) fn lowest(history: &[Told]) -> f64 {
-    let mut rows: HashMap<usize, (f64, usize)> = HashMap::with_capacity(history.len());
-    for told in history {
-        let (sum, count) = rows.entry(told.candidate).or_default();
-        *sum += told.value;
-        *count += 1;
+/// What rows that were measured more than once say of the value that a study is about.
+fn replicates(aims: &Aims) -> Option<Replicates> {
+    Replicates::of(&aims.main().history)
+}
+
+impl StudyOptions {
+    /// Whether what is wanted can be.
+    fn check(&self) -> Result<()> {
+        let fail = |message: String| Err(Error::Study(message));
+        let Bounds { low, high } = self.bounds.unwrap_or_default();
+        let mut numbers: Vec<f64> = [low, high].into_iter().flatten().collect();
+        numbers.extend(self.further.iter().filter_map(|further| further.wanted.number()));
+        if let Direction::Target(target) = self.direction {
+            numbers.push(target);
+        }
+        if let Some(number) = numbers.iter().find(|number| !number.is_finite()) {
+            return fail(format!("{number} is not a number that values can be compared with"));
+        }
+        if let (Some(low), Some(high)) = (low, high)
+            && low >= high
+        {
+            return fail(format!("values cannot lie between {low} and {high}; the lower end comes first"));
+        }
+        match self.direction {
+            Direction::Target(target) if !self.bounds.unwrap_or_default().hold(target) => {
+                return fail(format!("the target {target} lies outside of what values can be"));
+            }
+            _ => {}
+        }
+        for (at, Further { name, .. }) in self.further.iter().enumerate() {
+            let twice = self.further[..at].iter().any(|other| other.name == *name);
+            if name.is_empty() || twice || self.value.as_ref() == Some(name) {
+                return fail(format!("the outcome \"{name}\" needs a name of its own"));
+            }
+        }
+        Ok(())
     }
-    rows.values().map(|(sum, count)| sum / *count as f64).fold(f64::INFINITY, f64::min)
 }
 
 /// A row's name for a message.

@@ -1,5 +1,6 @@
 //! The columns of a sheet that are learned from, and those that may not be meant to be: results, and running numbers.
 
+use crate::goals::Further;
 use crate::rows::read_pool;
 use crate::{Error, Result, StudyOptions};
 use icee_base::table::{Table, is_missing};
@@ -81,7 +82,8 @@ pub fn suspects(options: &StudyOptions) -> Result<Vec<Suspect>> {
     })?;
     let rows = table.rows();
     let named = |name: &str| {
-        let given = [&options.id, &options.value].into_iter().flatten().any(|given| given == name);
+        let given = [&options.id, &options.value, &options.cost].into_iter().flatten().any(|given| given == name)
+            || options.further.iter().any(|further| further.name == name);
         let chosen = options.columns.as_ref().is_some_and(|columns| columns.iter().any(|column| column == name));
         given || chosen || options.ignore.iter().any(|column| column == name)
     };
@@ -115,12 +117,19 @@ fn is_result_name(name: &str) -> bool {
 /// The places of the columns to learn from.
 pub(crate) fn chosen_columns(table: &Table, options: &StudyOptions, notes: &mut Vec<String>) -> Result<Vec<usize>> {
     let place = |name: &Option<String>| name.as_deref().map(|name| table.column(name)).transpose();
-    let (id, value) = (place(&options.id)?, place(&options.value)?);
-    if id.is_some() && id == value {
-        return Err(Error::Study(format!(
-            "\"{}\" cannot both name the rows and hold their values",
-            table.header()[id.unwrap_or_default()]
-        )));
+    let (id, value, cost) = (place(&options.id)?, place(&options.value)?, place(&options.cost)?);
+    let mut roles = vec![(id, "names the rows"), (value, "holds the values"), (cost, "says what rows cost")];
+    for Further { name, .. } in &options.further {
+        // Where results are not filled in here, they come from elsewhere.
+        let known = value.is_some() || table.header().contains(name);
+        roles.push((if known { Some(table.column(name)?) } else { None }, "holds the values"));
+    }
+    roles.retain(|(place, _)| place.is_some());
+    for (at, (place, role)) in roles.iter().enumerate() {
+        if let Some((_, other)) = roles[..at].iter().find(|(other, _)| other == place) {
+            let name = &table.header()[place.unwrap_or_default()];
+            return Err(Error::Study(format!("\"{name}\" {other}, so it is not the one that {role}")));
+        }
     }
     let ignored: Vec<usize> =
         options.ignore.iter().map(|name| table.column(name)).collect::<std::result::Result<_, _>>()?;
@@ -131,8 +140,7 @@ pub(crate) fn chosen_columns(table: &Table, options: &StudyOptions, notes: &mut 
             if places.contains(&place) {
                 return Err(Error::Study(format!("--columns names \"{name}\" twice")));
             }
-            let role = [(id, "names the rows"), (value, "holds the values")];
-            if let Some((_, role)) = role.iter().find(|(other, _)| *other == Some(place)) {
+            if let Some((_, role)) = roles.iter().find(|(other, _)| *other == Some(place)) {
                 return Err(Error::Study(format!(
                     "\"{name}\" {role} and is not learned from; leave it out of --columns"
                 )));
@@ -149,7 +157,7 @@ pub(crate) fn chosen_columns(table: &Table, options: &StudyOptions, notes: &mut 
         .header()
         .iter()
         .enumerate()
-        .filter(|(place, _)| ![id, value].contains(&Some(*place)) && !ignored.contains(place))
+        .filter(|(place, _)| !roles.iter().any(|(other, _)| *other == Some(*place)) && !ignored.contains(place))
     {
         if name.is_empty() {
             notes.push(format!("column {} has no name and is left out", place + 1));

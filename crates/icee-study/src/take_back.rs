@@ -13,7 +13,7 @@ impl Study {
         self.take_back(
             ids,
             |study, row| {
-                let is_running = study.trials.running().any(|(_, name)| name.row == row.row);
+                let is_running = study.trials.is_running(row.row - 1);
                 is_running
                     .then_some(())
                     .ok_or_else(|| format!("{} is not running: it was not asked for, or has been told", shown(row)))

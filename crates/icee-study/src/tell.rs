@@ -1,10 +1,12 @@
 //! Telling a study what came out: one row, or a file of many. All of it is taken, or nothing.
 
-use crate::record::{Entry, Outcome, RowName, ToldValue};
+use crate::goals::Goals;
+use crate::record::{Entry, Measured, Outcome, RowName, ToldValue};
 use crate::results;
 use crate::study::{Study, not_loaded, shown};
 use crate::trials::{Known, Trials};
 use crate::{Error, Result};
+use icee_base::names::Unknown;
 use icee_base::table::Table;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -41,14 +43,14 @@ pub struct TellSummary {
 /// Outcomes of one row before they are checked.
 pub(crate) struct Report {
     pub row: RowName,
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<Measured>,
     /// Where the first stands, if in a file.
     pub line: Option<usize>,
 }
 
 impl Report {
     /// Outcomes that stand in lines of a file, row by row in the order of the lines.
-    pub fn of_lines(lines: impl Iterator<Item = (RowName, usize, Outcome)>) -> Vec<Report> {
+    pub fn of_lines(lines: impl Iterator<Item = (RowName, usize, Measured)>) -> Vec<Report> {
         let mut reports: BTreeMap<usize, Report> = BTreeMap::new();
         for (row, line, outcome) in lines {
             let report = reports.entry(row.row).or_insert(Report { row, outcomes: vec![], line: Some(line) });
@@ -62,12 +64,31 @@ impl Report {
     /// As a journal has it where nothing is known of the row: all but the first are further measurements.
     pub fn told(&self) -> Vec<ToldValue> {
         let told = self.outcomes.iter().enumerate();
-        told.map(|(at, outcome)| ToldValue { again: at > 0, ..ToldValue::new(self.row.clone(), *outcome) }).collect()
+        told.map(|(at, measured)| ToldValue { again: at > 0, ..ToldValue::new(self.row.clone(), measured.clone()) })
+            .collect()
+    }
+
+    /// Whether the values can be.
+    fn check(&self, goals: &Goals) -> std::result::Result<(), String> {
+        for Measured { outcome, further } in &self.outcomes {
+            let value = if let Outcome::Value(value) = outcome { Some(value) } else { None };
+            if let Some(value) = value.into_iter().chain(further.iter().flatten()).find(|value| !value.is_finite()) {
+                return Err(format!("the value {value} of {} is not a finite number", shown(&self.row)));
+            }
+            if let Some(value) = value.filter(|&&value| !goals.bounds.hold(value)) {
+                let (row, bounds) = (shown(&self.row), goals.bounds);
+                return Err(format!("the value {value} of {row} lies outside of what can be ({bounds}); mend it"));
+            }
+        }
+        Ok(())
     }
 
     /// Some outcomes as further measurements.
-    fn again(&self, outcomes: &[Outcome]) -> Vec<ToldValue> {
-        let again = |outcome: &Outcome| ToldValue { again: true, ..ToldValue::new(self.row.clone(), *outcome) };
+    fn again(&self, outcomes: &[Measured]) -> Vec<ToldValue> {
+        let again = |measured: &Measured| {
+            let told = ToldValue::new(self.row.clone(), measured.clone());
+            ToldValue { again: true, ..told }
+        };
         outcomes.iter().map(again).collect()
     }
 }
@@ -80,8 +101,31 @@ impl Study {
     /// Where the row is not known, the value is not finite, or the row has an outcome and `repeat` refuses; then nothing
     /// changes.
     pub fn tell(&mut self, id: &str, outcome: impl Into<Outcome>, repeat: Repeat) -> Result<TellSummary> {
+        self.tell_measured(id, outcome, &[], repeat)
+    }
+
+    /// The same with further outcomes, by their names; those that are not there were not measured.
+    ///
+    /// # Errors
+    /// As [`Study::tell`], and where a name is not known.
+    pub fn tell_measured(
+        &mut self,
+        id: &str,
+        outcome: impl Into<Outcome>,
+        further: &[(&str, f64)],
+        repeat: Repeat,
+    ) -> Result<TellSummary> {
+        let outcome = outcome.into();
+        let names: Vec<&str> = self.header.further.iter().map(|further| further.name.as_str()).collect();
+        let mut values = vec![None; names.len()];
+        for (name, value) in further {
+            let known = names.iter().position(|known| known == name);
+            values[known.ok_or_else(|| Unknown::new("outcome", name, &names))?] = Some(*value);
+        }
+        // What failed has no values.
+        let further = if matches!(outcome, Outcome::Value(_)) { values } else { vec![] };
         let row = self.find(&[id])?.swap_remove(0).map_err(Error::Study)?;
-        let report = Report { row, outcomes: vec![outcome.into()], line: None };
+        let report = Report { row, outcomes: vec![Measured { outcome, further }], line: None };
         self.tell_all(&[report], repeat).map_err(|problems| Error::Study(problems.join("; "))).flatten()
     }
 
@@ -105,7 +149,7 @@ impl Study {
         let (mut found, mut problems) = (Vec::new(), Vec::new());
         for (row, line) in rows.find_all(&lines)?.into_iter().zip(&lines) {
             match row {
-                Ok(row) => found.push((row, line.number, line.outcome)),
+                Ok(row) => found.push((row, line.number, line.measured.clone())),
                 Err(problem) => problems.push(format!("line {}: {problem}", line.number)),
             }
         }
@@ -132,7 +176,7 @@ impl Study {
         let mut problems = Vec::new();
         let told = self.alone(|study| {
             study.still_loaded()?;
-            match study.trials.checked(reports, repeat) {
+            match study.trials.checked(reports, repeat, &study.header.goals()) {
                 Ok((outcomes, told)) => {
                     if !outcomes.is_empty() {
                         study.record(Entry::Tell { outcomes })?;
@@ -155,18 +199,12 @@ impl Trials {
         &self,
         reports: &[Report],
         repeat: Repeat,
+        goals: &Goals,
     ) -> std::result::Result<(Vec<ToldValue>, TellSummary), Vec<String>> {
         let mut told = TellSummary::default();
         let (mut all, mut problems) = (Vec::new(), Vec::new());
         for report in reports {
-            let finite = |outcome: &&Outcome| matches!(outcome, Outcome::Value(value) if !value.is_finite());
-            let checked = match report.outcomes.iter().find(finite) {
-                Some(Outcome::Value(value)) => {
-                    Err(format!("the value {value} of {} is not a finite number", shown(&report.row)))
-                }
-                _ => self.news_of(report, repeat),
-            };
-            match checked {
+            match report.check(goals).and_then(|()| self.news_of(report, repeat)) {
                 Ok(outcomes) => {
                     told.count(&outcomes);
                     all.extend(outcomes);
@@ -188,20 +226,23 @@ impl Trials {
         let is_typed = line.is_none() && repeat == Repeat::Refuse;
         let was_asked = is_typed && self.is_running(row.row - 1);
         let mut left = outcomes.clone();
-        let contained = before.known.outcomes().iter().all(|known| {
+        let known = before.known.outcomes();
+        let contained = known.iter().all(|known| {
             let place = left.iter().position(|outcome| outcome == known);
             place.map(|place| left.remove(place)).is_some()
         });
+        let completed = line.is_some() && known.iter().zip(outcomes).all(|(known, new)| known.is_completed_by(new));
         match repeat {
             _ if was_asked => Ok(report.again(outcomes)),
             Repeat::Again => Ok(report.again(outcomes)),
             _ if contained && !is_typed => Ok(report.again(&left)),
-            Repeat::Replace => {
+            // What was measured later of the same experiment stands in the same line.
+            Repeat::Replace | Repeat::Refuse if repeat == Repeat::Replace || completed => {
                 let mut news = report.told();
                 news.iter_mut().take(1).for_each(|told| told.replaces = true);
                 Ok(news)
             }
-            Repeat::Refuse => Err(format!(
+            _ => Err(format!(
                 "{} was told already ({}); --replace corrects it, --again adds another measurement",
                 shown(row),
                 before.known.describe()
@@ -225,17 +266,20 @@ impl TellSummary {
 
 impl Known {
     /// Everything that was told.
-    fn outcomes(&self) -> Vec<Outcome> {
+    fn outcomes(&self) -> Vec<Measured> {
         match self {
-            Known::Values(values) => values.iter().copied().map(Outcome::Value).collect(),
-            Known::Failed => vec![Outcome::Failed],
-            Known::Impossible => vec![Outcome::Impossible],
+            Known::Values(measurements) => measurements
+                .iter()
+                .map(|known| Measured { outcome: Outcome::Value(known.value), further: known.further.clone() })
+                .collect(),
+            Known::Failed => vec![Outcome::Failed.into()],
+            Known::Impossible => vec![Outcome::Impossible.into()],
         }
     }
 
     fn describe(&self) -> String {
         match self {
-            Known::Values(values) => values.iter().map(f64::to_string).collect::<Vec<_>>().join(", "),
+            Known::Values(known) => known.iter().map(|known| known.value.to_string()).collect::<Vec<_>>().join(", "),
             Known::Failed => results::FAILED.into(),
             Known::Impossible => results::IMPOSSIBLE.into(),
         }

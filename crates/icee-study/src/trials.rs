@@ -1,10 +1,8 @@
 //! What a journal says so far: which rows have values, which failed or cannot be had, which are still running.
 
 use crate::encode::Column;
-use crate::record::{Direction, Entry, Header, ModelPin, Outcome, PoolFile, RowName, ToldValue};
-use icee_bo::history::rounded;
-use icee_bo::pool::Told;
-use icee_bo::standard::{Standard, Variance};
+use crate::goals::Goals;
+use crate::record::{Entry, Header, ModelPin, Outcome, PoolFile, RowName, ToldValue};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// One row with an outcome.
@@ -21,37 +19,51 @@ pub struct Trial {
 /// What is known of a row that was told.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Known {
-    /// Values, at least one, in the order told.
-    Values(Vec<f64>),
+    /// Measurements, at least one, in the order told.
+    Values(Vec<Measurement>),
     /// The experiment failed.
     Failed,
     /// It cannot be made.
     Impossible,
 }
 
-impl From<Outcome> for Known {
-    fn from(outcome: Outcome) -> Known {
-        match outcome {
-            Outcome::Value(value) => Known::Values(vec![value]),
-            Outcome::Failed => Known::Failed,
-            Outcome::Impossible => Known::Impossible,
-        }
-    }
+/// One measurement of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurement {
+    /// The value that the study is about.
+    pub value: f64,
+    /// The further ones, in the order of the header.
+    pub further: Vec<Option<f64>>,
 }
 
-impl Known {
-    /// The value, the mean of several; none where there is none.
-    pub fn value(&self) -> Option<f64> {
-        let Known::Values(values) = self else { return None };
-        // Divided first: sums of great numbers may be none.
-        Some(if let [one] = values[..] { one } else { values.iter().map(|value| value / values.len() as f64).sum() })
+impl Measurement {
+    /// An outcome by its number: 0 is the one that the study is about.
+    pub fn outcome(&self, number: usize) -> Option<f64> {
+        if number == 0 { Some(self.value) } else { self.further.get(number - 1).copied().flatten() }
     }
 }
 
 impl Trial {
     /// The value, the mean of several.
     pub fn value(&self) -> Option<f64> {
-        self.known.value()
+        self.outcome(0)
+    }
+
+    /// An outcome by its number, the mean of several; none where it was not measured.
+    pub fn outcome(&self, number: usize) -> Option<f64> {
+        let values: Vec<f64> = self.outcomes(number).collect();
+        // Divided first: sums of great numbers may be none.
+        match values[..] {
+            [] => None,
+            [one] => Some(one),
+            _ => Some(values.iter().map(|value| value / values.len() as f64).sum()),
+        }
+    }
+
+    /// All that was measured of an outcome.
+    pub fn outcomes(&self, number: usize) -> impl Iterator<Item = f64> {
+        let measurements = if let Known::Values(measurements) = &self.known { measurements.as_slice() } else { &[] };
+        measurements.iter().filter_map(move |measurement| measurement.outcome(number))
     }
 }
 
@@ -66,25 +78,39 @@ pub struct Trials {
     pub sheet: Option<(PoolFile, Vec<Column>)>,
     /// The rows of the pool.
     rows: usize,
+    /// Outcomes of an experiment beside the one that the study is about.
+    further: usize,
     /// Where a row stands in `told`.
     places: HashMap<usize, usize>,
     running: Running,
+}
+
+/// A row that is being tried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunningRow {
+    /// Its position in the pool, from zero.
+    pub row: usize,
+    /// What the user calls it.
+    pub name: RowName,
+    /// When it is to be given back, in seconds since 1970.
+    pub until: Option<u64>,
 }
 
 /// Rows that are being tried: kept so that a row is found, and goes, without a look at all others.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Running {
     /// In the order suggested.
-    rows: BTreeMap<u64, (usize, RowName)>,
+    rows: BTreeMap<u64, RunningRow>,
     /// When each was suggested.
     turns: HashMap<usize, u64>,
     suggested: u64,
 }
 
 impl Running {
-    fn push(&mut self, row: usize, name: RowName) {
+    fn push(&mut self, name: RowName, until: Option<u64>) {
+        let row = name.row - 1;
         self.turns.insert(row, self.suggested);
-        self.rows.insert(self.suggested, (row, name));
+        self.rows.insert(self.suggested, RunningRow { row, name, until });
         self.suggested += 1;
     }
 
@@ -96,9 +122,10 @@ impl Running {
 }
 
 impl Trials {
-    /// Nothing so far, for a pool of so many rows and the learned model that a study begins with.
-    pub fn new(rows: usize, model: Option<ModelPin>) -> Trials {
-        Trials { model, rows, ..Trials::default() }
+    /// Nothing so far, as a study begins.
+    pub fn new(header: &Header) -> Trials {
+        let (rows, further) = (header.pool.rows, header.further.len());
+        Trials { model: header.model.clone(), rows, further, ..Trials::default() }
     }
 
     /// A study's first line, with the sheet as it is now.
@@ -116,7 +143,7 @@ impl Trials {
     }
 
     /// The rows that are being tried, in the order suggested.
-    pub fn running(&self) -> impl Iterator<Item = &(usize, RowName)> {
+    pub fn running(&self) -> impl Iterator<Item = &RunningRow> {
         self.running.rows.values()
     }
 
@@ -178,8 +205,12 @@ impl Trials {
             Entry::Tell { outcomes } => {
                 for told in outcomes {
                     let row = position(&told.row)?;
-                    if told.value.is_some_and(|value| !value.is_finite()) {
+                    if told.value.iter().chain(told.further.iter().flatten()).any(|value| !value.is_finite()) {
                         return Err(format!("the value of row {} is not a finite number", told.row.row));
+                    }
+                    if told.value.is_some() && told.further.len() != self.further {
+                        let (found, wanted) = (1 + told.further.len(), 1 + self.further);
+                        return Err(format!("row {} has {found} outcomes, not {wanted}", told.row.row));
                     }
                     let known = self.places.contains_key(&row) || !new.insert(row);
                     match (known, told.replaces, told.again) {
@@ -199,7 +230,7 @@ impl Trials {
     pub fn take_in(&mut self, entry: Entry) {
         match entry {
             Entry::Model(pin) => self.model = Some(pin),
-            Entry::Ask { rows, .. } => rows.into_iter().for_each(|name| self.running.push(name.row - 1, name)),
+            Entry::Ask { rows, until, .. } => rows.into_iter().for_each(|name| self.running.push(name, until)),
             Entry::Tell { outcomes } => {
                 outcomes.into_iter().for_each(|told| self.learn(told));
             }
@@ -231,100 +262,63 @@ impl Trials {
             Some(&row) if (1..=rows).contains(&row) => Ok(RowName { row, ..name.clone() }),
             _ => Err(format!("row {} is not in the sheet any more", name.row)),
         };
-        let mut after = Trials { rows, ..Trials::new(rows, self.model.clone()) };
+        let mut after = Trials { model: self.model.clone(), rows, further: self.further, ..Trials::default() };
         for trial in &self.told {
             let name = renamed(&trial.name)?;
             after.places.insert(name.row - 1, after.told.len());
             after.told.push(Trial { row: name.row - 1, name, known: trial.known.clone() });
         }
-        for (_, name) in self.running() {
-            let name = renamed(name)?;
-            after.running.push(name.row - 1, name);
+        for RunningRow { name, until, .. } in self.running() {
+            after.running.push(renamed(name)?, *until);
         }
         Ok(after)
     }
 
     fn learn(&mut self, told: ToldValue) {
-        let (row, outcome) = (told.row.row - 1, told.outcome());
+        let row = told.row.row - 1;
+        let new = match told.outcome() {
+            Outcome::Value(value) => Known::Values(vec![Measurement { value, further: told.further }]),
+            Outcome::Failed => Known::Failed,
+            Outcome::Impossible => Known::Impossible,
+        };
         self.running.remove(row);
         match self.places.get(&row).map(|&place| &mut self.told[place].known) {
-            Some(known) => match (known, outcome) {
-                (Known::Values(values), Outcome::Value(value)) if told.again => values.push(value),
+            Some(known) => match (known, new) {
+                (Known::Values(values), Known::Values(new)) if told.again => values.extend(new),
                 // A value takes the place of none; another attempt without one changes nothing.
                 (Known::Values(_), _) if told.again => {}
-                (known, outcome) => *known = outcome.into(),
+                (known, new) => *known = new,
             },
             None => {
                 self.places.insert(row, self.told.len());
-                self.told.push(Trial { row, name: told.row, known: outcome.into() });
+                self.told.push(Trial { row, name: told.row, known: new });
             }
         }
     }
 
-    /// The best value told, the earliest of several.
-    pub fn best(&self, direction: Direction) -> Option<&Trial> {
-        let key = |trial: &Trial| trial.value().map(|value| value * direction.sign());
-        let with_value = self.told.iter().filter(|trial| trial.value().is_some());
-        with_value.reduce(|best, trial| if key(trial) < key(best) { trial } else { best })
+    /// The best value told of those rows of which all limits hold, the earliest of several.
+    pub fn best(&self, goals: &Goals) -> Option<&Trial> {
+        let losses = |trial: &Trial| goals.losses(&self.outcomes_of(trial)).map(|losses| losses[0]);
+        let good = self.told.iter().filter_map(|trial| Some((trial, losses(trial)?)));
+        good.reduce(|best, next| if next.1 < best.1 { next } else { best }).map(|(trial, _)| trial)
     }
 
-    /// How many rows have a value.
-    pub fn values(&self) -> usize {
-        self.told.iter().filter(|trial| trial.value().is_some()).count()
+    /// All outcomes of a row.
+    pub fn outcomes_of(&self, trial: &Trial) -> Vec<Option<f64>> {
+        (0..=self.further).map(|number| trial.outcome(number)).collect()
+    }
+
+    /// How many rows have an outcome of that number.
+    pub fn values(&self, number: usize) -> usize {
+        self.told.iter().filter(|trial| trial.outcomes(number).next().is_some()).count()
     }
 
     /// For every row of the pool, whether it has been suggested or told.
     pub fn taken(&self, rows: usize) -> Vec<bool> {
         let mut taken = vec![false; rows];
         let told = self.told.iter().map(|trial| trial.row);
-        told.chain(self.running().map(|(row, _)| *row)).for_each(|row| taken[row] = true);
+        told.chain(self.running().map(|running| running.row)).for_each(|row| taken[row] = true);
         taken
-    }
-}
-
-/// The unit in which models see values: lower is better, mean 0, standard deviation 1.
-///
-/// Rounded, so that another scale or offset of the user's values, which changes their last bits, changes nothing at all.
-#[derive(Clone, Copy, Debug)]
-pub struct Units {
-    sign: f64,
-    scale: Standard,
-}
-
-impl Units {
-    /// The unit for what has been told.
-    pub fn of(trials: &Trials, direction: Direction) -> Units {
-        let sign = direction.sign();
-        let values = trials.told.iter().filter_map(Trial::value).map(|value| sign * value);
-        Units { sign, scale: Standard::of(values, Variance::Sample) }
-    }
-
-    /// The history as models see it: every measurement for itself, so that they see how far those of one row differ. A failed
-    /// row counts as no better than the worst value told, one that cannot be had is not there.
-    pub fn history(&self, trials: &Trials) -> Vec<Told> {
-        let standard = |value: f64| rounded(&self.scale, self.sign * value);
-        let values = trials.told.iter().filter_map(Trial::value).map(standard);
-        let worst = values.fold(f64::NEG_INFINITY, f64::max);
-        let mut history = Vec::with_capacity(trials.told.len());
-        for trial in &trials.told {
-            let told = |value: f64| Told { candidate: trial.row, value };
-            match &trial.known {
-                Known::Values(values) => history.extend(values.iter().map(|&value| told(standard(value)))),
-                Known::Failed if worst.is_finite() => history.push(told(worst)),
-                Known::Failed | Known::Impossible => {}
-            }
-        }
-        history
-    }
-
-    /// A difference of models' numbers as the user would say it.
-    pub fn distance(&self, standard: f64) -> f64 {
-        (standard * self.scale.unit()).min(f64::MAX)
-    }
-
-    /// A model's number as the user would say it; the greatest there is, where it would be beyond.
-    pub fn shown(&self, standard: f64) -> f64 {
-        self.sign * self.scale.undo(standard).clamp(f64::MIN, f64::MAX)
     }
 }
 
@@ -332,37 +326,57 @@ impl Units {
 mod tests {
     use super::*;
     use crate::SamplerKind;
+    use crate::aims::{Aim, Aims};
+    use crate::goals::{Bounds, Direction};
     use crate::record::ToldValue;
+
+    fn empty(rows: usize) -> Trials {
+        Trials { rows, ..Trials::default() }
+    }
+
+    fn goals(direction: Direction) -> Goals {
+        Goals { direction, bounds: Bounds::default(), further: vec![] }
+    }
+
+    fn aim(trials: &Trials, direction: Direction) -> Aim {
+        Aims::of(trials, &goals(direction)).each.remove(0)
+    }
+
+    fn running(trials: &Trials) -> Vec<usize> {
+        trials.running().map(|running| running.name.row).collect()
+    }
 
     fn name(row: usize) -> RowName {
         RowName { row, id: None, key: None }
     }
 
     fn tell(row: usize, value: Option<f64>, replaces: bool) -> Entry {
-        Entry::Tell { outcomes: vec![ToldValue { replaces, ..ToldValue::new(name(row), value.into()) }] }
+        Entry::Tell { outcomes: vec![ToldValue { replaces, ..ToldValue::new(name(row), Outcome::from(value).into()) }] }
     }
 
     fn again(row: usize, value: f64) -> Entry {
-        Entry::Tell { outcomes: vec![ToldValue { again: true, ..ToldValue::new(name(row), value.into()) }] }
+        Entry::Tell {
+            outcomes: vec![ToldValue { again: true, ..ToldValue::new(name(row), Outcome::from(value).into()) }],
+        }
     }
 
     fn ask(row: usize) -> Entry {
-        Entry::Ask { rows: vec![name(row)], sampler: SamplerKind::Random }
+        Entry::Ask { rows: vec![name(row)], sampler: SamplerKind::Random, until: None }
     }
 
     #[test]
     fn entries_are_followed_and_nonsense_is_refused() {
-        let mut trials = Trials::new(5, None);
+        let mut trials = empty(5);
         for entry in [ask(3), ask(1), tell(3, Some(2.0), false), tell(2, None, false), tell(2, Some(-1.0), true)] {
             trials.apply(entry).unwrap();
         }
-        assert_eq!(trials.running().collect::<Vec<_>>(), [&(0, name(1))]);
+        assert_eq!(running(&trials), [1]);
         // To measure it again; told so, it is not running any more.
         trials.apply(ask(3)).unwrap();
         trials.apply(again(3, 2.0)).unwrap();
         assert!(!trials.is_running(2));
-        assert_eq!(trials.best(Direction::Minimize).unwrap().row, 1);
-        assert_eq!(trials.best(Direction::Maximize).unwrap().row, 2);
+        assert_eq!(trials.best(&goals(Direction::Minimize)).unwrap().row, 1);
+        assert_eq!(trials.best(&goals(Direction::Maximize)).unwrap().row, 2);
         assert_eq!(trials.taken(5), [true, true, true, false, false]);
         for nonsense in
             [ask(1), ask(6), ask(0), tell(3, None, false), tell(4, None, true), tell(5, Some(f64::NAN), false)]
@@ -373,22 +387,22 @@ mod tests {
 
     #[test]
     fn outcomes_and_suggestions_can_be_taken_back() {
-        let mut trials = Trials::new(5, None);
+        let mut trials = empty(5);
         let rows = |row| vec![name(row)];
         for entry in [ask(1), ask(2), tell(3, Some(1.0), false), tell(4, Some(2.0), false), again(4, 4.0)] {
             trials.apply(entry).unwrap();
         }
-        assert_eq!(trials.outcome(3).unwrap().known, Known::Values(vec![2.0, 4.0]));
-        assert_eq!(trials.best(Direction::Maximize).unwrap().value(), Some(3.0));
+        assert_eq!(trials.outcome(3).unwrap().outcomes(0).collect::<Vec<_>>(), [2.0, 4.0]);
+        assert_eq!(trials.best(&goals(Direction::Maximize)).unwrap().value(), Some(3.0));
         trials.apply(Entry::Withdraw { rows: rows(2) }).unwrap();
         trials.apply(Entry::Forget { rows: rows(3) }).unwrap();
         assert_eq!(trials.taken(5), [true, false, false, true, false]);
         assert_eq!(trials.outcome(3).unwrap().row, 3);
-        let impossible = ToldValue::new(name(5), Outcome::Impossible);
+        let impossible = ToldValue::new(name(5), Outcome::Impossible.into());
         trials.apply(Entry::Tell { outcomes: vec![impossible] }).unwrap();
         // It is not to be asked for, and models hear nothing of it.
         assert!(trials.taken(5)[4]);
-        let history = Units::of(&trials, Direction::Maximize).history(&trials);
+        let history = aim(&trials, Direction::Maximize).history;
         assert_eq!(history.iter().map(|told| told.candidate).collect::<Vec<_>>(), [3, 3]);
         for nonsense in [
             Entry::Withdraw { rows: rows(2) },
@@ -405,7 +419,7 @@ mod tests {
     #[test]
     fn a_long_journal_is_followed_row_by_row() {
         let rows = 200_000;
-        let mut trials = Trials::new(rows, None);
+        let mut trials = empty(rows);
         for row in 1..=rows {
             trials.apply(ask(row)).unwrap();
         }
@@ -413,24 +427,22 @@ mod tests {
         for row in (2..=rows).rev() {
             trials.apply(tell(row, Some(row as f64), false)).unwrap();
         }
-        assert_eq!(trials.running().collect::<Vec<_>>(), [&(0, name(1))]);
-        assert_eq!(trials.values(), rows - 1);
+        assert_eq!(running(&trials), [1]);
+        assert_eq!(trials.values(0), rows - 1);
     }
 
     #[test]
     fn models_see_the_same_whatever_the_unit() {
         let values = [0.3, -1.7, 12.25, 0.1, 4.4];
         let history = |scale: f64, offset: f64, direction| {
-            let mut trials = Trials::new(9, None);
+            let mut trials = empty(9);
             for (row, value) in values.into_iter().enumerate() {
                 trials.apply(tell(row + 1, Some(offset + scale * value), false)).unwrap();
             }
             trials.apply(tell(7, None, false)).unwrap();
-            let units = Units::of(&trials, direction);
-            assert!(
-                (units.shown(units.history(&trials)[2].value) - (offset + scale * 12.25)).abs() < 1e-6 * scale.abs()
-            );
-            units.history(&trials)
+            let Aim { units, history, .. } = aim(&trials, direction);
+            assert!((units.shown(history[2].value) - (offset + scale * 12.25)).abs() < 1e-6 * scale.abs());
+            history
         };
         let plain = history(1.0, 0.0, Direction::Minimize);
         assert_eq!(plain, history(1e-4, 17.3, Direction::Minimize));
@@ -442,10 +454,10 @@ mod tests {
 
     #[test]
     fn what_is_beyond_all_numbers_is_the_greatest_one() {
-        let mut trials = Trials::new(2, None);
+        let mut trials = empty(2);
         trials.apply(tell(1, Some(1.7e308), false)).unwrap();
         trials.apply(tell(2, Some(-1.7e308), false)).unwrap();
-        let units = Units::of(&trials, Direction::Maximize);
+        let units = aim(&trials, Direction::Maximize).units;
         assert_eq!([-3.0, 3.0].map(|standard| units.shown(standard)), [f64::MAX, f64::MIN]);
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Scratch, options};
-use icee_study::{Direction, Outcome, Repeat, Scale, Status, StudyOptions};
+use icee_study::{AskOptions, Direction, Outcome, Repeat, Scale, Status, StudyOptions};
 use std::path::{Path, PathBuf};
 
 const HEADER: &str = "heat,flour,yield\n";
@@ -243,8 +243,9 @@ fn a_lucky_measurement_is_worth_another_one() {
 fn only_what_may_be_asked_is_asked() {
     let scratch = Scratch::new("sheet-where");
     let mut study = scratch.create("s.jsonl", &with_value(&sheet(&scratch, &ROWS)));
-    let row = |study: &mut icee_study::Study, condition| {
-        study.ask_where(1, None, Some(condition)).map(|a| a.suggestions[0].row)
+    let row = |study: &mut icee_study::Study, condition: &str| {
+        let condition = Some(condition.to_owned());
+        study.ask_for(&AskOptions { count: 1, condition, ..AskOptions::default() }).map(|a| a.suggestions[0].row)
     };
     assert_eq!(row(&mut study, "heat > 200 and flour = wheat").unwrap(), 3);
     let nothing = row(&mut study, "heat > 200 and flour = wheat").unwrap_err().to_string();

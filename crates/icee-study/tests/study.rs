@@ -170,7 +170,7 @@ fn a_batch_spreads_out() {
     // What is said of a row rests on what was told, not on imagined outcomes: the table says the same.
     let table = study.predict(None).unwrap();
     for suggestion in at_once.iter().chain(&while_running) {
-        assert_eq!(suggestion.forecast, Some(table[suggestion.row - 1].forecast));
+        assert_eq!(suggestion.forecast, Some(table[suggestion.row - 1].forecast.clone()));
         assert_eq!(table[suggestion.row - 1].status, Status::Running);
     }
 }

@@ -1,0 +1,368 @@
+//! What is wanted of values, as models see them: how much better than all before a row may turn out to be.
+//!
+//! Every outcome has a unit, a history and an aim of its own. With one objective a row gains what it is expected to be better than
+//! the best; with several, a weighting of them is drawn for every row that is picked, and the row gains by the largest of its
+//! weighted losses (Knowles' ParEGO), whose distribution is the product of those of the outcomes. Where there are limits, the gain
+//! is multiplied by the probability that they hold.
+
+use crate::goals::{Bounds, Direction, Goals, Wanted, dominates};
+use crate::trials::{Known, Trials};
+use icee_base::math::ln;
+use icee_bo::belief::{Belief, Range};
+use icee_bo::history::rounded;
+use icee_bo::normal::open_unit;
+use icee_bo::pool::Told;
+use icee_bo::standard::{Standard, Variance};
+use rand::Rng;
+use std::collections::BTreeMap;
+
+/// Points at which the integral of a weighted gain is evaluated, and how many units it reaches below the best.
+const POINTS: usize = 32;
+const REACH: f64 = 4.0;
+/// Ways in which the outcomes of a row may turn out, for the probability that none of the others is better everywhere.
+const DRAWS: usize = 64;
+
+/// The unit in which models see values: lower is better, mean 0, standard deviation 1.
+///
+/// Rounded, so that another scale or offset of the user's values, which changes their last bits, changes nothing at all.
+#[derive(Clone, Copy, Debug)]
+pub struct Units {
+    sign: f64,
+    scale: Standard,
+}
+
+impl Units {
+    /// The unit for some values, which are multiplied with `sign`.
+    pub fn of(values: impl Iterator<Item = f64> + Clone, sign: f64) -> Units {
+        Units { sign, scale: Standard::of(values.map(|value| sign * value), Variance::Sample) }
+    }
+
+    /// A value that was told.
+    fn standard(&self, value: f64) -> f64 {
+        rounded(&self.scale, self.sign * value)
+    }
+
+    /// A value that none of those told need be: also where they do not differ, it is another one than theirs.
+    fn place(&self, value: f64) -> f64 {
+        self.scale.locate(self.sign * value)
+    }
+
+    /// A difference of models' numbers as the user would say it.
+    pub fn distance(&self, standard: f64) -> f64 {
+        (standard * self.scale.unit()).min(f64::MAX)
+    }
+
+    /// A model's number as the user would say it; the greatest there is, where it would be beyond.
+    pub fn shown(&self, standard: f64) -> f64 {
+        self.sign * self.scale.undo(standard).clamp(f64::MIN, f64::MAX)
+    }
+}
+
+/// What is wanted of one outcome, in the models' unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Want {
+    /// As low as can be.
+    Low,
+    /// As near to this as can be.
+    Near(f64),
+    /// No higher than this.
+    Limit(f64),
+}
+
+/// One outcome: its unit, what is wanted of it, and what was told of it.
+#[derive(Clone, Debug)]
+pub struct Aim {
+    /// Its unit.
+    pub units: Units,
+    want: Want,
+    /// The ends between which it lies at all.
+    floor: f64,
+    ceiling: f64,
+    /// What was told, as models see it: every measurement for itself, so that they see how far those of one row differ. A failed
+    /// row counts as no better than the worst value told, one that cannot be had is not there.
+    pub history: Vec<Told>,
+}
+
+impl Aim {
+    fn of(trials: &Trials, number: usize, wanted: Wanted, bounds: Bounds) -> Aim {
+        let sign = match wanted {
+            Wanted::Best(direction) => direction.sign(),
+            Wanted::AtLeast(_) => -1.0,
+            Wanted::AtMost(_) => 1.0,
+        };
+        let units = Units::of(trials.told.iter().filter_map(|trial| trial.outcome(number)), sign);
+        let want = match wanted {
+            Wanted::Best(Direction::Target(target)) => Want::Near(units.place(target)),
+            Wanted::Best(_) => Want::Low,
+            Wanted::AtLeast(limit) | Wanted::AtMost(limit) => Want::Limit(units.place(limit)),
+        };
+        let ends = bounds.ends().map(|end| if end.is_finite() { units.place(end) } else { sign * end });
+        let mut aim = Aim { units, want, floor: ends[0].min(ends[1]), ceiling: ends[0].max(ends[1]), history: vec![] };
+        let told = trials.told.iter().filter_map(|trial| trial.outcome(number));
+        let worst = told
+            .map(|value| units.standard(value))
+            .reduce(|worst, value| if aim.badness(value) > aim.badness(worst) { value } else { worst });
+        for trial in &trials.told {
+            let entry = |value: f64| Told { candidate: trial.row, value };
+            match (&trial.known, worst) {
+                (Known::Values(_), _) => {
+                    aim.history.extend(trial.outcomes(number).map(|value| entry(units.standard(value))));
+                }
+                (Known::Failed, Some(worst)) => aim.history.push(entry(worst)),
+                (Known::Failed | Known::Impossible, _) => {}
+            }
+        }
+        aim
+    }
+
+    /// How bad a value is, also beyond a limit.
+    pub fn badness(&self, value: f64) -> f64 {
+        if let Want::Near(target) = self.want { (value - target).abs() } else { value }
+    }
+
+    /// The values that are better than a loss.
+    pub fn better(&self, loss: f64) -> Range {
+        match self.want {
+            Want::Near(target) => Range { low: target - loss.max(0.0), high: target + loss.max(0.0) },
+            // What cannot be is not better.
+            Want::Low | Want::Limit(_) if loss <= self.floor => Range { low: self.floor, high: self.floor },
+            Want::Low | Want::Limit(_) => Range::below(loss),
+        }
+    }
+
+    /// ln E[(best − loss)⁺].
+    fn log_gain(&self, belief: &Belief, best: f64) -> f64 {
+        match self.want {
+            // (d − |y − t|)⁺ = (t + d − y)⁺ − 2 (t − y)⁺ + (t − d − y)⁺
+            Want::Near(target) => {
+                let below = |bound: f64| belief.improvement(bound);
+                ln((below(target + best) - 2.0 * below(target) + below(target - best)).max(0.0))
+            }
+            _ if best <= self.floor => f64::NEG_INFINITY,
+            // What a belief has below the floor lies on it.
+            _ if self.floor.is_finite() => ln((belief.improvement(best) - belief.improvement(self.floor)).max(0.0)),
+            _ => belief.log_improvement(best),
+        }
+    }
+
+    /// The expected loss.
+    fn loss(&self, belief: &Belief) -> f64 {
+        match self.want {
+            // E|y − t| = E y − t + 2 E(t − y)⁺
+            Want::Near(target) => belief.mean() - target + 2.0 * belief.improvement(target),
+            Want::Low | Want::Limit(_) => belief.mean(),
+        }
+    }
+
+    /// A value drawn from a belief, such as can be.
+    pub fn draw(&self, belief: &Belief, rng: &mut dyn Rng) -> f64 {
+        self.possible(belief.sample(rng))
+    }
+
+    /// The nearest value that can be.
+    pub fn possible(&self, value: f64) -> f64 {
+        value.clamp(self.floor, self.ceiling)
+    }
+
+    /// P(a limit holds).
+    pub fn holds(&self, belief: &Belief) -> Option<f64> {
+        if let Want::Limit(limit) = self.want { Some(belief.below(limit)) } else { None }
+    }
+}
+
+/// All outcomes of a study.
+#[derive(Clone, Debug)]
+pub struct Aims {
+    /// One by one; the first is what the study is about.
+    pub each: Vec<Aim>,
+}
+
+/// What rows have come to, by outcome, and what that means.
+struct Standing {
+    /// The losses of rows of which all limits hold, objective by objective.
+    losses: Vec<Vec<f64>>,
+}
+
+impl Standing {
+    /// The least loss of each objective; none where no row has any.
+    fn ideal(&self) -> Option<Vec<f64>> {
+        let least = |one: Vec<f64>, other: &Vec<f64>| one.iter().zip(other).map(|(a, b)| a.min(*b)).collect();
+        self.losses.split_first().map(|(first, rest)| rest.iter().fold(first.clone(), least))
+    }
+}
+
+impl Aims {
+    /// What is wanted of all outcomes, given what was told.
+    pub fn of(trials: &Trials, goals: &Goals) -> Aims {
+        let bounds = |number: usize| if number == 0 { goals.bounds } else { Bounds::default() };
+        let each = goals.wanted().enumerate();
+        Aims { each: each.map(|(number, wanted)| Aim::of(trials, number, wanted, bounds(number))).collect() }
+    }
+
+    /// The outcome that the study is about.
+    pub fn main(&self) -> &Aim {
+        &self.each[0]
+    }
+
+    /// Whether there is one outcome, which should be as low as can be.
+    pub fn is_plain(&self) -> bool {
+        self.each.len() == 1 && self.main().want == Want::Low
+    }
+
+    /// Whether there is one outcome.
+    pub fn is_single(&self) -> bool {
+        self.each.len() == 1
+    }
+
+    /// What was told of all outcomes.
+    pub fn histories(&self) -> Vec<Vec<Told>> {
+        self.each.iter().map(|aim| aim.history.clone()).collect()
+    }
+
+    fn objectives(&self) -> impl Iterator<Item = (usize, &Aim)> {
+        self.each.iter().enumerate().filter(|(_, aim)| !matches!(aim.want, Want::Limit(_)))
+    }
+
+    /// What rows of these histories have come to; of several measurements the mean.
+    fn standing(&self, histories: &[Vec<Told>]) -> Standing {
+        let mut rows: BTreeMap<usize, Vec<(f64, usize)>> = BTreeMap::new();
+        for (number, told) in
+            histories.iter().enumerate().flat_map(|(number, all)| all.iter().map(move |told| (number, told)))
+        {
+            let (sum, count) =
+                &mut rows.entry(told.candidate).or_insert_with(|| vec![(0.0, 0); self.each.len()])[number];
+            *sum += told.value;
+            *count += 1;
+        }
+        let mut losses = Vec::with_capacity(rows.len());
+        'rows: for outcomes in rows.values() {
+            let mut row = Vec::with_capacity(outcomes.len());
+            for (aim, (sum, count)) in self.each.iter().zip(outcomes) {
+                let value = sum / *count as f64;
+                match aim.want {
+                    // Not measured, or not as it should be.
+                    _ if *count == 0 => continue 'rows,
+                    Want::Limit(limit) if value > limit => continue 'rows,
+                    Want::Limit(_) => {}
+                    Want::Low | Want::Near(_) => row.push(aim.badness(value)),
+                }
+            }
+            losses.push(row);
+        }
+        Standing { losses }
+    }
+
+    /// ln of what each candidate is expected to gain on all that is known. `beliefs` are those of all outcomes.
+    pub fn log_gains(&self, beliefs: &[Vec<Belief>], histories: &[Vec<Told>], rng: &mut dyn Rng) -> Vec<f64> {
+        let standing = self.standing(histories);
+        let mut gains: Vec<f64> = match standing.ideal() {
+            // As long as the limits hold nowhere, all that counts is that they do.
+            None => vec![0.0; beliefs[0].len()],
+            Some(ideal) if ideal.len() == 1 => {
+                // With one objective the ideal is the best.
+                let objectives = self.objectives().next();
+                let of = |(number, aim): (usize, &Aim)| {
+                    beliefs[number].iter().map(|belief| aim.log_gain(belief, ideal[0])).collect()
+                };
+                objectives.map(of).unwrap_or_default()
+            }
+            Some(ideal) => self.weighted_log_gains(beliefs, &standing, &ideal, rng),
+        };
+        for (aim, beliefs) in self.each.iter().zip(beliefs) {
+            if matches!(aim.want, Want::Limit(_)) {
+                let holds = |(gain, belief): (&mut f64, &Belief)| *gain += ln(aim.holds(belief).unwrap_or(1.0));
+                gains.iter_mut().zip(beliefs).for_each(holds);
+            }
+        }
+        gains
+    }
+
+    /// The gain on the best row by the largest of the weighted losses, for weights that are drawn: an integral of
+    /// P(all losses are low enough) over what the largest may be.
+    fn weighted_log_gains(
+        &self,
+        beliefs: &[Vec<Belief>],
+        standing: &Standing,
+        ideal: &[f64],
+        rng: &mut dyn Rng,
+    ) -> Vec<f64> {
+        let draws: Vec<f64> = ideal.iter().map(|_| -ln(open_unit(rng))).collect();
+        let greatest = draws.iter().fold(0.0, |a: f64, b| a.max(*b));
+        let weights: Vec<f64> = draws.iter().map(|draw| draw / greatest).collect();
+        let largest = |losses: &Vec<f64>| {
+            let weighted =
+                losses.iter().zip(ideal).zip(&weights).map(|((loss, ideal), weight)| weight * (loss - ideal));
+            weighted.fold(f64::NEG_INFINITY, f64::max)
+        };
+        let best = standing.losses.iter().map(largest).fold(f64::INFINITY, f64::min);
+        let step = REACH / POINTS as f64;
+        let gain = |place: usize| {
+            let below = |point: usize| {
+                let loss = best - step * (point as f64 + 0.5);
+                let objectives = self.objectives().zip(ideal).zip(&weights);
+                let chances = objectives.map(|(((number, aim), ideal), weight)| {
+                    beliefs[number][place].within(aim.better(ideal + loss / weight))
+                });
+                chances.product::<f64>()
+            };
+            ln(step * (0..POINTS).map(below).sum::<f64>())
+        };
+        (0..beliefs[0].len()).map(gain).collect()
+    }
+
+    /// The expected loss of a candidate, summed over the objectives.
+    pub fn loss(&self, beliefs: &[Vec<Belief>], place: usize) -> f64 {
+        self.objectives().map(|(number, aim)| aim.loss(&beliefs[number][place])).sum()
+    }
+
+    /// The probability that a row is better than all that is known: beats the best, with several objectives is beaten by no row,
+    /// and keeps all limits.
+    pub fn chance(&self, beliefs: &[&Belief], front: &Front) -> f64 {
+        let holds: f64 = self.each.iter().zip(beliefs).filter_map(|(aim, belief)| aim.holds(belief)).product();
+        let objectives: Vec<(usize, &Aim)> = self.objectives().collect();
+        if let [(number, aim)] = objectives[..] {
+            return holds * front.best().map_or(1.0, |best| beliefs[number].within(aim.better(best)));
+        }
+        let free = |draw: &usize| {
+            let losses: Vec<f64> = objectives
+                .iter()
+                .enumerate()
+                .map(|(dimension, (number, aim))| {
+                    aim.badness(aim.possible(beliefs[*number].quantile(spread(*draw, dimension))))
+                })
+                .collect();
+            !front.0.iter().any(|other| dominates(other, &losses))
+        };
+        holds * (0..DRAWS).filter(free).count() as f64 / DRAWS as f64
+    }
+
+    /// What a new row has to be compared with.
+    pub fn front(&self) -> Front {
+        let mut front: Vec<Vec<f64>> = Vec::new();
+        for row in self.standing(&self.histories()).losses {
+            if !front.iter().any(|other| dominates(other, &row) || *other == row) {
+                front.retain(|other| !dominates(&row, other));
+                front.push(row);
+            }
+        }
+        Front(front)
+    }
+}
+
+/// The losses of the rows that are beaten by none: with one objective that of the best. None where the limits hold nowhere.
+#[derive(Clone, Debug)]
+pub struct Front(Vec<Vec<f64>>);
+
+impl Front {
+    /// The best row's loss, where there is one objective.
+    pub fn best(&self) -> Option<f64> {
+        self.0.first().map(|losses| losses[0])
+    }
+}
+
+/// Evenly spread numbers in (0, 1), the same for everyone: multiples of powers of an irrational number (Roberts).
+fn spread(draw: usize, dimension: usize) -> f64 {
+    const STEP: f64 = 0.754_877_666_246_693;
+    let step = (0..=dimension).fold(1.0, |power, _| power * STEP);
+    (0.5 + step * (draw as f64 + 1.0)).fract().clamp(1e-6, 1.0 - 1e-6)
+}

@@ -1,0 +1,209 @@
+//! What is wanted of the values, in the user's words and unit.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Which values are good ones.
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Low ones.
+    #[default]
+    Minimize,
+    /// High ones.
+    Maximize,
+    /// Those near this one.
+    Target(f64),
+}
+
+impl Direction {
+    /// 1 or −1: what models see values multiplied with.
+    pub(crate) fn sign(self) -> f64 {
+        match self {
+            Direction::Minimize | Direction::Target(_) => 1.0,
+            Direction::Maximize => -1.0,
+        }
+    }
+
+    /// How bad a value is: the lower, the better.
+    pub fn loss(self, value: f64) -> f64 {
+        match self {
+            Direction::Minimize | Direction::Maximize => self.sign() * value,
+            Direction::Target(target) => (value - target).abs(),
+        }
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Direction::Minimize => write!(f, "lower is better"),
+            Direction::Maximize => write!(f, "higher is better"),
+            Direction::Target(target) => write!(f, "the nearer to {target} the better"),
+        }
+    }
+}
+
+/// The ends between which a value can lie at all.
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bounds {
+    /// The lower one, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// The upper one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+}
+
+impl Bounds {
+    /// The ends, infinite where there is none.
+    pub(crate) fn ends(self) -> [f64; 2] {
+        [self.low.unwrap_or(f64::NEG_INFINITY), self.high.unwrap_or(f64::INFINITY)]
+    }
+
+    /// Whether a value can be.
+    pub fn hold(self, value: f64) -> bool {
+        let [low, high] = self.ends();
+        (low..=high).contains(&value)
+    }
+}
+
+impl fmt::Display for Bounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.low, self.high) {
+            (Some(low), Some(high)) => write!(f, "{low} to {high}"),
+            (Some(low), None) => write!(f, "{low} and above"),
+            (None, Some(high)) => write!(f, "up to {high}"),
+            (None, None) => write!(f, "any"),
+        }
+    }
+}
+
+/// A further outcome of the same experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Further {
+    /// Its name; the column's, where the sheet has one.
+    pub name: String,
+    /// What is wanted of it.
+    pub wanted: Wanted,
+}
+
+/// What is wanted of a further outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wanted {
+    /// As good as can be, beside the others.
+    Best(Direction),
+    /// No less than this; more is not better.
+    AtLeast(f64),
+    /// No more than this.
+    AtMost(f64),
+}
+
+impl Wanted {
+    /// Whether it is one more thing to be made as good as possible, rather than a limit.
+    pub fn is_objective(self) -> bool {
+        matches!(self, Wanted::Best(_))
+    }
+
+    /// Whether a value is as wanted; of an objective every one is.
+    pub fn holds(self, value: f64) -> bool {
+        match self {
+            Wanted::Best(_) => true,
+            Wanted::AtLeast(least) => value >= least,
+            Wanted::AtMost(most) => value <= most,
+        }
+    }
+
+    pub(crate) fn number(self) -> Option<f64> {
+        match self {
+            Wanted::Best(Direction::Target(number)) | Wanted::AtLeast(number) | Wanted::AtMost(number) => Some(number),
+            Wanted::Best(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wanted::Best(direction) => direction.fmt(f),
+            Wanted::AtLeast(least) => write!(f, "at least {least}"),
+            Wanted::AtMost(most) => write!(f, "at most {most}"),
+        }
+    }
+}
+
+/// What is wanted of each outcome of a study: the one that it is about first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Goals {
+    /// The direction of the first, and its bounds.
+    pub direction: Direction,
+    /// See `direction`.
+    pub bounds: Bounds,
+    /// The others.
+    pub further: Vec<Further>,
+}
+
+impl Goals {
+    /// What is wanted of each outcome, in order.
+    pub fn wanted(&self) -> impl Iterator<Item = Wanted> {
+        std::iter::once(Wanted::Best(self.direction)).chain(self.further.iter().map(|further| further.wanted))
+    }
+
+    /// How many outcomes are to be made as good as possible.
+    pub fn objectives(&self) -> usize {
+        self.wanted().filter(|wanted| wanted.is_objective()).count()
+    }
+
+    /// The losses of a row with these outcomes, objective by objective; none where one is missing or a limit does not hold.
+    pub fn losses(&self, outcomes: &[Option<f64>]) -> Option<Vec<f64>> {
+        let mut losses = Vec::new();
+        for (wanted, value) in self.wanted().zip(outcomes) {
+            let value = (*value)?;
+            match wanted {
+                Wanted::Best(direction) => losses.push(direction.loss(value)),
+                limit if limit.holds(value) => {}
+                _ => return None,
+            }
+        }
+        Some(losses)
+    }
+}
+
+/// Whether losses are at least as low everywhere, and lower somewhere.
+pub fn dominates(one: &[f64], other: &[f64]) -> bool {
+    one.iter().zip(other).all(|(one, other)| one <= other) && one != other
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goals_in_words_and_as_losses() {
+        let purity = Further { name: "purity".into(), wanted: Wanted::AtLeast(95.0) };
+        let price = Further { name: "price".into(), wanted: Wanted::Best(Direction::Minimize) };
+        let goals =
+            Goals { direction: Direction::Target(7.0), bounds: Bounds::default(), further: vec![purity, price] };
+        let words: Vec<String> = goals.wanted().map(|wanted| wanted.to_string()).collect();
+        assert_eq!(words, ["the nearer to 7 the better", "at least 95", "lower is better"]);
+        assert_eq!(goals.objectives(), 2);
+        assert_eq!(goals.losses(&[Some(5.0), Some(95.0), Some(3.0)]), Some(vec![2.0, 3.0]));
+        assert_eq!(goals.losses(&[Some(5.0), Some(94.0), Some(3.0)]), None);
+        assert_eq!(goals.losses(&[Some(5.0), Some(99.0), None]), None);
+        assert!(dominates(&[1.0, 2.0], &[1.0, 3.0]));
+        assert!(!dominates(&[1.0, 2.0], &[1.0, 2.0]) && !dominates(&[0.0, 2.0], &[1.0, 1.0]));
+    }
+
+    #[test]
+    fn bounds_are_said_and_kept() {
+        let percent = Bounds { low: Some(0.0), high: Some(100.0) };
+        assert!(percent.hold(0.0) && percent.hold(100.0) && !percent.hold(100.1) && !percent.hold(f64::NAN));
+        assert_eq!(percent.to_string(), "0 to 100");
+        assert_eq!(Bounds { low: Some(0.0), high: None }.to_string(), "0 and above");
+        let line = serde_json::to_string(&(Direction::Maximize, Direction::Target(7.5), percent)).unwrap();
+        assert_eq!(line, r#"["maximize",{"target":7.5},{"low":0.0,"high":100.0}]"#);
+    }
+}

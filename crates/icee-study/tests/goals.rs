@@ -1,0 +1,241 @@
+//! What is wanted: a target, bounds, limits, several outcomes, what a row costs; and how rows are asked for: alike, for a while.
+
+mod common;
+
+use common::{Scratch, options, points, pool, value};
+use icee_study::{AskOptions, Bounds, Direction, Further, Outcome, Repeat, Study, StudyOptions, Wanted};
+
+/// Asks and tells until so many values are known; the rows in order.
+fn search(study: &mut Study, count: usize, truth: impl Fn(usize) -> (f64, Vec<(&'static str, f64)>)) -> Vec<usize> {
+    let mut rows = Vec::new();
+    for _ in 0..count {
+        let row = study.ask(1, None).unwrap().suggestions[0].row;
+        let (value, further) = truth(row);
+        study.tell_measured(&row.to_string(), value, &further, Repeat::Refuse).unwrap();
+        rows.push(row);
+    }
+    rows
+}
+
+fn tell(study: &mut Study, rows: impl Iterator<Item = usize>, truth: impl Fn(usize) -> f64) {
+    for row in rows {
+        study.tell(&row.to_string(), truth(row), Repeat::Refuse).unwrap();
+    }
+}
+
+fn ask(count: usize) -> AskOptions {
+    AskOptions { count, ..AskOptions::default() }
+}
+
+#[test]
+fn a_target_is_approached_from_both_sides() {
+    let scratch = Scratch::new("goal-target");
+    let pool = scratch.write("pool.csv", &pool(120));
+    let target = StudyOptions { direction: Direction::Target(0.25), ..options(&pool) };
+    let mut study = scratch.create("s.jsonl", &target);
+    search(&mut study, 14, |row| (value(row), vec![]));
+    let best = study.best().unwrap().row.value.unwrap();
+    let nearest = (1..=120).map(|row| (value(row) - 0.25).abs()).fold(f64::INFINITY, f64::min);
+    assert!((best - 0.25).abs() < nearest + 0.01, "{best}, {nearest}");
+    // A row that is known to lie there is more likely than one that lies far off.
+    let forecasts = study.predict(None).unwrap();
+    let chance = |wanted: &dyn Fn(f64) -> bool| {
+        let rows = forecasts.iter().enumerate().filter(|(at, _)| wanted(value(at + 1)));
+        rows.map(|(_, row)| row.forecast.beats_best).fold(0.0, f64::max)
+    };
+    assert!(chance(&|value| (value - 0.25).abs() < 0.05) > 5.0 * chance(&|value| value > 0.8));
+    let left = study.ask(1, None).unwrap().remaining.unwrap();
+    assert!((0.0..=1.0).contains(&left.any) && left.single <= left.any);
+}
+
+#[test]
+fn values_stay_within_their_bounds() {
+    let scratch = Scratch::new("goal-bounds");
+    let pool = scratch.write("pool.csv", &pool(60));
+    let bounds = Some(Bounds { low: Some(0.0), high: Some(1.0) });
+    let bounded = StudyOptions { bounds, ..options(&pool) };
+    let mut study = scratch.create("s.jsonl", &bounded);
+    let wrong = study.tell("1", 3.5, Repeat::Refuse).unwrap_err().to_string();
+    assert_eq!(wrong, "the value 3.5 of row \"1\" lies outside of what can be (0 to 1); mend it");
+    tell(&mut study, 1..=12, |row| value(row).min(1.0));
+    let within = |study: &mut Study| {
+        study.predict(None).unwrap().iter().all(|row| row.forecast.low >= 0.0 && row.forecast.high <= 1.0)
+    };
+    assert!(within(&mut study));
+    assert!(study.ask(1, None).unwrap().remaining.unwrap().any > 0.0);
+    // Nothing is better than the bound.
+    study.tell("13", 0.0, Repeat::Refuse).unwrap();
+    let answer = study.ask_for(&ask(1)).unwrap();
+    assert_eq!(answer.remaining.unwrap().any, 0.0);
+    assert_eq!(answer.suggestions[0].forecast.as_ref().unwrap().beats_best, 0.0);
+    let impossible = StudyOptions { bounds: Some(Bounds { low: Some(2.0), high: Some(1.0) }), ..options(&pool) };
+    assert!(Study::create(&scratch.0.join("t.jsonl"), &impossible, Default::default()).is_err());
+}
+
+/// Cheap and dear in turn; the dear ones are a little better.
+#[test]
+fn what_is_gained_is_worth_its_price() {
+    let scratch = Scratch::new("goal-cost");
+    let mut text = String::from("a,b,kind,price\n");
+    for (row, (a, b, kind)) in points(80).iter().enumerate() {
+        text += &format!("{a},{b},{kind},{}\n", if row % 2 == 0 { 20 } else { 1 });
+    }
+    let pool = scratch.write("pool.csv", &text);
+    let dear = |rows: &[usize]| rows.iter().filter(|row| *row % 2 == 1).count();
+    let count = |name: &str, cost: Option<&str>| {
+        let ignore = vec!["price".to_owned()];
+        let with = StudyOptions { cost: cost.map(String::from), ..options(&pool) };
+        let without = StudyOptions { ignore, ..options(&pool) };
+        let mut study = scratch.create(name, if cost.is_some() { &with } else { &without });
+        assert_eq!(study.summary().columns.len(), 3);
+        tell(&mut study, 1..=4, value);
+        dear(&search(&mut study, 12, |row| (value(row), vec![])))
+    };
+    let (with, without) = (count("with.jsonl", Some("price")), count("without.jsonl", None));
+    assert!(with <= 4 && without >= 8, "{with} {without}");
+    for (price, said) in [("0", "line 2: column 2 (price): a cost is a number above 0, not \"0\""), ("", "not \"\"")] {
+        let pool = scratch.write("bad.csv", &format!("a,price\n1,{price}\n2,3\n"));
+        let with = StudyOptions { cost: Some("price".into()), ..options(&pool) };
+        let error = Study::create(&scratch.0.join("bad.jsonl"), &with, Default::default()).err().unwrap().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
+fn rows_of_a_batch_share_a_setting() {
+    let scratch = Scratch::new("goal-same");
+    let mut text = String::from("temp,x\n");
+    (0..60).for_each(|row| text += &format!("{},{}\n", 60 + 20 * (row % 3), row / 3));
+    let pool = scratch.write("pool.csv", &text);
+    let truth = |row: usize| {
+        let (temp, x) = ((row - 1) % 3, (row - 1) / 3);
+        (x as f64 - 12.0).powi(2) / 100.0 + [3.0, 0.0, 1.0][temp]
+    };
+    let temp = |row: usize| (row - 1) % 3;
+    for sampler in [None, Some(icee_study::SamplerKind::Random)] {
+        let mut study = scratch.create(&format!("{sampler:?}.jsonl"), &StudyOptions { sampler, ..options(&pool) });
+        for round in 0..4 {
+            let same = vec!["temp".to_owned()];
+            let answer = study.ask_for(&AskOptions { same, ..ask(5) }).unwrap();
+            let rows: Vec<usize> = answer.suggestions.iter().map(|row| row.row).collect();
+            assert_eq!(rows.len(), 5);
+            assert!(rows.iter().all(|&row| temp(row) == temp(rows[0])), "{rows:?}");
+            if round == 3 && sampler.is_none() {
+                assert_eq!(temp(rows[0]), 1, "the best of the three");
+            }
+            tell(&mut study, rows.into_iter(), truth);
+        }
+        let same = vec!["heat".to_owned()];
+        assert!(study.ask_for(&AskOptions { same, ..ask(5) }).unwrap_err().to_string().contains("no column \"heat\""));
+    }
+}
+
+#[test]
+fn rows_come_back_when_their_time_is_up() {
+    let scratch = Scratch::new("goal-deadline");
+    let pool = scratch.write("pool.csv", &pool(4));
+    let mut study = scratch.create("s.jsonl", &options(&pool));
+    study.ask_for(&AskOptions { until: Some(1000), ..ask(2) }).unwrap();
+    study.ask(2, None).unwrap();
+    let pending = study.pending(None).unwrap().unwrap();
+    assert_eq!(pending.suggestions.iter().filter(|row| row.until == Some(1000)).count(), 2);
+    assert!(study.expire(999).unwrap().is_empty());
+    let late = study.expire(1000).unwrap();
+    assert_eq!(late.len(), 2);
+    assert!(study.expire(5000).unwrap().is_empty());
+    // Late answers count.
+    study.tell(&late[0], 1.0, Repeat::Refuse).unwrap();
+    assert_eq!(study.ask(1, None).unwrap().suggestions[0].id, late[1]);
+    let mut again = scratch.open("s.jsonl");
+    assert_eq!(again.summary().running, study.summary().running);
+}
+
+fn several(pool: &std::path::Path) -> StudyOptions {
+    let further = vec![
+        Further { name: "price".into(), wanted: Wanted::Best(Direction::Minimize) },
+        Further { name: "purity".into(), wanted: Wanted::AtLeast(0.5) },
+    ];
+    StudyOptions { direction: Direction::Maximize, further, ..options(pool) }
+}
+
+/// Yield falls with a, price rises with b; pure is what has little of both.
+fn outcomes(row: usize) -> (f64, Vec<(&'static str, f64)>) {
+    let (a, b, _) = points(row)[row - 1];
+    let (gain, price) = (1.0 - (a - 0.4).powi(2) + 0.8 * b, (a - 0.7).powi(2) + b);
+    (gain, vec![("price", price), ("purity", 1.0 - 0.6 * a)])
+}
+
+#[test]
+fn several_outcomes_make_a_front_within_limits() {
+    let scratch = Scratch::new("goal-front");
+    let pool = scratch.write("pool.csv", &pool(150));
+    let mut study = scratch.create("s.jsonl", &several(&pool));
+    assert!(study.best().is_none() && study.front().is_empty());
+    search(&mut study, 40, outcomes);
+    let losses = |row: usize| {
+        let (gain, further) = outcomes(row);
+        (further[1].1 >= 0.5).then(|| [-gain, further[0].1])
+    };
+    let beaten = |one: &[f64; 2], by: &[f64; 2]| by[0] <= one[0] && by[1] <= one[1] && by != one;
+    let all: Vec<[f64; 2]> = (1..=150).filter_map(losses).collect();
+    let truth = all.iter().filter(|one| !all.iter().any(|by| beaten(one, by))).count();
+    let front = study.front();
+    for row in &front {
+        let mine = losses(row.row).expect("the limit holds");
+        assert!(!front.iter().filter_map(|other| losses(other.row)).any(|by| beaten(&mine, &by)));
+        assert_eq!(row.further[1], ("purity".into(), Some(outcomes(row.row).1[1].1)));
+    }
+    let found = front.iter().filter(|row| !all.iter().any(|by| beaten(&losses(row.row).unwrap(), by))).count();
+    assert!(3 * found > truth && truth > 8, "{found} of the {truth} rows that no other beats");
+    // Chance would have found about a quarter of it with a quarter of the rows; most of what was asked keeps the limit.
+    let answer = study.ask(1, None).unwrap();
+    let forecast = answer.suggestions[0].forecast.as_ref().unwrap();
+    assert_eq!(forecast.further.len(), 2);
+    assert!(forecast.further[1].holds.unwrap() > 0.5 && forecast.further[0].holds.is_none());
+    assert!(answer.remaining.is_none());
+    // Opened again, all is as it was.
+    let (summary, mut again) = (study.summary(), scratch.open("s.jsonl"));
+    assert_eq!((again.front(), again.summary()), (study.front(), summary));
+}
+
+#[test]
+fn a_limit_alone_keeps_the_search_within_it() {
+    let scratch = Scratch::new("goal-limit");
+    let pool = scratch.write("pool.csv", &pool(150));
+    let mut only = several(&pool);
+    only.further.remove(0);
+    let mut study = scratch.create("s.jsonl", &only);
+    let truth = |row: usize| {
+        let (gain, further) = outcomes(row);
+        (gain, vec![further[1]])
+    };
+    let rows = search(&mut study, 30, truth);
+    let kept = |row: usize| truth(row).1[0].1 >= 0.5;
+    let best = (1..=150).filter(|&row| kept(row)).map(|row| truth(row).0).fold(0.0, f64::max);
+    assert!(study.best().unwrap().row.value.unwrap() > best - 0.02);
+    assert!(rows[10..].iter().filter(|&&row| kept(row)).count() >= 17, "{rows:?}");
+}
+
+#[test]
+fn further_outcomes_are_read_from_the_sheet() {
+    let scratch = Scratch::new("goal-sheet");
+    let sheet = |rows: &str| scratch.write("sheet.csv", &format!("heat,yield,price,purity\n{rows}"));
+    let pool = sheet("1,3,2,0.9\n2,failed,,\n3,,,\n4,5,4,\n5,,,\n");
+    let with = StudyOptions { value: Some("yield".into()), ..several(&pool) };
+    let mut study = scratch.create("s.jsonl", &with);
+    assert_eq!(study.summary().columns.len(), 1);
+    let told = study.summary().told;
+    assert_eq!(told[2].further, [("price".into(), Some(4.0)), ("purity".into(), None)]);
+    // Row 4 has no purity yet, so nobody knows whether it may count.
+    assert_eq!(study.front().iter().map(|row| row.row).collect::<Vec<_>>(), [1]);
+    // What was measured later is filled in without a word about correcting.
+    sheet("1,3,2,0.9\n2,failed,,\n3,,,\n4,5,4,0.7\n5,1,1,0.6\n");
+    let change = study.update(Repeat::Refuse).unwrap();
+    assert_eq!((change.told.new, change.told.replaced), (1, 1));
+    assert_eq!(study.front().iter().map(|row| row.row).collect::<Vec<_>>(), [4, 1, 5]);
+    let unknown = study.tell_measured("3", 1.0, &[("prize", 1.0)], Repeat::Refuse).unwrap_err().to_string();
+    assert!(unknown.contains("unknown outcome \"prize\"") && unknown.contains("price"), "{unknown}");
+    study.tell("3", Outcome::Failed, Repeat::Refuse).unwrap();
+    sheet("1,3,2,0.9\n2,failed,,\n3,failed,,\n4,5,4,0.2\n5,1,1,0.6\n");
+    assert!(study.update(Repeat::Refuse).unwrap_err().to_string().contains("told already"));
+}
