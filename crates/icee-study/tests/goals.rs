@@ -72,13 +72,13 @@ fn values_stay_within_their_bounds() {
     assert!(Study::create(&scratch.0.join("t.jsonl"), &impossible, Default::default()).is_err());
 }
 
-/// Cheap and dear in turn; the dear ones are a little better.
+/// Cheap and dear rows in turn, as good as each other.
 #[test]
 fn what_is_gained_is_worth_its_price() {
     let scratch = Scratch::new("goal-cost");
     let mut text = String::from("a,b,kind,price\n");
     for (row, (a, b, kind)) in points(80).iter().enumerate() {
-        text += &format!("{a},{b},{kind},{}\n", if row % 2 == 0 { 20 } else { 1 });
+        text += &format!("{a},{b},{kind},{}\n", if row % 2 == 0 { 10_000 } else { 1 });
     }
     let pool = scratch.write("pool.csv", &text);
     let dear = |rows: &[usize]| rows.iter().filter(|row| *row % 2 == 1).count();
@@ -88,11 +88,12 @@ fn what_is_gained_is_worth_its_price() {
         let without = StudyOptions { ignore, ..options(&pool) };
         let mut study = scratch.create(name, if cost.is_some() { &with } else { &without });
         assert_eq!(study.summary().columns.len(), 3);
-        tell(&mut study, 1..=4, value);
-        dear(&search(&mut study, 12, |row| (value(row), vec![])))
+        let truth = |row: usize| value(row) - if row % 2 == 0 { 0.1 } else { 0.0 };
+        tell(&mut study, 1..=4, truth);
+        dear(&search(&mut study, 12, |row| (truth(row), vec![])))
     };
     let (with, without) = (count("with.jsonl", Some("price")), count("without.jsonl", None));
-    assert!(with <= 4 && without >= 8, "{with} {without}");
+    assert!(with <= 3 && without >= 5, "{with} {without}");
     for (price, said) in [("0", "line 2: column 2 (price): a cost is a number above 0, not \"0\""), ("", "not \"\"")] {
         let pool = scratch.write("bad.csv", &format!("a,price\n1,{price}\n2,3\n"));
         let with = StudyOptions { cost: Some("price".into()), ..options(&pool) };
