@@ -21,6 +21,7 @@ pub mod files;
 pub mod hash;
 pub mod math;
 pub mod names;
+pub mod numbers;
 pub mod random;
 pub mod stats;
 pub mod table;

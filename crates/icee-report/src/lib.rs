@@ -30,6 +30,7 @@ pub mod page;
 pub mod paper;
 pub mod plan;
 pub mod reproduction;
+pub mod study;
 pub mod work;
 
 pub use error::{Error, Result};

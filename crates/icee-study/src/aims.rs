@@ -38,7 +38,7 @@ impl Units {
     }
 
     /// A value that was told.
-    fn standard(&self, value: f64) -> f64 {
+    pub fn standard(&self, value: f64) -> f64 {
         rounded(&self.scale, self.sign * value)
     }
 

@@ -84,6 +84,8 @@ pub struct Suggestion {
     pub until: Option<u64>,
     /// Why it: `None` where too little is known for a forecast, and the row helps to cover the pool.
     pub forecast: Option<Forecast>,
+    /// What speaks for it, in words.
+    pub reasons: Vec<String>,
 }
 
 /// The answer to an ask.
@@ -124,6 +126,8 @@ pub enum Status {
 pub struct RowForecast {
     /// What the user calls it.
     pub id: String,
+    /// Its number, from one.
+    pub row: usize,
     /// Where it stands.
     pub status: Status,
     /// The value told.
@@ -144,6 +148,9 @@ pub struct ToldRow {
     pub value: Option<f64>,
     /// All that was measured.
     pub values: Vec<f64>,
+    /// The same with the further outcomes beside each value.
+    #[serde(skip)]
+    pub measurements: Vec<Vec<Option<f64>>>,
     /// The further outcomes, by their names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub further: Vec<(String, Option<f64>)>,
@@ -228,6 +235,6 @@ impl Status {
 
 impl Suggestion {
     pub(crate) fn new(name: &RowName, cells: Cells, repeat: bool, forecast: Option<Forecast>) -> Suggestion {
-        Suggestion { id: name.shown(), row: name.row, cells, repeat, until: None, forecast }
+        Suggestion { id: name.shown(), row: name.row, cells, repeat, until: None, forecast, reasons: vec![] }
     }
 }

@@ -14,6 +14,8 @@ use icee_bo::belief::Belief;
 
 /// Suggestions in one answer, at most.
 pub const MOST_SUGGESTIONS: usize = 1000;
+/// Suggestions of one answer that are explained: each takes a look at all rows told.
+const EXPLAINED: usize = 32;
 /// How often a choice is made without keeping the others waiting. If they have written each time meanwhile, they have to wait.
 const UNLOCKED_TRIES: usize = 2;
 
@@ -126,6 +128,15 @@ impl Study {
     /// Where the pool or the journal cannot be used.
     pub fn pending(&mut self, sampler: Option<SamplerKind>) -> Result<Option<Answer>> {
         self.load_and_update()?;
+        self.running(sampler)
+    }
+
+    /// The same for one who only looks: a sheet that has changed is not taken in.
+    ///
+    /// # Errors
+    /// Where the pool cannot be used.
+    pub fn running(&mut self, sampler: Option<SamplerKind>) -> Result<Option<Answer>> {
+        self.load()?;
         if self.trials.count_running() == 0 {
             return Ok(None);
         }
@@ -203,10 +214,14 @@ impl Study {
                 predictor.thinning
             ));
         }
+        let Some(rows) = &self.rows else { return Err(not_loaded()) };
         let view = View { rows, trials: &self.trials, goals: &goals, aims: &aims, front: &aims.front() };
-        let suggestions = choice.rows.iter().map(|(row, beliefs)| {
+        let suggestions = choice.rows.iter().enumerate().map(|(at, (row, beliefs))| {
             let beliefs: Vec<&Belief> = beliefs.iter().collect();
-            Suggestion { until: options.until, ..view.suggestion(*row, &beliefs) }
+            let suggestion = Suggestion { until: options.until, ..view.suggestion(*row, &beliefs) };
+            let explained = at < EXPLAINED && suggestion.forecast.is_some();
+            let reasons = explained.then(|| self.reasons(rows, *row, suggestion.forecast.as_ref()).0);
+            Suggestion { reasons: reasons.unwrap_or_default(), ..suggestion }
         });
         let suggestions = suggestions.collect();
         let names = choice.rows.iter().map(|(row, _)| rows.name(*row)).collect();

@@ -41,6 +41,7 @@ mod choose;
 mod condition;
 mod encode;
 mod error;
+mod explain;
 mod goals;
 mod journal;
 mod lines;
@@ -51,6 +52,7 @@ mod record;
 mod replay;
 mod replicates;
 mod results;
+mod review;
 mod rows;
 #[cfg(test)]
 mod scratch;
@@ -65,10 +67,12 @@ pub use answer::{Answer, BestRow, Forecast, FurtherForecast, RowForecast, Status
 pub use ask::{AskOptions, MOST_SUGGESTIONS};
 pub use encode::Scale;
 pub use error::{Error, Result};
+pub use explain::{Effect, Level, Neighbour, Why};
 pub use goals::{Bounds, Direction, Further, Wanted};
 pub use icee_bo::remaining::Remaining;
 pub use models::{LearnedModel, Loader, Models, Reads};
 pub use record::{ModelPin, Outcome, SamplerKind};
+pub use review::{LEVELS, Review, Step};
 pub use rows::Cells;
 pub use sheet::SheetChange;
 pub use study::{Study, StudyOptions};

@@ -11,7 +11,7 @@ use crate::predictor::Predictor;
 use crate::record::{Entry, FORMAT, Header, ModelPin, RowName, SamplerKind, to_line};
 use crate::replay::{entries, follow, header_of, replay, standing};
 use crate::replicates::Replicates;
-use crate::rows::{Rows, check_ids, pool_file, read_pool};
+use crate::rows::{Cells, Rows, check_ids, pool_file, read_pool};
 use crate::sheet;
 use crate::suspects::chosen_columns;
 use crate::trials::{Trial, Trials};
@@ -262,6 +262,27 @@ impl Study {
         front.into_iter().map(|(_, trial)| self.outcome(trial)).collect()
     }
 
+    /// How many outcomes are to be made as good as possible.
+    pub fn objectives(&self) -> usize {
+        self.header.goals().objectives()
+    }
+
+    /// Whether any row has a value.
+    pub fn has_values(&self) -> bool {
+        self.trials.values(0) > 0
+    }
+
+    /// The column in which values are filled in, if there is one.
+    pub fn value_column(&self) -> Option<&str> {
+        self.header.value.as_deref()
+    }
+
+    /// A row's cells by its number, from one; none where there is no such row or the pool has not been read.
+    pub fn cells(&self, row: usize) -> Cells {
+        let known = self.rows.as_ref().filter(|_| (1..=self.header.pool.rows).contains(&row));
+        known.map(|rows| rows.cells(row - 1)).unwrap_or_default()
+    }
+
     /// What is wanted of all outcomes, and what was told, as models see it.
     pub(crate) fn aims(&self) -> Aims {
         Aims::of(&self.trials, &self.header.goals())
@@ -349,7 +370,7 @@ impl Study {
                 let status = Status::of(first[row], &self.trials, &taken);
                 let of_row: Vec<&Belief> = beliefs.iter().map(|beliefs| &beliefs[at]).collect();
                 let forecast = Forecast::new(&of_row, &aims, &front, &goals);
-                forecasts.push(RowForecast { id, status, value, forecast });
+                forecasts.push(RowForecast { id, row: row + 1, status, value, forecast });
             }
         }
         Ok(forecasts)
@@ -362,7 +383,12 @@ impl Study {
             self.header.further.iter().zip(1..).map(|(further, at)| (further.name.clone(), trial.outcome(at)));
         let status = Status::told(&trial.known);
         let (id, row, value) = (trial.name.shown(), trial.name.row, trial.value());
-        ToldRow { id, row, value, values, further: further.collect(), status, cells }
+        let measurements = trial
+            .measurements()
+            .iter()
+            .map(|measurement| (0..=self.header.further.len()).map(|number| measurement.outcome(number)).collect());
+        let measurements = measurements.collect();
+        ToldRow { id, row, value, values, measurements, further: further.collect(), status, cells }
     }
 
     /// Reads the pool, if that has not happened yet.

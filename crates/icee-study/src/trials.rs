@@ -62,8 +62,12 @@ impl Trial {
 
     /// All that was measured of an outcome.
     pub fn outcomes(&self, number: usize) -> impl Iterator<Item = f64> {
-        let measurements = if let Known::Values(measurements) = &self.known { measurements.as_slice() } else { &[] };
-        measurements.iter().filter_map(move |measurement| measurement.outcome(number))
+        self.measurements().iter().filter_map(move |measurement| measurement.outcome(number))
+    }
+
+    /// All that was measured.
+    pub fn measurements(&self) -> &[Measurement] {
+        if let Known::Values(measurements) = &self.known { measurements } else { &[] }
     }
 }
 
@@ -237,8 +241,9 @@ impl Trials {
             Entry::Withdraw { rows } => rows.iter().for_each(|name| self.running.remove(name.row - 1)),
             Entry::Forget { rows } => {
                 let gone: HashSet<usize> = rows.iter().map(|name| name.row - 1).collect();
-                self.told.retain(|trial| !gone.contains(&trial.row));
-                self.places = self.told.iter().enumerate().map(|(place, trial)| (trial.row, place)).collect();
+                let told = std::mem::take(&mut self.told).into_iter().filter(|trial| !gone.contains(&trial.row));
+                let running = std::mem::take(&mut self.running);
+                *self = Trials { running, ..self.with_told(told.collect()) };
             }
             Entry::Sheet { pool, columns, moved, outcomes } => {
                 if let Ok(after) = self.moved(pool.rows, &moved) {
@@ -249,6 +254,13 @@ impl Trials {
             // Whoever reads a journal leaves out what was undone.
             Entry::Undo {} => {}
         }
+    }
+
+    /// A study of the same rows in which this was told, and nothing is running.
+    pub fn with_told(&self, told: Vec<Trial>) -> Trials {
+        let places = told.iter().enumerate().map(|(place, trial)| (trial.row, place)).collect();
+        let (model, sheet) = (self.model.clone(), self.sheet.clone());
+        Trials { told, model, sheet, rows: self.rows, further: self.further, places, running: Running::default() }
     }
 
     /// The same trials where the rows have other numbers.

@@ -93,7 +93,7 @@ fn what_is_gained_is_worth_its_price() {
         dear(&search(&mut study, 12, |row| (truth(row), vec![])))
     };
     let (with, without) = (count("with.jsonl", Some("price")), count("without.jsonl", None));
-    assert!(with <= 3 && without >= 5, "{with} {without}");
+    assert!(with + 3 <= without, "{with} {without}");
     for (price, said) in [("0", "line 2: column 2 (price): a cost is a number above 0, not \"0\""), ("", "not \"\"")] {
         let pool = scratch.write("bad.csv", &format!("a,price\n1,{price}\n2,3\n"));
         let with = StudyOptions { cost: Some("price".into()), ..options(&pool) };

@@ -1,14 +1,14 @@
 //! `icee study`: which row of a CSV file to try next.
 
 use super::study_create::{CreateArgs, create};
-use super::study_look::{ListArgs, export, list};
+use super::study_look::{ListArgs, ReportArgs, WhyArgs, effects, export, list, report, why};
 use super::study_print as print;
 use super::study_tell::{RowsArgs, TellArgs, UpdateArgs, forget, tell, undo, update, withdraw};
-use crate::terminal::say;
+use crate::terminal::{printable, say};
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use icee_models::study_models;
-use icee_study::{SamplerKind, Status, Study};
+use icee_study::{AskOptions, SamplerKind, Status, Study};
 use std::io::{BufWriter, IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
@@ -35,6 +35,10 @@ pub enum StudyCommand {
     /// Print the study: its columns, all that was told, and what is still running.
     Show(LookArgs),
     Predict(PredictArgs),
+    Why(WhyArgs),
+    /// Print what each column does: the mean of what is predicted of the rows, by its words or numbers.
+    Effects(LookArgs),
+    Report(ReportArgs),
     List(ListArgs),
     /// Print what was told as CSV, in the form that `tell --csv` reads.
     Export(LookArgs),
@@ -52,7 +56,7 @@ pub enum StudyCommand {
 /// single row and what it would be if all rows were independent (too high) are in the JSON.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  icee study ask bread\n  icee study ask bread -n 4 --more --json\n  icee study ask bread --where \"heat < 230 and flour != rye\""
+    after_help = "Examples:\n  icee study ask bread\n  icee study ask bread -n 4 --more --json\n  icee study ask bread --where \"heat < 230 and flour != rye\"\n  icee study ask plate -n 8 --same temp --within 2d"
 )]
 pub struct AskArgs {
     /// How many rows.
@@ -64,6 +68,12 @@ pub struct AskArgs {
     /// New rows, also while others are still running. Without it, ask repeats those.
     #[arg(long)]
     more: bool,
+    /// Columns in which all rows of this answer are the same, separated by commas: one temperature for a plate.
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    same: Vec<String>,
+    /// Give the rows back after this time, such as 90m, 8h or 3d, if nothing is told of them.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    within: Option<u64>,
     /// Another sampler than the study's, for this time: icee, gp-ei or random.
     #[arg(long, value_name = "NAME")]
     sampler: Option<String>,
@@ -80,7 +90,9 @@ pub struct LookArgs {
     pub study: StudyArgs,
 }
 
-/// Print what is believed of every row, as CSV: id, status, value, mean, low, high, beats_best.
+/// Print what is believed of every row, as CSV: id, status, value, mean, low, high, beats_best, then the row's cells.
+///
+/// Further outcomes have columns of their own: NAME_mean, NAME_low, NAME_high and, where there is a limit, NAME_holds.
 ///
 /// mean is the expected value, low and high hold it with probability 95 %, beats_best is the probability of beating the
 /// best value told. Status is told, failed, running (suggested, nothing told yet) or left.
@@ -107,7 +119,7 @@ pub struct StudyArgs {
     pub name: String,
     /// The folder of studies.
     #[arg(long, value_name = "DIR", default_value = "studies")]
-    dir: PathBuf,
+    pub dir: PathBuf,
     /// Where the sheet lies now, if it was moved.
     #[arg(long, value_name = "FILE")]
     pool: Option<PathBuf>,
@@ -131,6 +143,9 @@ pub fn run(command: &StudyCommand) -> anyhow::Result<()> {
         StudyCommand::Best(args) => best(&mut out, args)?,
         StudyCommand::Show(args) => show(&mut out, args)?,
         StudyCommand::Predict(args) => predict(&mut out, args)?,
+        StudyCommand::Why(args) => why(&mut out, args)?,
+        StudyCommand::Effects(args) => effects(&mut out, args)?,
+        StudyCommand::Report(args) => report(&mut out, args)?,
         StudyCommand::List(args) => list(&mut out, args)?,
         StudyCommand::Export(args) => export(&mut out, args)?,
     }
@@ -149,22 +164,68 @@ fn ask(out: &mut impl Write, args: &AskArgs) -> anyhow::Result<()> {
     if args.accept_model {
         study.accept_model(sampler)?;
     }
+    let now = now();
+    let late = study.expire(now)?;
+    if !late.is_empty() {
+        say(format_args!(
+            "note: time is up for {}: given back, and may be suggested again",
+            printable(&late.join(", "))
+        ));
+    }
     let pending = if args.more { None } else { study.pending(sampler)? };
     if let Some(pending) = pending {
         let still = "still running: tell what came out, or withdraw it; --more asks for other rows";
         return print::answer(out, &pending, Some(still), args.study.json);
     }
-    let answer = study.ask_where(args.count, sampler, args.condition.as_deref())?;
+    let answer = study.ask_for(&AskOptions {
+        count: args.count,
+        sampler,
+        condition: args.condition.clone(),
+        same: args.same.clone(),
+        until: args.within.map(|seconds| now.saturating_add(seconds)),
+    })?;
     let printed = print::answer(out, &answer, None, args.study.json);
     answered(out, printed)
 }
 
+/// A time such as 90m, 8h or 3d, in seconds.
+fn duration(text: &str) -> Result<u64, String> {
+    let wrong = || format!("\"{text}\" is no time; write 90m, 8h or 3d");
+    let text = text.trim();
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let seconds = match unit.to_ascii_lowercase() {
+        's' => 1.0,
+        'm' => 60.0,
+        'h' => 3600.0,
+        'd' => 86_400.0,
+        'w' => 604_800.0,
+        _ => return Err(wrong()),
+    };
+    let number: f64 = text[..text.len() - unit.len_utf8()].trim().parse().map_err(|_| wrong())?;
+    let total = number * seconds;
+    if (1.0..=1e10).contains(&total) { Ok(total as u64) } else { Err(wrong()) }
+}
+
+/// Seconds since 1970.
+pub fn now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
 fn best(out: &mut impl Write, args: &LookArgs) -> anyhow::Result<()> {
     let mut study = args.study.open()?;
+    if study.objectives() > 1 {
+        let front = study.front();
+        print::notes(&study.take_notes());
+        return print::front(out, &front, args.study.json);
+    }
     let best = study.best();
     print::notes(&study.take_notes());
     match best {
         Some(best) => print::best(out, &best, args.study.json),
+        None if study.has_values() => {
+            bail!("no row keeps all limits yet; `icee study show {}` has all rows", args.study.name)
+        }
         None => bail!("no value was told yet; tell one with `icee study tell {} --row ID --value V`", args.study.name),
     }
 }
@@ -186,7 +247,7 @@ fn predict(out: &mut impl Write, args: &PredictArgs) -> anyhow::Result<()> {
         forecasts.truncate(top);
     }
     print::notes(&study.take_notes());
-    print::forecasts(out, &forecasts, args.study.json, stdout().is_terminal())
+    print::forecasts(out, &forecasts, |row| study.cells(row), args.study.json, stdout().is_terminal())
 }
 
 /// A sampler by its name.

@@ -6,7 +6,7 @@ use crate::terminal::{ask, is_interactive, say};
 use anyhow::bail;
 use clap::Args;
 use icee_models::study_models;
-use icee_study::{Direction, Scale, Study, StudyOptions, Suspect, suspects};
+use icee_study::{Bounds, Direction, Further, Scale, Study, StudyOptions, Suspect, Wanted, suspects};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -18,9 +18,14 @@ use std::path::PathBuf;
 ///
 /// With --value COLUMN the sheet holds results, too: cells that are filled are told at once, empty ones are what is left, and
 /// the column is never learned from. Go on filling it in: the next ask takes in what has changed.
+///
+/// Several things may be wanted at once: --also names further outcomes of the same experiment, to be as good as possible beside
+/// the first ("price min") or to keep a limit ("purity >= 95").
 #[derive(Args)]
 #[command(after_help = "Examples:\n  icee study create bread --pool recipes.csv --id name --direction maximize\n  \
-                  icee study create bread --pool sheet.csv --value score --direction max")]
+                  icee study create bread --pool sheet.csv --value score --direction max\n  \
+                  icee study create dye --pool dyes.csv --value shade --target 7.2 --bounds 0..14\n  \
+                  icee study create drug --pool sheet.csv --value yield --direction max --bounds 0..100 --also \"purity >= 95\" --also \"price min\"")]
 pub struct CreateArgs {
     /// The study's name; its file is DIR/NAME.jsonl.
     name: String,
@@ -33,6 +38,18 @@ pub struct CreateArgs {
     /// Which values are good: maximize (max, higher) or minimize (min, lower).
     #[arg(long, value_name = "WORD", value_parser = direction)]
     direction: Option<Direction>,
+    /// Values near this one are good, instead of high or low ones.
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, conflicts_with = "direction")]
+    target: Option<f64>,
+    /// Between which ends values can lie at all: 0..100, 0.. or ..100. Predictions stay within, and other values are refused.
+    #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = bounds)]
+    bounds: Option<Bounds>,
+    /// A further outcome and what is wanted of it: "price min", "purity >= 95", "pH = 7". May be given many times.
+    #[arg(long, value_name = "WISH", value_parser = further)]
+    also: Vec<Further>,
+    /// The column that says what a row costs: improvement is weighed against it. It is never learned from.
+    #[arg(long, value_name = "COLUMN")]
+    cost: Option<String>,
     /// The column that names the rows [default: they are numbered from 1, the header not counted].
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
@@ -67,7 +84,8 @@ pub struct CreateArgs {
 }
 
 /// Said where nobody says which values are good: to guess would be worse.
-const NO_DIRECTION: &str = "which values are good? add --direction maximize or --direction minimize";
+const NO_DIRECTION: &str =
+    "which values are good? add --direction maximize or --direction minimize, or --target NUMBER";
 
 /// A direction by any of its names.
 fn direction(word: &str) -> Result<Direction, String> {
@@ -75,6 +93,40 @@ fn direction(word: &str) -> Result<Direction, String> {
         "maximize" | "maximise" | "maximum" | "max" | "higher" | "high" | "up" => Ok(Direction::Maximize),
         "minimize" | "minimise" | "minimum" | "min" | "lower" | "low" | "down" => Ok(Direction::Minimize),
         _ => Err("say maximize where high values are good, minimize where low ones are".into()),
+    }
+}
+
+/// Ends of values: `0..100`, `0..` or `..100`.
+fn bounds(text: &str) -> Result<Bounds, String> {
+    let wrong = || format!("\"{text}\" are no bounds; write 0..100, 0.. or ..100");
+    let (low, high) = text.split_once("..").ok_or_else(wrong)?;
+    let end = |text: &str| match text.trim() {
+        "" => Ok(None),
+        number => number.parse().map(Some).map_err(|_| wrong()),
+    };
+    match (end(low)?, end(high)?) {
+        (None, None) => Err(wrong()),
+        (low, high) => Ok(Bounds { low, high }),
+    }
+}
+
+/// A further outcome: its name, and a direction, a limit or a target.
+fn further(text: &str) -> Result<Further, String> {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let of = |name: &str, wanted| Ok(Further { name: name.trim().to_owned(), wanted });
+    for (sign, limit) in [(">=", Wanted::AtLeast as fn(f64) -> Wanted), ("<=", Wanted::AtMost)] {
+        if let Some((name, value)) = text.split_once(sign) {
+            let value = number(value).ok_or_else(|| format!("\"{}\" is not a number", value.trim()))?;
+            return of(name, limit(value));
+        }
+    }
+    let wrong = || format!("what is wanted of \"{text}\"? Write \"price min\", \"purity >= 95\" or \"pH = 7\"");
+    // The last word says it; names may have blanks.
+    let (name, wish) =
+        text.split_once('=').or_else(|| text.trim().rsplit_once(char::is_whitespace)).ok_or_else(wrong)?;
+    match number(wish) {
+        Some(target) => of(name, Wanted::Best(Direction::Target(target))),
+        None => of(name, Wanted::Best(direction(wish.trim()).map_err(|_| wrong())?)),
     }
 }
 
@@ -89,6 +141,9 @@ pub fn create(out: &mut impl Write, args: &CreateArgs) -> anyhow::Result<()> {
         id: args.id.clone(),
         value: args.value.clone(),
         direction: Direction::default(),
+        bounds: args.bounds,
+        further: args.also.clone(),
+        cost: args.cost.clone(),
         sampler: sampler(args.sampler.as_deref())?,
         seed: args.seed,
     };
@@ -98,7 +153,7 @@ pub fn create(out: &mut impl Write, args: &CreateArgs) -> anyhow::Result<()> {
     } else {
         doubts.iter().for_each(|doubt| say(format_args!("note: {doubt}")));
     }
-    options.direction = match args.direction {
+    options.direction = match args.direction.or(args.target.map(Direction::Target)) {
         Some(direction) => direction,
         None if is_interactive() => asked_direction()?,
         None => bail!(NO_DIRECTION),
@@ -149,5 +204,34 @@ fn clear_up(doubt: &Suspect, options: &mut StudyOptions) {
     match doubt.is_result && options.value.is_none() {
         true => options.value = Some(name.clone()),
         false => options.ignore.push(name.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wishes_as_people_type_them() {
+        let price = |direction| Further { name: "unit price".into(), wanted: Wanted::Best(direction) };
+        assert_eq!(further("unit price min").unwrap(), price(Direction::Minimize));
+        assert_eq!(further("unit price=max").unwrap(), price(Direction::Maximize));
+        assert_eq!(further("unit price = 7").unwrap(), price(Direction::Target(7.0)));
+        let purity = |wanted| Further { name: "purity".into(), wanted };
+        assert_eq!(further("purity>=95").unwrap(), purity(Wanted::AtLeast(95.0)));
+        assert_eq!(further("purity <= -2e3").unwrap(), purity(Wanted::AtMost(-2e3)));
+        for (wish, said) in
+            [("purity", "Write"), ("purity good", "Write"), ("purity >= high", "\"high\" is not a number")]
+        {
+            assert!(further(wish).unwrap_err().contains(said), "{wish}");
+        }
+    }
+
+    #[test]
+    fn bounds_as_people_type_them() {
+        assert_eq!(bounds("0..100").unwrap(), Bounds { low: Some(0.0), high: Some(100.0) });
+        assert_eq!(bounds("-1.5 ..").unwrap(), Bounds { low: Some(-1.5), high: None });
+        assert_eq!(bounds("..3").unwrap(), Bounds { low: None, high: Some(3.0) });
+        assert!(["", "..", "5", "a..b", "0..100..200"].iter().all(|text| bounds(text).is_err()));
     }
 }

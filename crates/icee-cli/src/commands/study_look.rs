@@ -1,10 +1,14 @@
 //! Looking at studies from outside: all that lie in a folder, and what one was told as a file.
 
-use super::study::{LookArgs, names_in};
-use super::study_print::{short, write_json};
+use super::study::{LookArgs, StudyArgs, names_in};
+use super::study_print::write_json;
 use crate::terminal::printable;
+use anyhow::bail;
 use clap::Args;
-use icee_study::{Models, Status, Study, Summary};
+use icee_base::numbers::short;
+use icee_report::output;
+use icee_report::study::StudyPage;
+use icee_study::{AskOptions, Models, Status, Study, Summary};
 use serde::Serialize;
 use std::io::{IsTerminal, Write, stdout};
 use std::path::PathBuf;
@@ -18,6 +22,34 @@ pub struct ListArgs {
     /// Print JSON for machines.
     #[arg(long)]
     json: bool,
+}
+
+/// Print why a row is worth trying, or is not: what is predicted of it, how it compares with the best, and the rows told that are
+/// most like it.
+#[derive(Args)]
+#[command(after_help = "Example:\n  icee study why bread --row 23")]
+pub struct WhyArgs {
+    /// The row: its id, or its number from 1.
+    #[arg(long, value_name = "ID")]
+    row: String,
+    #[command(flatten)]
+    study: StudyArgs,
+}
+
+/// Write a page about the study: best so far, what comes next and why, predicted against measured, what the columns do.
+///
+/// One file that fetches nothing, to look at or to send to a colleague. Nothing is asked for or written down in the study.
+#[derive(Args)]
+#[command(after_help = "Example:\n  icee study report bread --out bread.html")]
+pub struct ReportArgs {
+    /// Where the page goes [default: DIR/NAME.html].
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// How many rows to look ahead.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 5)]
+    count: usize,
+    #[command(flatten)]
+    study: StudyArgs,
 }
 
 /// A line of the list.
@@ -68,6 +100,52 @@ pub fn list(out: &mut impl Write, args: &ListArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Runs `icee study why`.
+pub fn why(out: &mut impl Write, args: &WhyArgs) -> anyhow::Result<()> {
+    let mut study = args.study.open()?;
+    let why = study.why(&args.row, None)?;
+    super::study_print::notes(&study.take_notes());
+    super::study_print::why_row(out, &why, args.study.json)
+}
+
+/// Runs `icee study effects`.
+pub fn effects(out: &mut impl Write, args: &LookArgs) -> anyhow::Result<()> {
+    let mut study = args.study.open()?;
+    let effects = study.effects(None)?;
+    super::study_print::notes(&study.take_notes());
+    if effects.is_empty() {
+        bail!("too few values were told to say what the columns do; tell more first");
+    }
+    super::study_print::effects(out, &effects, args.study.json)
+}
+
+/// Runs `icee study report`.
+pub fn report(out: &mut impl Write, args: &ReportArgs) -> anyhow::Result<()> {
+    let name = &args.study.name;
+    let mut study = args.study.open()?;
+    let review = study.review(None)?;
+    let effects = study.effects(None)?;
+    let running = study.running(None)?.map(|answer| answer.suggestions).unwrap_or_default();
+    // Where nothing is left, there is nothing to look ahead to.
+    let next = study.preview(&AskOptions { count: args.count, ..AskOptions::default() }).ok();
+    let summary = study.summary();
+    super::study_print::notes(&summary.notes);
+    let page = StudyPage {
+        name,
+        summary: &summary,
+        review: &review,
+        next: next.as_ref(),
+        running: &running,
+        effects: &effects,
+    };
+    let path = args.out.clone().unwrap_or_else(|| args.study.dir.join(format!("{name}.html")));
+    let path = output::write_page(&page.page(), &path)?;
+    match args.study.json {
+        true => write_json(out, &serde_json::json!({ "page": path.display().to_string() })),
+        false => Ok(writeln!(out, "{}", printable(&path.display().to_string()))?),
+    }
+}
+
 /// Runs `icee study export`.
 pub fn export(out: &mut impl Write, args: &LookArgs) -> anyhow::Result<()> {
     let summary = args.study.open()?.summary();
@@ -78,21 +156,25 @@ pub fn export(out: &mut impl Write, args: &LookArgs) -> anyhow::Result<()> {
     // A terminal must not obey what stands in a file.
     let terminal = stdout().is_terminal();
     let shown = |text: &str| if terminal { printable(text).into_owned() } else { text.to_owned() };
+    let text = |value: &Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     let mut table = csv::Writer::from_writer(out);
     let id = summary.id_column.clone().unwrap_or_else(|| "row".into());
     let columns = summary.told.first().map(|told| told.cells.0.iter().map(|(name, _)| name.clone()).collect());
     let value = summary.value_column.clone().unwrap_or_else(|| "value".into());
-    let header: Vec<String> = std::iter::once(id).chain(columns.unwrap_or_else(Vec::new)).chain([value]).collect();
+    let further = summary.goals.iter().skip(1).filter_map(|(name, _)| name.clone());
+    let header = std::iter::once(id).chain(columns.unwrap_or_else(Vec::new)).chain([value]).chain(further);
+    let header: Vec<String> = header.collect();
     table.write_record(header.iter().map(|name| shown(name)))?;
     for told in &summary.told {
-        let outcomes: Vec<String> = match told.status {
-            Status::Failed => vec!["failed".into()],
-            Status::Impossible => vec!["impossible".into()],
-            _ => told.values.iter().map(f64::to_string).collect(),
+        let nothing = || vec![String::new(); told.further.len()];
+        let outcomes: Vec<Vec<String>> = match told.status {
+            Status::Failed => vec![[vec!["failed".into()], nothing()].concat()],
+            Status::Impossible => vec![[vec!["impossible".into()], nothing()].concat()],
+            _ => told.measurements.iter().map(|values| values.iter().map(text).collect()).collect(),
         };
-        for outcome in outcomes {
+        for outcomes in outcomes {
             let cells = told.cells.0.iter().map(|(_, cell)| shown(cell));
-            table.write_record(std::iter::once(shown(&told.id)).chain(cells).chain([outcome]))?;
+            table.write_record(std::iter::once(shown(&told.id)).chain(cells).chain(outcomes))?;
         }
     }
     table.flush()?;

@@ -1,12 +1,14 @@
 //! What `icee study` prints: results on stdout, as text or JSON; notes on stderr. Names and cells come from files of others,
 //! so in text they are [`printable`] first; JSON escapes them by itself, and CSV is for machines.
 
+use super::study::now;
 use crate::terminal::{printable, say};
+use icee_base::numbers::{percent, short};
 use icee_study::{
-    Answer, BestRow, Cells, Direction, Forecast, Remaining, RowForecast, SheetChange, Status, Summary, TellSummary,
-    ToldRow,
+    Answer, BestRow, Cells, Effect, Forecast, Neighbour, Remaining, RowForecast, SheetChange, Status, Summary,
+    TellSummary, ToldRow, Why,
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
@@ -14,6 +16,8 @@ use std::path::{Component, Path, PathBuf};
 const LINE: usize = 100;
 /// The same for a name.
 const NAME: usize = 60;
+/// The same for what speaks for a row.
+const REASONS: usize = 300;
 
 /// The answer to a tell.
 #[derive(Serialize)]
@@ -33,7 +37,7 @@ pub fn created(out: &mut impl Write, name: &str, path: &Path, summary: &Summary,
     if json {
         return write_json(out, summary);
     }
-    writeln!(out, "{}: {} rows, {}", path.display(), summary.rows, direction(summary))?;
+    writeln!(out, "{}: {} rows, {}", path.display(), summary.rows, wishes(summary))?;
     write_columns(out, summary)?;
     if !summary.told.is_empty() {
         writeln!(out, "{} told, {} left", summary.told.len(), summary.left)?;
@@ -54,6 +58,12 @@ pub fn answer(out: &mut impl Write, answer: &Answer, still: Option<&str>, json: 
         match &suggestion.forecast {
             Some(forecast) => writeln!(out, "  {}", why(forecast))?,
             None => writeln!(out, "  a first look: too few values to predict from")?,
+        }
+        if !suggestion.reasons.is_empty() {
+            writeln!(out, "  {}", cut(&suggestion.reasons.join("; "), REASONS))?;
+        }
+        if let Some(until) = suggestion.until {
+            writeln!(out, "  to be told within {}", time_left(until.saturating_sub(now())))?;
         }
     }
     if let (Some(best), Some(remaining)) = (answer.best, &answer.remaining) {
@@ -136,6 +146,39 @@ pub fn best(out: &mut impl Write, best: &BestRow, json: bool) -> anyhow::Result<
     Ok(())
 }
 
+/// Why a row.
+pub fn why_row(out: &mut impl Write, row: &Why, json: bool) -> anyhow::Result<()> {
+    if json {
+        return write_json(out, row);
+    }
+    writeln!(out, "row {}: {}", printable(&row.id), line(&row.cells))?;
+    match &row.forecast {
+        Some(forecast) => writeln!(out, "  {}", why(forecast))?,
+        None => writeln!(out, "  too few values to predict from")?,
+    }
+    for reason in &row.reasons {
+        writeln!(out, "  {}", cut(reason, REASONS))?;
+    }
+    for Neighbour { id, value, differs } in &row.nearest {
+        let differs = if differs.0.is_empty() { "the same cells".into() } else { line(differs) };
+        writeln!(out, "  nearest: row {} has {}; there {differs}", printable(id), exact(*value))?;
+    }
+    Ok(())
+}
+
+/// What each column does.
+pub fn effects(out: &mut impl Write, effects: &[Effect], json: bool) -> anyhow::Result<()> {
+    if json {
+        return write_json(out, &effects);
+    }
+    for Effect { column, spread, levels } in effects {
+        let levels: Vec<String> =
+            levels.iter().map(|level| format!("{} {}", level.label.replace('\n', " "), short(level.mean))).collect();
+        writeln!(out, "{}: {} ({})", cut(column, NAME), short(*spread), cut(&levels.join(", "), REASONS))?;
+    }
+    Ok(())
+}
+
 /// A study at a glance.
 pub fn summary(out: &mut impl Write, name: &str, summary: &Summary, json: bool) -> anyhow::Result<()> {
     notes(&summary.notes);
@@ -143,7 +186,7 @@ pub fn summary(out: &mut impl Write, name: &str, summary: &Summary, json: bool) 
         return write_json(out, summary);
     }
     let (told, running) = (summary.told.len(), summary.running.len());
-    writeln!(out, "{name}: {} rows of {}, {}", summary.rows, printable(&tidy(&summary.pool)), direction(summary))?;
+    writeln!(out, "{name}: {} rows of {}, {}", summary.rows, printable(&tidy(&summary.pool)), wishes(summary))?;
     write_columns(out, summary)?;
     writeln!(out, "{told} told, {running} running, {} left", summary.left)?;
     for outcome in &summary.told {
@@ -160,20 +203,67 @@ pub fn summary(out: &mut impl Write, name: &str, summary: &Summary, json: bool) 
     Ok(())
 }
 
-/// Every row's forecast. Ids are as they stand in the pool, unless it is a terminal that gets them.
-pub fn forecasts(out: &mut impl Write, forecasts: &[RowForecast], json: bool, terminal: bool) -> anyhow::Result<()> {
+/// A row's forecast and cells, for machines.
+#[derive(Serialize)]
+struct WithCells<'a> {
+    #[serde(flatten)]
+    row: &'a RowForecast,
+    cells: Cells,
+}
+
+/// Every row's forecast. Ids and cells are as they stand in the pool, unless it is a terminal that gets them. `cells` are looked
+/// up row by row: a pool may be large.
+pub fn forecasts(
+    out: &mut impl Write,
+    forecasts: &[RowForecast],
+    cells: impl Fn(usize) -> Cells,
+    json: bool,
+    terminal: bool,
+) -> anyhow::Result<()> {
     if json {
-        return write_json(out, &forecasts);
+        let rows = forecasts.iter().map(|row| WithCells { row, cells: cells(row.row) });
+        serde_json::Serializer::pretty(&mut *out).collect_seq(rows)?;
+        writeln!(out)?;
+        return Ok(());
     }
+    let shown = |text: &str| if terminal { printable(text).into_owned() } else { text.to_owned() };
     let mut table = csv::Writer::from_writer(out);
-    table.write_record(["id", "status", "value", "mean", "low", "high", "beats_best"])?;
-    for RowForecast { id, status, value, forecast } in forecasts {
-        let Forecast { mean, low, high, beats_best } = forecast;
-        let id = if terminal { printable(id) } else { id.into() };
-        table.serialize((id, status, value, mean, low, high, beats_best))?;
+    let Some(first) = forecasts.first() else { return Ok(()) };
+    let mut header = ["id", "status", "value", "mean", "low", "high", "beats_best"].map(String::from).to_vec();
+    for further in &first.forecast.further {
+        header.extend(["mean", "low", "high"].map(|what| format!("{}_{what}", further.name)));
+        header.extend(further.holds.map(|_| format!("{}_holds", further.name)));
+    }
+    header.extend(cells(first.row).0.into_iter().map(|(name, _)| name));
+    table.write_record(header.iter().map(|name| shown(name)))?;
+    for row in forecasts {
+        let Forecast { mean, low, high, beats_best, further } = &row.forecast;
+        let status = serde_json::to_value(row.status)?;
+        let mut line = vec![shown(&row.id), status.as_str().unwrap_or_default().to_owned()];
+        line.push(row.value.map_or_else(String::new, |value| value.to_string()));
+        line.extend([mean, low, high, beats_best].map(f64::to_string));
+        for further in further {
+            line.extend([further.mean, further.low, further.high].map(|value| value.to_string()));
+            line.extend(further.holds.map(|holds| holds.to_string()));
+        }
+        line.extend(cells(row.row).0.iter().map(|(_, cell)| shown(cell)));
+        table.write_record(line)?;
     }
     table.flush()?;
     Ok(())
+}
+
+/// The rows that are beaten by none.
+pub fn front(out: &mut impl Write, front: &[ToldRow], json: bool) -> anyhow::Result<()> {
+    if json {
+        return write_json(out, &front);
+    }
+    match front.len() {
+        0 => writeln!(out, "no row keeps all limits and has all outcomes yet")?,
+        1 => writeln!(out, "one row is beaten by none:")?,
+        count => writeln!(out, "{count} rows are beaten by none:")?,
+    }
+    front.iter().try_for_each(|row| write_outcome(out, row))
 }
 
 /// A path without detours, to look at.
@@ -190,11 +280,13 @@ fn tidy(path: &str) -> String {
     tidy.display().to_string()
 }
 
-fn direction(summary: &Summary) -> &'static str {
-    match summary.direction {
-        Direction::Minimize => "lower is better",
-        Direction::Maximize => "higher is better",
-    }
+/// What is wanted, outcome by outcome.
+fn wishes(summary: &Summary) -> String {
+    let wish = |(at, (name, wish)): (usize, &(Option<String>, String))| match name {
+        Some(name) if at > 0 || summary.goals.len() > 1 => format!("{}: {wish}", cut(name, NAME)),
+        _ => wish.clone(),
+    };
+    summary.goals.iter().enumerate().map(wish).collect::<Vec<_>>().join("; ")
 }
 
 fn write_columns(out: &mut impl Write, summary: &Summary) -> anyhow::Result<()> {
@@ -202,6 +294,12 @@ fn write_columns(out: &mut impl Write, summary: &Summary) -> anyhow::Result<()> 
     let width = columns.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
     for (name, what) in columns {
         writeln!(out, "  {name:<width$}  {what}")?;
+    }
+    if let Some(cost) = &summary.cost_column {
+        writeln!(out, "improvement is weighed against {}", cut(cost, NAME))?;
+    }
+    if let Some((study, rows)) = &summary.earlier {
+        writeln!(out, "learns from {rows} rows of the study {}, too", cut(study, NAME))?;
     }
     writeln!(out, "picked by {}, seed {}", summary.sampler.name(), summary.seed)?;
     Ok(())
@@ -214,7 +312,12 @@ fn write_outcome(out: &mut impl Write, outcome: &ToldRow) -> anyhow::Result<()> 
         (None, Status::Impossible) => "impossible".into(),
         (None, _) => "failed".into(),
     };
-    writeln!(out, "{value}  row {}: {}", printable(&outcome.id), line(&outcome.cells))?;
+    let further = outcome.further.iter().map(|(name, value)| match value {
+        Some(value) => format!(", {} {}", cut(name, NAME), short(*value)),
+        None => format!(", {} not measured", cut(name, NAME)),
+    });
+    let further: String = if outcome.value.is_some() { further.collect() } else { String::new() };
+    writeln!(out, "{value}{further}  row {}: {}", printable(&outcome.id), line(&outcome.cells))?;
     Ok(())
 }
 
@@ -233,9 +336,29 @@ fn cut(text: &str, length: usize) -> String {
 }
 
 fn why(forecast: &Forecast) -> String {
-    let Forecast { mean, low, high, beats_best } = forecast;
-    let [mean, low, high] = [mean, low, high].map(|value| short(*value));
-    format!("predicted {mean} (95 %: {low} to {high}), beats the best so far with probability {}", percent(*beats_best))
+    let Forecast { mean, low, high, beats_best, further } = forecast;
+    let interval = |mean: f64, low: f64, high: f64| {
+        let [mean, low, high] = [mean, low, high].map(short);
+        format!("{mean} (95 %: {low} to {high})")
+    };
+    let mut text = format!("predicted {}", interval(*mean, *low, *high));
+    for further in further {
+        text += &format!(", {} {}", cut(&further.name, NAME), interval(further.mean, further.low, further.high));
+        text += &further.holds.map_or_else(String::new, |holds| format!(", within its limit with {}", percent(holds)));
+    }
+    let what = match further.iter().any(|further| further.holds.is_none()) {
+        true => "beaten by no row so far",
+        false => "beats the best so far",
+    };
+    format!("{text}, {what} with probability {}", percent(*beats_best))
+}
+
+/// A time in the largest unit of which there is at least one.
+fn time_left(seconds: u64) -> String {
+    match [(86_400, "d"), (3600, "h"), (60, "min")].iter().find(|(unit, _)| seconds >= *unit) {
+        Some((unit, name)) => format!("{} {name}", short((seconds as f64 / *unit as f64 * 10.0).round() / 10.0)),
+        None => format!("{seconds} s"),
+    }
 }
 
 fn done(remaining: &Remaining) -> String {
@@ -253,27 +376,6 @@ fn exact(value: f64) -> String {
     if plain { value.to_string() } else { format!("{value:e}") }
 }
 
-/// Four digits are enough for a prediction.
-pub fn short(value: f64) -> String {
-    let digits = format!("{value:.3e}");
-    let rounded: f64 = digits.parse().unwrap_or(value);
-    if !rounded.is_finite() {
-        // Rounded up, the greatest numbers are none any more.
-        return digits;
-    }
-    let plain = rounded == 0.0 || (1e-4..1e7).contains(&rounded.abs());
-    if plain { rounded.to_string() } else { format!("{rounded:e}") }
-}
-
-fn percent(share: f64) -> String {
-    match 100.0 * share {
-        low if low < 0.1 => "less than 0.1 %".into(),
-        high if high > 99.9 => "more than 99.9 %".into(),
-        edge if !(10.0..=90.0).contains(&edge) => format!("{edge:.1} %"),
-        middle => format!("{middle:.0} %"),
-    }
-}
-
 /// Writes JSON for machines.
 pub fn write_json(out: &mut impl Write, value: &impl Serialize) -> anyhow::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value)?;
@@ -288,11 +390,11 @@ mod tests {
 
     #[test]
     fn ids_are_whole_in_files_and_harmless_in_terminals() {
-        let forecast = Forecast { mean: 1.0, low: 0.0, high: 2.0, beats_best: 0.5 };
-        let row = RowForecast { id: "a\x1b[2J".into(), status: Status::Left, value: None, forecast };
+        let forecast = Forecast { mean: 1.0, low: 0.0, high: 2.0, beats_best: 0.5, further: vec![] };
+        let row = RowForecast { id: "a\x1b[2J".into(), row: 1, status: Status::Left, value: None, forecast };
         let shown = |terminal| {
             let mut out = Vec::new();
-            forecasts(&mut out, std::slice::from_ref(&row), false, terminal).unwrap();
+            forecasts(&mut out, std::slice::from_ref(&row), |_| Cells::default(), false, terminal).unwrap();
             String::from_utf8(out).unwrap()
         };
         assert!(shown(false).contains("\na\x1b[2J,left,"));
@@ -300,14 +402,13 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_short_and_readable() {
-        let shown = [0.0, 0.123_456, -1234.6, 12_345_678.0, 2.5e-7, 99_999.0, f64::MIN].map(short);
-        assert_eq!(shown, ["0", "0.1235", "-1235", "1.235e7", "2.5e-7", "100000", "-1.798e308"]);
+    fn what_was_told_keeps_its_digits() {
         let shown = [0.1, -1e15, 123_456_789_012.5, 1.25e308, 5e-324].map(exact);
         assert_eq!(shown, ["0.1", "-1e15", "123456789012.5", "1.25e308", "5e-324"]);
-        assert_eq!(
-            [0.0, 0.034, 0.5, 0.996, 0.9999].map(percent),
-            ["less than 0.1 %", "3.4 %", "50 %", "99.6 %", "more than 99.9 %"]
-        );
+    }
+
+    #[test]
+    fn times_are_said_in_the_largest_unit() {
+        assert_eq!([30, 90, 5400, 86_400 * 3].map(time_left), ["30 s", "1.5 min", "1.5 h", "3 d"]);
     }
 }

@@ -19,15 +19,16 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  icee study tell bread --row 17 --value 0.37\n  icee study tell bread --row 18 --failed\n  \
-                  icee study tell bread --csv results.csv --value score\n  icee study tell bread --row 17 --value 0.38 --replace"
+                  icee study tell bread --csv results.csv --value score\n  icee study tell bread --row 17 --value 0.38 --replace\n  \
+                  icee study tell drug --row 17 --value 81 --value purity=96.5 --value price=3"
 )]
 pub struct TellArgs {
     /// The row: its id, or its number from 1.
     #[arg(long, value_name = "ID", required_unless_present = "csv")]
     row: Option<String>,
-    /// Its value; with --csv the column of values.
+    /// Its value, and NAME=VALUE for each further outcome; with --csv the column of values.
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true, required_unless_present_any = ["failed", "impossible", "csv"])]
-    value: Option<String>,
+    value: Vec<String>,
     /// The experiment failed.
     #[arg(long, conflicts_with_all = ["value", "impossible"])]
     failed: bool,
@@ -79,8 +80,15 @@ pub fn tell(out: &mut impl Write, args: &TellArgs) -> anyhow::Result<()> {
     };
     let mut study = args.study.open()?;
     let told = match (&args.csv, &args.row) {
-        (Some(path), _) => study.tell_csv(path, args.value.as_deref(), repeat)?,
-        (None, Some(row)) => study.tell(row, args.outcome()?, repeat)?,
+        (Some(path), _) => match &args.value[..] {
+            [] => study.tell_csv(path, None, repeat)?,
+            [column] => study.tell_csv(path, Some(column), repeat)?,
+            _ => bail!("--value names one column of the file; further outcomes are found by their names"),
+        },
+        (None, Some(row)) => {
+            let (outcome, further) = args.outcome(study.value_column())?;
+            study.tell_measured(row, outcome, &further, repeat)?
+        }
         (None, None) => bail!("give --row with --value, --failed or --impossible, or --csv FILE"),
     };
     let best = study.best();
@@ -89,14 +97,26 @@ pub fn tell(out: &mut impl Write, args: &TellArgs) -> anyhow::Result<()> {
 }
 
 impl TellArgs {
-    fn outcome(&self) -> anyhow::Result<Outcome> {
-        match &self.value {
-            None if self.impossible => Ok(Outcome::Impossible),
-            None => Ok(Outcome::Failed),
-            Some(value) => {
-                let number = value.trim().parse::<f64>();
-                Ok(Outcome::Value(number.ok().with_context(|| format!("the value \"{value}\" is not a number"))?))
+    /// The outcome, and the further ones by name; `main` is what the first is called, if it has a name.
+    fn outcome(&self, main: Option<&str>) -> anyhow::Result<(Outcome, Vec<(&str, f64)>)> {
+        let number = |text: &str| {
+            let number = text.trim().parse::<f64>();
+            number.ok().with_context(|| format!("the value \"{text}\" is not a number"))
+        };
+        let (mut outcome, mut further) = (None, Vec::new());
+        for value in &self.value {
+            match value.split_once('=') {
+                Some((name, value)) if Some(name.trim()) != main => further.push((name.trim(), number(value)?)),
+                Some((_, value)) => outcome = Some(number(value)?),
+                None if outcome.is_some() => bail!("two values are given; further outcomes are told as NAME=VALUE"),
+                None => outcome = Some(number(value)?),
             }
+        }
+        match outcome {
+            Some(value) => Ok((Outcome::Value(value), further)),
+            None if !further.is_empty() => bail!("the value itself is missing: add --value NUMBER"),
+            None if self.impossible => Ok((Outcome::Impossible, further)),
+            None => Ok((Outcome::Failed, further)),
         }
     }
 }

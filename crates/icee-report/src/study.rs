@@ -1,0 +1,265 @@
+//! A study on one page: how it went, what comes next and why, how far its forecasts could be trusted.
+
+use crate::figure::{Axis, Figure, Mark, Point, Series};
+use crate::ink;
+use crate::page::{Block, Cell, Page, Section, Table, Tone};
+use icee_base::numbers::{percent, short};
+use icee_study::{Answer, Cells, Effect, Forecast, LEVELS, Review, Status, Suggestion, Summary, ToldRow};
+
+/// Rows that a table shows; the journal has all of them.
+const ROWS: usize = 200;
+/// Levels of a column that a table shows.
+const LEVELS_SHOWN: usize = 12;
+/// Characters of a cell.
+const CELL: usize = 60;
+
+/// All that a page tells.
+#[derive(Clone, Debug)]
+pub struct StudyPage<'a> {
+    /// The study's name.
+    pub name: &'a str,
+    /// The study at a glance.
+    pub summary: &'a Summary,
+    /// How it went.
+    pub review: &'a Review,
+    /// What would be suggested now, where something is left.
+    pub next: Option<&'a Answer>,
+    /// What is being tried.
+    pub running: &'a [Suggestion],
+    /// What each column does; empty where too little was told.
+    pub effects: &'a [Effect],
+}
+
+impl StudyPage<'_> {
+    /// The page.
+    #[must_use]
+    pub fn page(&self) -> Page {
+        let mut sections = vec![self.glance()];
+        sections.extend(self.coming());
+        sections.extend(self.trust());
+        sections.extend(self.columns());
+        sections.extend(self.told());
+        Page {
+            title: format!("Study {}", self.name),
+            lead: format!("{} rows; {}.", self.summary.rows, self.wishes()),
+            sections,
+            footer: format!("Written by: icee study report {}. The study itself is its journal.", self.name),
+        }
+    }
+
+    fn wishes(&self) -> String {
+        let wish = |(name, wish): &(Option<String>, String)| match name {
+            Some(name) => format!("{}: {wish}", cut(name)),
+            None => wish.clone(),
+        };
+        self.summary.goals.iter().map(wish).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Where it stands, and how it came there.
+    fn glance(&self) -> Section {
+        let Summary { told, running, left, best, noise, .. } = self.summary;
+        let mut items = vec![format!("{} told, {} running, {left} left", told.len(), running.len())];
+        if let Some(best) = best.as_ref().filter(|_| self.summary.front.is_empty()) {
+            let value = best.row.value.map_or_else(String::new, short);
+            items.push(format!("best so far {value}, row {}: {}", cut(&best.row.id), line(&best.row.cells)));
+            if let Some(sure) = best.sure {
+                items.push(format!("it is the best of the rows told with probability {}", percent(sure)));
+            }
+        }
+        if !self.summary.front.is_empty() {
+            items.push(format!("{} rows are beaten by none", self.summary.front.len()));
+        }
+        if let Some(noise) = noise {
+            items.push(format!("measurements of one row differ by {} (standard deviation)", short(*noise)));
+        }
+        if let Some(remaining) = self.next.and_then(|next| next.remaining.as_ref()) {
+            items.push(format!("a better row is left with probability {}", percent(remaining.any)));
+        }
+        let mut blocks = vec![Block::List(items)];
+        blocks.extend(self.progress().map(Block::Figure));
+        if !self.summary.front.is_empty() {
+            blocks.push(Block::Table(self.outcomes("Rows that are beaten by none.", &self.summary.front)));
+        }
+        Section { heading: "At a glance".into(), blocks }
+    }
+
+    /// Values one after another, and the best so far.
+    fn progress(&self) -> Option<Figure> {
+        let steps = self.review.steps.iter().enumerate();
+        let of = |value: &dyn Fn(usize) -> Option<f64>| -> Vec<Point> {
+            let points = steps.clone().filter_map(|(at, _)| Some((at, value(at)?)));
+            points.map(|(at, y)| Point { x: at as f64 + 1.0, y, half_width: None }).collect()
+        };
+        let values = of(&|at| self.review.steps[at].value);
+        if values.len() < 2 {
+            return None;
+        }
+        let best = Series::new(ink::of("icee"), Mark::Line, of(&|at| self.review.steps[at].best)).called("best so far");
+        let each = Series::new(ink::of("random"), Mark::Points, values).called("each experiment");
+        let axes = (Axis::count("experiment"), Axis::linear(&self.value_name()));
+        let caption = "Every experiment in the order told, and the best up to there.";
+        Some(Figure::single("progress", "Best so far", caption, axes.0, axes.1, vec![best, each]))
+    }
+
+    /// What the value is called.
+    fn value_name(&self) -> String {
+        self.summary.value_column.as_deref().map_or_else(|| "value".into(), cut)
+    }
+
+    /// What is being tried, and what would be tried next.
+    fn coming(&self) -> Vec<Section> {
+        let mut sections = Vec::new();
+        if !self.running.is_empty() {
+            let table = self.suggestions("Running. Suggested, and nothing told of them yet.", self.running);
+            sections.push(Section { heading: "Running".into(), blocks: vec![Block::Table(table)] });
+        }
+        if let Some(next) = self.next.filter(|next| !next.suggestions.is_empty()) {
+            let table = self.suggestions("What would be suggested now.", &next.suggestions);
+            let reasons = next.suggestions.iter().filter(|row| !row.reasons.is_empty());
+            let reasons = reasons.map(|row| format!("row {}: {}", cut(&row.id), row.reasons.join("; ")));
+            let blocks = vec![Block::Table(table), Block::List(reasons.collect())];
+            sections.push(Section { heading: "Next, and why".into(), blocks });
+        }
+        sections
+    }
+
+    fn suggestions(&self, caption: &str, rows: &[Suggestion]) -> Table {
+        let names = rows.first().map(|row| row.cells.0.iter().map(|(name, _)| cut(name)).collect::<Vec<_>>());
+        let mut head = vec!["row".to_owned()];
+        head.extend(names.unwrap_or_default());
+        let further = rows.iter().find_map(|row| row.forecast.as_ref()).map(|forecast| &forecast.further);
+        head.push(format!("{}, predicted", self.value_name()));
+        head.extend(further.into_iter().flatten().map(|further| format!("{}, predicted", cut(&further.name))));
+        head.push("chance to be the best".into());
+        let row = |row: &Suggestion| {
+            let mut cells = vec![Cell::from(cut(&row.id))];
+            cells.extend(row.cells.0.iter().map(|(_, cell)| Cell::from(cut(cell))));
+            match &row.forecast {
+                Some(Forecast { mean, low, high, beats_best, further }) => {
+                    let predicted = |mean: f64, low: f64, high: f64| {
+                        let ends = format!("{} to {}", short(low), short(high));
+                        Cell::from(short(mean)).noted(ends, Tone::Plain)
+                    };
+                    cells.push(predicted(*mean, *low, *high));
+                    cells.extend(further.iter().map(|other| predicted(other.mean, other.low, other.high)));
+                    cells.push(Cell::from(percent(*beats_best)));
+                }
+                None => cells.extend(["too little told", ""].map(Cell::from)),
+            }
+            cells
+        };
+        Table { caption: caption.into(), groups: vec![], head, rows: rows.iter().take(ROWS).map(row).collect() }
+    }
+
+    /// Forecasts beside what came out.
+    fn trust(&self) -> Option<Section> {
+        let Review { steps, checked, held } = self.review;
+        let points: Vec<Point> = steps
+            .iter()
+            .filter_map(|step| {
+                let forecast = step.forecast.as_ref()?;
+                let half = 0.5 * (forecast.high - forecast.low);
+                // The interval need not lie evenly around the mean; its middle is drawn.
+                Some(Point { x: step.value?, y: 0.5 * (forecast.low + forecast.high), half_width: Some(half) })
+            })
+            .collect();
+        if points.len() < 2 {
+            return None;
+        }
+        let ends = points
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), point| (low.min(point.x), high.max(point.x)));
+        let ideal = [ends.0, ends.1].map(|x| Point { x, y: x, half_width: None }).to_vec();
+        let series = vec![
+            Series::new(ink::of("icee"), Mark::Points, points).called("95 % interval"),
+            Series::new(ink::of("random"), Mark::Dashed, ideal).called("predicted = measured"),
+        ];
+        let caption = "What was to be expected of each row by what was told before it, and what came out.";
+        let axes = (Axis::linear("measured"), Axis::linear("predicted"));
+        let figure = Figure::single("forecasts", "Predicted against measured", caption, axes.0, axes.1, series);
+        let shares = LEVELS
+            .iter()
+            .zip(held)
+            .map(|(level, held)| format!("{held} of {checked} values lay in the intervals of {:.0} %", 100.0 * level));
+        let blocks = vec![Block::Figure(figure), Block::List(shares.collect())];
+        Some(Section { heading: "How far its forecasts could be trusted".into(), blocks })
+    }
+
+    /// What each column does.
+    fn columns(&self) -> Option<Section> {
+        if self.effects.is_empty() {
+            return None;
+        }
+        let row = |effect: &Effect| {
+            let levels = effect.levels.iter().take(LEVELS_SHOWN);
+            let mut levels: Vec<String> =
+                levels.map(|level| format!("{}: {}", cut(&level.label), short(level.mean))).collect();
+            if effect.levels.len() > LEVELS_SHOWN {
+                levels.push("…".into());
+            }
+            vec![Cell::from(cut(&effect.column)), Cell::from(short(effect.spread)), Cell::from(levels.join(", "))]
+        };
+        let table = Table {
+            caption: "What each column does. The mean of what is predicted of the rows, by the column's words or numbers; where \
+                      columns hang together in the sheet, so do their effects."
+                .into(),
+            groups: vec![],
+            head: ["column", "difference", "mean prediction"].map(String::from).to_vec(),
+            rows: self.effects.iter().map(row).collect(),
+        };
+        Some(Section { heading: "What the columns do".into(), blocks: vec![Block::Table(table)] })
+    }
+
+    /// All that was told, the latest first.
+    fn told(&self) -> Option<Section> {
+        let told = &self.summary.told;
+        if told.is_empty() {
+            return None;
+        }
+        let latest: Vec<ToldRow> = told.iter().rev().take(ROWS).cloned().collect();
+        let caption = match told.len() > ROWS {
+            true => format!("What was told, the latest first. {ROWS} of {} rows.", told.len()),
+            false => "What was told, the latest first.".into(),
+        };
+        let blocks = vec![Block::Table(self.outcomes(&caption, &latest))];
+        Some(Section { heading: "What was told".into(), blocks })
+    }
+
+    fn outcomes(&self, caption: &str, rows: &[ToldRow]) -> Table {
+        let names = rows.first().map(|row| row.cells.0.iter().map(|(name, _)| cut(name)).collect::<Vec<_>>());
+        let further = rows.first().map(|row| row.further.iter().map(|(name, _)| cut(name)).collect::<Vec<_>>());
+        let mut head = vec!["row".to_owned(), self.value_name()];
+        head.extend(further.into_iter().chain(names).flatten());
+        let row = |row: &ToldRow| {
+            let value = match (row.value, row.status) {
+                (Some(value), _) if row.values.len() > 1 => {
+                    Cell::from(short(value)).noted(format!("mean of {}", row.values.len()), Tone::Plain)
+                }
+                (Some(value), _) => Cell::from(short(value)),
+                (None, Status::Impossible) => Cell { text: "impossible".into(), tone: Tone::None, ..Cell::default() },
+                (None, _) => Cell { text: "failed".into(), tone: Tone::Bad, ..Cell::default() },
+            };
+            let mut cells = vec![Cell::from(cut(&row.id)), value];
+            let missing = || Cell { text: "–".into(), tone: Tone::None, ..Cell::default() };
+            cells.extend(row.further.iter().map(|(_, value)| value.map_or_else(missing, |value| short(value).into())));
+            cells.extend(row.cells.0.iter().map(|(_, cell)| Cell::from(cut(cell))));
+            cells
+        };
+        Table { caption: caption.into(), groups: vec![], head, rows: rows.iter().take(ROWS).map(row).collect() }
+    }
+}
+
+/// A row's cells in one line.
+fn line(cells: &Cells) -> String {
+    let cells: Vec<String> = cells.0.iter().map(|(name, cell)| format!("{} = {}", cut(name), cut(cell))).collect();
+    cells.join(", ")
+}
+
+/// A text from a file: without line breaks and the like, and not too long.
+fn cut(text: &str) -> String {
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(CELL + 1).collect();
+    match plain.char_indices().nth(CELL) {
+        Some((end, _)) => format!("{}…", &plain[..end]),
+        None => plain,
+    }
+}

@@ -1,0 +1,303 @@
+//! Why this row: what speaks for it in words, the rows told that are most like it, and what each column does.
+
+use crate::answer::{Forecast, Status};
+use crate::record::SamplerKind;
+use crate::rows::{Cells, Rows};
+use crate::study::{Study, not_loaded};
+use crate::{Error, Result};
+use icee_bo::columns::ColumnKind;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Neighbours that are shown.
+const NEIGHBOURS: usize = 3;
+/// Numbers that differ by no more than this share of their column's range are near each other.
+const NEAR: f64 = 0.1;
+/// Rows whose predictions say what a column does.
+const LOOKED_AT: usize = 1024;
+/// Groups into which the numbers of a column are put where there are more of them than [`FEW`].
+const GROUPS: usize = 5;
+const FEW: usize = 8;
+
+/// What speaks for a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Why {
+    /// What the user calls it.
+    pub id: String,
+    /// Its number, from one.
+    pub row: usize,
+    /// What stands in it.
+    pub cells: Cells,
+    /// Where it stands.
+    pub status: Status,
+    /// What is believed of it; nothing where too little was told.
+    pub forecast: Option<Forecast>,
+    /// In words.
+    pub reasons: Vec<String>,
+    /// The rows with a value that are most like it, the nearest first.
+    pub nearest: Vec<Neighbour>,
+}
+
+/// A told row that is like another one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Neighbour {
+    /// What the user calls it.
+    pub id: String,
+    /// Its value.
+    pub value: f64,
+    /// What stands in it where it differs.
+    pub differs: Cells,
+}
+
+/// What a column does, by what is predicted of the rows: their mean for each of its words or groups of numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Effect {
+    /// The column.
+    pub column: String,
+    /// By how much the means differ.
+    pub spread: f64,
+    /// Its words or groups of numbers, in order.
+    pub levels: Vec<Level>,
+}
+
+/// A word of a column, or a group of its numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Level {
+    /// Which.
+    pub label: String,
+    /// The mean of what is predicted of its rows.
+    pub mean: f64,
+    /// How many rows were looked at.
+    pub rows: usize,
+}
+
+impl Study {
+    /// What speaks for a row, or against it.
+    ///
+    /// # Errors
+    /// Where the row is not known, or the pool cannot be used.
+    pub fn why(&mut self, id: &str, sampler: Option<SamplerKind>) -> Result<Why> {
+        self.load()?;
+        let name = self.rows.as_mut().ok_or_else(not_loaded)?.find(&[id])?.swap_remove(0).map_err(Error::Study)?;
+        let forecast = self.forecasts(&[name.row - 1], sampler)?.map(|mut forecasts| forecasts.swap_remove(0));
+        let Some(rows) = &self.rows else { return Err(not_loaded()) };
+        let row = name.row - 1;
+        let (reasons, nearest) = self.reasons(rows, row, forecast.as_ref());
+        let status = Status::of(row, &self.trials, &self.trials.taken(self.header.pool.rows));
+        Ok(Why { id: name.shown(), row: name.row, cells: rows.cells(row), status, forecast, reasons, nearest })
+    }
+
+    /// What speaks for a row in words, and the rows told that are most like it.
+    pub(crate) fn reasons(
+        &self,
+        rows: &Rows,
+        row: usize,
+        forecast: Option<&Forecast>,
+    ) -> (Vec<String>, Vec<Neighbour>) {
+        let names: Vec<&str> = self.header.columns.iter().map(|column| column.name.as_str()).collect();
+        let like = Likeness { rows, names: &names };
+        let told: Vec<(usize, f64)> = self
+            .trials
+            .told
+            .iter()
+            .filter(|trial| trial.row != row)
+            .filter_map(|trial| Some((trial.row, trial.value()?)))
+            .collect();
+        let mut reasons = Vec::new();
+        if let Some(best) = self.trials.best(&self.header.goals()).filter(|best| best.row != row) {
+            reasons.push(like.compared(row, best.row, &format!("the best row {}", best.name.shown())));
+        }
+        reasons.extend(like.news(row, &told));
+        if let (Some(forecast), Some(best)) = (forecast, self.trials.best(&self.header.goals())) {
+            let direction = self.header.direction;
+            let best = best.value().map_or(f64::NAN, |value| direction.loss(value));
+            let expected = direction.loss(forecast.mean);
+            reasons.push(match expected < best {
+                true => "what is expected of it is better than the best so far".into(),
+                false => "less is expected of it than the best has, but it may turn out to be better".into(),
+            });
+        }
+        let mut by_distance: Vec<(f64, usize, f64)> =
+            told.iter().map(|&(other, value)| (like.distance(row, other), other, value)).collect();
+        by_distance.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let neighbour = |&(_, other, value): &(f64, usize, f64)| {
+            let differs = (0..names.len()).filter(|&column| like.gap(column, row, other) > 0.0);
+            let cells = differs.map(|column| (names[column].to_owned(), like.cell(column, other)));
+            Neighbour { id: rows.name(other).shown(), value, differs: Cells(cells.collect()) }
+        };
+        (reasons, by_distance.iter().take(NEIGHBOURS).map(neighbour).collect())
+    }
+
+    /// What each column does, the greatest effect first. Of a large pool some rows stand for all.
+    ///
+    /// # Errors
+    /// Where too few values were told, or the pool cannot be used.
+    pub fn effects(&mut self, sampler: Option<SamplerKind>) -> Result<Vec<Effect>> {
+        self.load()?;
+        let size = self.header.pool.rows;
+        let looked_at: Vec<usize> = match size {
+            ..=LOOKED_AT => (0..size).collect(),
+            // By steps that share no factor with a design.
+            _ => (0..LOOKED_AT).map(|at| at * (size / LOOKED_AT) + at % (size / LOOKED_AT)).collect(),
+        };
+        let Some(forecasts) = self.forecasts(&looked_at, sampler)? else { return Ok(vec![]) };
+        let Some(rows) = &self.rows else { return Err(not_loaded()) };
+        let names: Vec<&str> = self.header.columns.iter().map(|column| column.name.as_str()).collect();
+        let like = Likeness { rows, names: &names };
+        let mut effects = Vec::with_capacity(names.len());
+        for (column, name) in names.iter().enumerate() {
+            let mut groups: BTreeMap<(usize, String), Vec<f64>> = BTreeMap::new();
+            for (group, forecast) in like.groups(column, &looked_at).into_iter().zip(&forecasts) {
+                groups.entry(group).or_default().push(forecast.mean);
+            }
+            let level = |((_, label), means): ((usize, String), Vec<f64>)| {
+                let rows = means.len();
+                Level { label, mean: means.iter().map(|mean| mean / rows as f64).sum(), rows }
+            };
+            let levels: Vec<Level> = groups.into_iter().map(level).collect();
+            let ends = levels.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), level| {
+                (low.min(level.mean), high.max(level.mean))
+            });
+            effects.push(Effect { column: (*name).to_owned(), spread: ends.1 - ends.0, levels });
+        }
+        effects.sort_by(|a, b| b.spread.total_cmp(&a.spread));
+        Ok(effects)
+    }
+}
+
+/// How rows are like each other, by the columns that are learned from.
+struct Likeness<'a> {
+    rows: &'a Rows,
+    names: &'a [&'a str],
+}
+
+impl Likeness<'_> {
+    /// What stands in a column of a row.
+    fn cell(&self, column: usize, row: usize) -> String {
+        let cells = self.rows.cells(row).0.into_iter();
+        cells.into_iter().find(|(name, _)| name == self.names[column]).map(|(_, cell)| cell).unwrap_or_default()
+    }
+
+    /// How far two rows differ in a column, from 0 to 1.
+    fn gap(&self, column: usize, one: usize, other: usize) -> f64 {
+        let column = &self.rows.points.columns()[column];
+        let [one, other] = [one, other].map(|row| f64::from(column.cells()[row]));
+        match (one.is_nan(), other.is_nan()) {
+            (true, true) => 0.0,
+            (false, false) if column.kind() == ColumnKind::Category => f64::from(u8::from(one != other)),
+            (false, false) => (one - other).abs(),
+            _ => 1.0,
+        }
+    }
+
+    fn distance(&self, one: usize, other: usize) -> f64 {
+        (0..self.names.len()).map(|column| self.gap(column, one, other)).sum()
+    }
+
+    /// A row beside another one, in words.
+    fn compared(&self, row: usize, other: usize, called: &str) -> String {
+        let gaps: Vec<f64> = (0..self.names.len()).map(|column| self.gap(column, row, other)).collect();
+        let number = |column: &usize| self.rows.points.columns()[*column].kind() != ColumnKind::Category;
+        let of = |wanted: &dyn Fn(usize) -> bool| {
+            (0..gaps.len()).filter(|&column| wanted(column)).map(|column| self.names[column]).collect::<Vec<_>>()
+        };
+        let same = of(&|column| gaps[column] == 0.0);
+        let near = of(&|column| gaps[column] > 0.0 && gaps[column] <= NEAR && number(&column));
+        let away = |column: &usize| gaps[*column] > 0.0 && !(gaps[*column] <= NEAR && number(column));
+        let differs: Vec<String> = (0..gaps.len())
+            .filter(away)
+            .map(|column| {
+                let [here, there] = [row, other].map(|row| shown(&self.cell(column, row)));
+                format!("{} is {here} instead of {there}", self.names[column])
+            })
+            .collect();
+        let mut parts = Vec::new();
+        if !same.is_empty() {
+            parts.push(format!("like {called} in {}", listed(&same)));
+        }
+        if !near.is_empty() {
+            let to = if same.is_empty() { format!("near {called}") } else { "near it".into() };
+            parts.push(format!("{to} in {}", listed(&near)));
+        }
+        match (parts.is_empty(), differs.is_empty()) {
+            (true, _) => format!("unlike {called} in every column"),
+            (false, true) => parts.join(", "),
+            (false, false) => format!("{}; {}", parts.join(", "), differs.join(", ")),
+        }
+    }
+
+    /// What a row has that no row told has.
+    fn news(&self, row: usize, told: &[(usize, f64)]) -> Vec<String> {
+        let mut news = Vec::new();
+        for (at, name) in self.names.iter().enumerate() {
+            let column = &self.rows.points.columns()[at];
+            let here = column.cells()[row];
+            let known: Vec<f32> =
+                told.iter().map(|(other, _)| column.cells()[*other]).filter(|cell| !cell.is_nan()).collect();
+            if here.is_nan() || known.is_empty() {
+                continue;
+            }
+            let cell = shown(&self.cell(at, row));
+            if column.kind() == ColumnKind::Category {
+                if !known.contains(&here) {
+                    news.push(format!("{name} = {cell} has not been tried"));
+                }
+            } else if known.iter().all(|&cell| cell < here) {
+                news.push(format!("{name} = {cell} is higher than all that was tried"));
+            } else if known.iter().all(|&cell| cell > here) {
+                news.push(format!("{name} = {cell} is lower than all that was tried"));
+            }
+        }
+        news
+    }
+
+    /// The group that each row belongs to in a column: its place in the order, and what it is called.
+    fn groups(&self, column: usize, rows: &[usize]) -> Vec<(usize, String)> {
+        let cells: Vec<String> = rows.iter().map(|&row| self.cell(column, row)).collect();
+        let table = &self.rows.points.columns()[column];
+        let scaled: Vec<f32> = rows.iter().map(|&row| table.cells()[row]).collect();
+        let missing = || (usize::MAX, "missing".to_owned());
+        if table.kind() == ColumnKind::Category {
+            let group = |(cell, scaled): (&String, &f32)| if scaled.is_nan() { missing() } else { (0, cell.clone()) };
+            return cells.iter().zip(&scaled).map(group).collect();
+        }
+        let mut order: Vec<usize> = (0..rows.len()).filter(|&at| !scaled[at].is_nan()).collect();
+        order.sort_by(|&a, &b| scaled[a].total_cmp(&scaled[b]));
+        let mut different: Vec<f32> = order.iter().map(|&at| scaled[at]).collect();
+        different.dedup();
+        let groups = if different.len() <= FEW { different.len() } else { GROUPS };
+        // Equal numbers stay together.
+        let group_of = |number: f32| match different.len() <= FEW {
+            true => different.partition_point(|&other| other < number),
+            false => order.partition_point(|&at| scaled[at] < number) * groups / order.len(),
+        };
+        let mut ends: Vec<Option<[&str; 2]>> = vec![None; groups];
+        for &at in &order {
+            let end = &mut ends[group_of(scaled[at])];
+            *end = Some([end.map_or(cells[at].as_str(), |[first, _]| first), cells[at].as_str()]);
+        }
+        let label = |group: usize| match ends[group] {
+            Some([first, last]) if first != last => format!("{first} to {last}"),
+            Some([first, _]) => first.to_owned(),
+            None => String::new(),
+        };
+        let group = |&number: &f32| {
+            if number.is_nan() { missing() } else { (group_of(number), label(group_of(number))) }
+        };
+        scaled.iter().map(group).collect()
+    }
+}
+
+/// A cell in a sentence.
+fn shown(cell: &str) -> String {
+    if cell.is_empty() { "missing".into() } else { cell.replace('\n', " ") }
+}
+
+/// Names in a sentence.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
+    }
+}
