@@ -2,7 +2,7 @@
 
 use crate::aims::{Aim, Aims, Front};
 use crate::goals::{Direction, Goals};
-use crate::record::{ModelPin, RowName, SamplerKind};
+use crate::record::{ModelPin, SamplerKind};
 use crate::rows::Cells;
 use crate::trials::{Known, Trials};
 use icee_base::stats::NORMAL_95;
@@ -230,11 +230,5 @@ impl Status {
             None if taken[row] => Status::Running,
             None => Status::Left,
         }
-    }
-}
-
-impl Suggestion {
-    pub(crate) fn new(name: &RowName, cells: Cells, repeat: bool, forecast: Option<Forecast>) -> Suggestion {
-        Suggestion { id: name.shown(), row: name.row, cells, repeat, until: None, forecast, reasons: vec![] }
     }
 }

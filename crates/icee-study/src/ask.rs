@@ -1,13 +1,12 @@
 //! Asking a study: which rows to try next. They are chosen while others may write, and written down if nobody has.
 
-use crate::aims::{Aims, Front};
+use crate::aims::Aims;
 use crate::answer::{Answer, Forecast, Suggestion};
 use crate::choose::Scene;
-use crate::goals::Goals;
 use crate::record::{Entry, ModelPin, RowName, SamplerKind};
 use crate::rows::Rows;
 use crate::study::{Study, not_loaded};
-use crate::trials::{Trial, Trials};
+use crate::trials::Trial;
 use crate::{Error, Result};
 use icee_base::random;
 use icee_bo::belief::Belief;
@@ -40,24 +39,6 @@ struct Draft {
     entry: Entry,
     /// The learned model behind it.
     used: Option<ModelPin>,
-}
-
-/// What suggestions are made from.
-pub(crate) struct View<'a> {
-    pub rows: &'a Rows,
-    pub trials: &'a Trials,
-    pub goals: &'a Goals,
-    pub aims: &'a Aims,
-    pub front: &'a Front,
-}
-
-impl View<'_> {
-    /// A row with what is believed of it, if anything is.
-    pub fn suggestion(&self, row: usize, beliefs: &[&Belief]) -> Suggestion {
-        let known = !beliefs.is_empty();
-        let forecast = known.then(|| Forecast::new(beliefs, self.aims, self.front, self.goals));
-        Suggestion::new(&self.rows.name(row), self.rows.cells(row), self.trials.outcome(row).is_some(), forecast)
-    }
 }
 
 impl Study {
@@ -152,17 +133,33 @@ impl Study {
         let least = predictor.surrogate.least_history();
         let known = (0..aims.each.len()).all(|number| self.trials.values(number) >= least);
         let beliefs = if known { predictor.predict_all(&rows.points, &aims.histories(), &places)? } else { vec![] };
-        let view = View { rows, trials: &self.trials, goals: &goals, aims: &aims, front: &aims.front() };
-        let suggestion = |(at, &(row, until)): (usize, &(usize, Option<u64>))| {
-            let beliefs: Vec<&Belief> = beliefs.iter().map(|beliefs| &beliefs[at]).collect();
-            Suggestion { until, ..view.suggestion(row, &beliefs) }
-        };
-        let suggestions = running.iter().enumerate().map(suggestion).collect();
+        let chosen = running.iter().enumerate();
+        let chosen =
+            chosen.map(|(at, &(row, until))| (row, beliefs.iter().map(|beliefs| &beliefs[at]).collect(), until));
+        let suggestions = self.suggestions(rows, &aims, chosen);
         let told_best = self.trials.best(&goals).and_then(Trial::value);
         let left = self.left();
         let mut notes = self.take_notes();
         notes.extend(note);
         Ok(Some(Answer { suggestions, sampler, best: told_best, remaining: None, left, notes }))
+    }
+
+    /// Rows with what is believed of their outcomes, if anything is, and when they are to be given back.
+    fn suggestions<'b>(
+        &self,
+        rows: &Rows,
+        aims: &Aims,
+        chosen: impl Iterator<Item = (usize, Vec<&'b Belief>, Option<u64>)>,
+    ) -> Vec<Suggestion> {
+        let (front, goals) = (aims.front(), self.header.goals());
+        let suggestion = |(at, (row, beliefs, until)): (usize, (usize, Vec<&'b Belief>, Option<u64>))| {
+            let forecast = (!beliefs.is_empty()).then(|| Forecast::new(&beliefs, aims, &front, &goals));
+            let explained = at < EXPLAINED && forecast.is_some();
+            let reasons = if explained { self.reasons(rows, row, forecast.as_ref()).0 } else { vec![] };
+            let (name, cells, repeat) = (rows.name(row), rows.cells(row), self.trials.outcome(row).is_some());
+            Suggestion { id: name.shown(), row: name.row, cells, repeat, until, forecast, reasons }
+        };
+        chosen.enumerate().map(suggestion).collect()
     }
 
     /// What would be answered now.
@@ -215,15 +212,8 @@ impl Study {
             ));
         }
         let Some(rows) = &self.rows else { return Err(not_loaded()) };
-        let view = View { rows, trials: &self.trials, goals: &goals, aims: &aims, front: &aims.front() };
-        let suggestions = choice.rows.iter().enumerate().map(|(at, (row, beliefs))| {
-            let beliefs: Vec<&Belief> = beliefs.iter().collect();
-            let suggestion = Suggestion { until: options.until, ..view.suggestion(*row, &beliefs) };
-            let explained = at < EXPLAINED && suggestion.forecast.is_some();
-            let reasons = explained.then(|| self.reasons(rows, *row, suggestion.forecast.as_ref()).0);
-            Suggestion { reasons: reasons.unwrap_or_default(), ..suggestion }
-        });
-        let suggestions = suggestions.collect();
+        let chosen = choice.rows.iter().map(|(row, beliefs)| (*row, beliefs.iter().collect(), options.until));
+        let suggestions = self.suggestions(rows, &aims, chosen);
         let names = choice.rows.iter().map(|(row, _)| rows.name(*row)).collect();
         let entry = Entry::Ask { rows: names, sampler, until: options.until };
         let told_best = self.trials.best(&goals).and_then(Trial::value);
