@@ -2,7 +2,7 @@
 //!
 //! A [`Study`] asks for rows of the pool to be tried ([`Study::ask`]), is told their values ([`Study::tell`]) and says
 //! what it believes of all others ([`Study::predict`]). It is one journal file; whoever opens it again goes on exactly
-//! where it was left.
+//! where it was left. Other [`Storage`]s than files can be handed in ([`Study::create_in`]).
 //!
 //! ```text
 //! pool.csv ─► table ─► encode ─► rows (points) ─┐
@@ -38,6 +38,7 @@ mod answer;
 mod ask;
 mod choose;
 mod condition;
+pub mod conformance;
 mod encode;
 mod error;
 mod journal;
@@ -53,6 +54,7 @@ mod rows;
 #[cfg(test)]
 mod scratch;
 mod sheet;
+pub mod storage;
 mod study;
 mod suspects;
 mod take_back;
@@ -64,10 +66,12 @@ pub use ask::MOST_SUGGESTIONS;
 pub use encode::Scale;
 pub use error::{Error, Result};
 pub use icee_bo::remaining::Remaining;
+pub use journal::JournalFile;
 pub use models::{LearnedModel, Loader, Models, Reads};
 pub use record::{Direction, ModelPin, Outcome, SamplerKind};
 pub use rows::Cells;
 pub use sheet::SheetChange;
+pub use storage::{Home, Storage};
 pub use study::{Study, StudyOptions};
 pub use suspects::{Suspect, suspects};
 pub use tell::{Repeat, TellSummary};
