@@ -23,6 +23,14 @@ pub enum Error {
     /// A CSV file that cannot be used, with what is wrong and where.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// What is stored of a study is not what it should be.
+    #[error("{name}: {problem}")]
+    Stored {
+        /// What the storage is called; a file's path.
+        name: String,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A study that cannot do what was asked for.
     #[error("{0}")]
     Study(String),
@@ -37,6 +45,12 @@ pub enum Error {
         /// The program's.
         here: ModelPin,
     },
+}
+
+impl Error {
+    pub(crate) fn stored(name: &str, problem: impl Into<String>) -> Error {
+        Error::Stored { name: name.to_owned(), problem: problem.into() }
+    }
 }
 
 /// This crate's result.

@@ -5,20 +5,45 @@
 //! incomplete line at the end; whoever writes next moves it to a file of its own beside the journal, and says so. A line
 //! that is damaged further up is not the work of a crash: then nothing is touched, and the error names the line.
 //!
-//! Who writes holds a lock on the file, from reading what is new to having written. Who only reads needs neither the lock
-//! nor the right to write: whole lines never change.
+//! Who writes holds a lock on the file. Who only reads needs neither that nor the right to write: whole lines never change.
 
-use crate::lines::{News, Position, damaged, parse, seal};
+use crate::lines::{damaged, parse, position, seal};
+use crate::storage::{Home, News, PATIENCE, Position, Storage};
 use crate::{Error, Result};
 use icee_base::files::{FileError, folder_of, open_regular, require_regular};
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long one waits for the lock before it is said, and how often it is tried until then.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How often the lock is tried until it is said that one waits.
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// Drafts of this process so far: two threads may create a study at once.
+static DRAFTS: AtomicU64 = AtomicU64::new(0);
+
+/// A study's home in a file of its own, to which paths are written as they are seen from its folder.
+#[derive(Clone, Debug)]
+pub struct JournalFile(pub PathBuf);
+
+impl Home for JournalFile {
+    fn name(&self) -> String {
+        self.0.display().to_string()
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        Some(folder_of(&self.0))
+    }
+
+    fn create(&self, lines: &[String]) -> Result<()> {
+        Journal::create(&self.0, lines)
+    }
+
+    fn open(&self) -> Result<Box<dyn Storage>> {
+        Ok(Box::new(Journal::open(&self.0)?))
+    }
+}
 
 /// An open journal, and how far it has been read.
 #[derive(Debug)]
@@ -39,7 +64,8 @@ impl Journal {
         let folder = folder_of(path);
         std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
         // Under another name first: nobody ever sees half a header, and an existing study is not overwritten.
-        let draft = path.with_extension(format!("draft-{}", std::process::id()));
+        let draft = format!("draft-{}-{}", std::process::id(), DRAFTS.fetch_add(1, Ordering::Relaxed));
+        let draft = path.with_extension(draft);
         let (mut text, mut chain) = (String::new(), 0);
         for line in lines {
             let (sealed, after) = seal(chain, line);
@@ -74,26 +100,7 @@ impl Journal {
         Ok(Journal { path: path.to_owned(), file: open_regular(path)?, appends: false, at: Position::default() })
     }
 
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Lines taken in so far.
-    pub fn lines(&self) -> u64 {
-        self.at.lines
-    }
-
-    /// How far the journal has been taken in.
-    pub fn position(&self) -> Position {
-        self.at
-    }
-
-    /// Waits until no other process writes, and keeps them waiting until [`Journal::unlock`]. Calls `waiting` once, after
-    /// a while, where it takes long.
-    ///
-    /// Where another file has come to stand in the journal's place (a copy that was put back, say), it is that file which
-    /// is locked, and nothing of it counts as read.
+    /// As [`Storage::lock`] says, with the path for whoever has to wait.
     ///
     /// # Errors
     /// Where the file is gone or may not be written, or its file system has no locks.
@@ -109,10 +116,12 @@ impl Journal {
             }
             self.wait(waiting)?;
             // While we waited, another file may have taken the name; what is written to the old one would be lost.
-            if self.in_place()? {
+            let in_place = self.in_place();
+            if matches!(in_place, Ok(true)) {
                 return Ok(());
             }
             self.unlock()?;
+            in_place?;
         }
     }
 
@@ -131,76 +140,17 @@ impl Journal {
         Ok(self.file.lock().map_err(io)?)
     }
 
-    /// Lets the others in.
-    ///
-    /// # Errors
-    /// As [`Journal::lock`].
-    pub fn unlock(&self) -> Result<()> {
-        Ok(self.file.unlock().map_err(FileError::io(&self.path))?)
-    }
-
     /// Whether the open file is the one that stands under the journal's name.
     fn in_place(&self) -> Result<bool> {
         let io = FileError::io(&self.path);
         Ok(same_file(&std::fs::metadata(&self.path).map_err(io)?, &metadata(&self.file, &self.path)?))
     }
 
-    /// Reads what is new without the lock: all whole lines, whoever may be writing. The rest counts as torn only where
-    /// nobody is.
-    ///
-    /// # Errors
-    /// As [`Journal::read`].
-    pub fn look(&mut self) -> Result<News> {
-        match self.read() {
-            Ok(news) if !news.is_torn() => Ok(news),
-            // Perhaps somebody is just writing there. So look again: while nobody is, if that can be had at once.
-            _ => {
-                // (On Windows a lock keeps readers out, too, so there they have to wait.)
-                let alone =
-                    if cfg!(windows) { self.file.lock_shared().is_ok() } else { self.file.try_lock_shared().is_ok() };
-                let again = self.read();
-                if alone {
-                    self.unlock()?;
-                    return again;
-                }
-                Ok(News { torn: vec![], ..again? })
-            }
-        }
-    }
-
-    /// Reads what is new. It stays new until it is [accepted](Journal::accept), so that a reader who cannot make sense of
-    /// it does not go on without it.
-    ///
-    /// # Errors
-    /// Where a line is damaged that is not the last one, or the file cannot be read.
-    pub fn read(&mut self) -> Result<News> {
-        let io = FileError::io(&self.path);
-        let size = metadata(&self.file, &self.path)?.len();
-        if size < self.at.length {
-            return Err(damaged(&self.path, self.at.lines, "the file has become shorter while it was open"));
-        }
-        let mut bytes = Vec::new();
-        self.file.seek(SeekFrom::Start(self.at.length)).map_err(&io)?;
-        self.file.read_to_end(&mut bytes).map_err(&io)?;
-        parse(&self.path, self.at, &bytes)
-    }
-
-    /// Goes back to the beginning: all of it is new once more.
-    pub fn rewind(&mut self) {
-        self.at = Position::default();
-    }
-
-    /// Goes on behind what was read.
-    pub fn accept(&mut self, news: &News) {
-        self.at = news.end;
-    }
-
-    /// Moves the incomplete end that was read to a file of its own, if there is one: on disk there before it is cut off
-    /// here. Only under the lock.
+    /// Moves the incomplete end that was read, if there is one, to a file of its own, as [`Storage::set_aside`] says.
     ///
     /// # Errors
     /// Where that file cannot be written; then the journal is as it was.
-    pub fn set_aside(&self, news: &News) -> Result<Option<PathBuf>> {
+    pub fn set_aside(&mut self, news: &News) -> Result<Option<PathBuf>> {
         if !news.is_torn() {
             return Ok(None);
         }
@@ -215,20 +165,70 @@ impl Journal {
                 Err(source) => return Err(FileError::Io { path, source }.into()),
             }
         };
-        self.file.set_len(news.end.length).and_then(|()| self.file.sync_all()).map_err(FileError::io(&self.path))?;
+        self.file.set_len(news.end.mark[0]).and_then(|()| self.file.sync_all()).map_err(FileError::io(&self.path))?;
         Ok(Some(path))
     }
+}
 
-    /// Appends a line and forces it to disk. Only under the lock, with everything read and accepted.
-    ///
-    /// # Errors
-    /// Where it cannot be written; then the journal is as it was.
-    pub fn append(&mut self, text: &str) -> Result<()> {
-        let (line, chain) = seal(self.at.chain, text);
+impl Storage for Journal {
+    fn position(&self) -> Position {
+        self.at
+    }
+
+    fn lock(&mut self, waiting: &dyn Fn()) -> Result<()> {
+        Journal::lock(self, &|_| waiting())
+    }
+
+    fn unlock(&mut self) -> Result<()> {
+        Ok(self.file.unlock().map_err(FileError::io(&self.path))?)
+    }
+
+    fn read(&mut self) -> Result<News> {
+        let io = FileError::io(&self.path);
+        let Position { lines, mark: [length, _] } = self.at;
+        if metadata(&self.file, &self.path)?.len() < length {
+            return Err(damaged(&self.path, lines, "the file has become shorter while it was open"));
+        }
+        let mut bytes = Vec::new();
+        self.file.seek(SeekFrom::Start(length)).map_err(&io)?;
+        self.file.read_to_end(&mut bytes).map_err(&io)?;
+        parse(&self.path, self.at, &bytes)
+    }
+
+    fn look(&mut self) -> Result<News> {
+        match self.read() {
+            Ok(news) if !news.is_torn() => Ok(news),
+            // Perhaps somebody is just writing there. So look again: while nobody is, if that can be had at once.
+            _ => {
+                // (On Windows a lock keeps readers out, too, so there they have to wait.)
+                let alone =
+                    if cfg!(windows) { self.file.lock_shared().is_ok() } else { self.file.try_lock_shared().is_ok() };
+                let again = self.read();
+                if alone {
+                    self.unlock()?;
+                    return again;
+                }
+                // The end counts as torn only where nobody writes.
+                Ok(News { torn: vec![], ..again? })
+            }
+        }
+    }
+
+    fn accept(&mut self, news: &News) {
+        self.at = news.end;
+    }
+
+    fn rewind(&mut self) {
+        self.at = Position::default();
+    }
+
+    fn append(&mut self, text: &str) -> Result<()> {
+        let Position { lines, mark: [length, chain] } = self.at;
+        let (line, chain) = seal(chain, text);
         let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
         if let Err(source) = written {
             // A full disk may have taken half of the line.
-            let _ = self.file.set_len(self.at.length);
+            let _ = self.file.set_len(length);
             return Err(FileError::Io { path: self.path.clone(), source }.into());
         }
         // Nobody may hear of a line that went to a file which has lost its name.
@@ -237,9 +237,12 @@ impl Journal {
                 "another file has taken its place while it was written to, so nothing was noted down; do it again";
             return Err(FileError::content(&self.path, problem).into());
         }
-        let Position { length, lines, .. } = self.at;
-        self.at = Position { length: length + line.len() as u64, lines: lines + 1, chain };
+        self.at = position(lines + 1, length + line.len() as u64, chain);
         Ok(())
+    }
+
+    fn set_aside(&mut self, news: &News) -> Result<Option<String>> {
+        Ok(Journal::set_aside(self, news)?.map(|path| path.display().to_string()))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Study`] asks for rows of the pool to be tried ([`Study::ask`]), is told their values ([`Study::tell`]) and says
 //! what it believes of all others ([`Study::predict`]). It is one journal file; whoever opens it again goes on exactly
-//! where it was left.
+//! where it was left. Other [`Storage`]s than files can be handed in ([`Study::create_in`]).
 //!
 //! ```text
 //! pool.csv ─► table ─► encode ─► rows (points) ─┐
@@ -39,6 +39,7 @@ mod answer;
 mod ask;
 mod choose;
 mod condition;
+pub mod conformance;
 mod encode;
 mod error;
 mod explain;
@@ -57,6 +58,7 @@ mod rows;
 #[cfg(test)]
 mod scratch;
 mod sheet;
+pub mod storage;
 mod study;
 mod suspects;
 mod take_back;
@@ -70,11 +72,13 @@ pub use error::{Error, Result};
 pub use explain::{Effect, Level, Neighbour, Why};
 pub use goals::{Bounds, Direction, Further, Wanted};
 pub use icee_bo::remaining::Remaining;
+pub use journal::JournalFile;
 pub use models::{LearnedModel, Loader, Models, Reads};
 pub use record::{ModelPin, Outcome, SamplerKind};
 pub use review::{LEVELS, Review, Step};
 pub use rows::Cells;
 pub use sheet::SheetChange;
+pub use storage::{Home, Storage};
 pub use study::{Study, StudyOptions};
 pub use suspects::{Suspect, suspects};
 pub use tell::{Repeat, TellSummary};

@@ -1,6 +1,7 @@
 //! The lines of a journal, as text: one JSON object each, whose last member is a checksum of the text before it and of all
 //! lines above.
 
+use crate::storage::{News, Position};
 use crate::{Error, Result};
 use icee_base::files::FileError;
 use icee_base::hash::checksum;
@@ -9,32 +10,10 @@ use std::path::Path;
 /// How a line ends: the checksum takes sixteen digits.
 const CHECK: &str = ",\"check\":\"";
 const CHECK_LENGTH: usize = CHECK.len() + 16 + 2;
-/// How far a journal has been taken in.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Position {
-    /// Bytes and lines, all of them sound.
-    pub length: u64,
-    pub lines: u64,
-    /// The checksum of the last line.
-    pub chain: u64,
-}
 
-/// What reading found.
-#[derive(Debug, Default, PartialEq)]
-pub struct News {
-    /// The new lines, without their checksums.
-    pub lines: Vec<String>,
-    /// What follows them, and is no whole line.
-    pub torn: Vec<u8>,
-    /// Where they end.
-    pub end: Position,
-}
-
-impl News {
-    /// Whether the file ends in an incomplete line.
-    pub fn is_torn(&self) -> bool {
-        !self.torn.is_empty()
-    }
+/// How far a journal has been taken in: lines and their bytes, all of them sound, and the checksum of the last one.
+pub fn position(lines: u64, length: u64, chain: u64) -> Position {
+    Position { lines, mark: [length, chain] }
 }
 
 /// Takes lines apart that begin at a position of a journal; `path` is for messages.
@@ -42,22 +21,22 @@ pub fn parse(path: &Path, at: Position, bytes: &[u8]) -> Result<News> {
     let mut news = News { end: at, ..News::default() };
     let mut rest = bytes;
     while !rest.is_empty() {
+        let Position { lines, mark: [length, chain] } = news.end;
         let end = rest.iter().position(|&byte| byte == b'\n');
-        let line = end.and_then(|end| unseal(news.end.chain, &rest[..end]));
+        let line = end.and_then(|end| unseal(chain, &rest[..end]));
         let (Some(end), Some((text, chain))) = (end, line) else {
             let last = end.is_none_or(|end| end + 1 == rest.len());
-            if news.end.lines == 0 {
+            if lines == 0 {
                 return Err(damaged(path, 1, "it is not the header of a study"));
             }
             if !last {
-                return Err(damaged(path, news.end.lines + 1, "its checksum does not fit"));
+                return Err(damaged(path, lines + 1, "its checksum does not fit"));
             }
             news.torn = rest.to_vec();
             break;
         };
         news.lines.push(text);
-        let Position { length, lines, .. } = news.end;
-        news.end = Position { length: length + end as u64 + 1, lines: lines + 1, chain };
+        news.end = position(lines + 1, length + end as u64 + 1, chain);
         rest = &rest[end + 1..];
     }
     Ok(news)

@@ -1,12 +1,170 @@
-//! Studies and pools that are bytes in memory: what they say, without a file. Bytes may come from anywhere.
+//! Studies in memory, without a file: a storage for those that need not outlive the program, and what journals and pools say
+//! that are bytes. Bytes may come from anywhere.
 
-use crate::Result;
 use crate::encode;
-use crate::lines::{Position, parse};
+use crate::lines::parse;
 use crate::replay::{header_of, replay};
 use crate::rows::Rows;
+use crate::storage::{Home, News, PATIENCE, Position, Storage};
+use crate::{Error, Result};
 use icee_base::table::Table;
 use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// The home of a study in memory. Copies of it are the same home, and the study is gone with the last of them.
+///
+/// ```
+/// use icee_study::memory::InMemory;
+/// use icee_study::{Models, Study, StudyOptions};
+///
+/// # let pool = std::env::temp_dir().join(format!("icee-study-in-memory-{}.csv", std::process::id()));
+/// # std::fs::write(&pool, "heat,minutes\n180,20\n200,30\n")?;
+/// let home = InMemory::new("bread");
+/// let options = StudyOptions { pool: pool.clone(), ..Default::default() };
+/// Study::create_in(&home, &options, Models::default())?.ask(1, None)?;
+/// // Another handle goes on where the first one was.
+/// let mut study = Study::open_in(&home, None, Models::default())?;
+/// assert_eq!(study.summary().running.len(), 1);
+/// # std::fs::remove_file(pool)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct InMemory {
+    name: String,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// The lock was given back.
+    freed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// None before the study was created.
+    lines: Vec<String>,
+    /// Who holds the lock.
+    holder: Option<u64>,
+    /// Handles opened so far.
+    handles: u64,
+}
+
+impl Shared {
+    /// The state, also after somebody has panicked: no change of it can be left half done.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl InMemory {
+    /// A home without a study, called so in messages.
+    pub fn new(name: &str) -> InMemory {
+        InMemory { name: name.to_owned(), shared: Arc::default() }
+    }
+}
+
+impl Home for InMemory {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn create(&self, lines: &[String]) -> Result<()> {
+        let mut state = self.shared.state();
+        if !state.lines.is_empty() {
+            return Err(Error::Study(format!("{} exists already; choose another name", self.name)));
+        }
+        state.lines = lines.to_vec();
+        Ok(())
+    }
+
+    fn open(&self) -> Result<Box<dyn Storage>> {
+        let mut state = self.shared.state();
+        if state.lines.is_empty() {
+            return Err(Error::stored(&self.name, "there is no study; create it first"));
+        }
+        state.handles += 1;
+        let home = self.clone();
+        Ok(Box::new(Handle { home, number: state.handles, at: Position::default() }))
+    }
+}
+
+/// One who works with a study in memory.
+struct Handle {
+    home: InMemory,
+    number: u64,
+    at: Position,
+}
+
+impl Handle {
+    fn free(&self) {
+        let mut state = self.home.shared.state();
+        if state.holder == Some(self.number) {
+            state.holder = None;
+            self.home.shared.freed.notify_all();
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.free();
+    }
+}
+
+impl Storage for Handle {
+    fn position(&self) -> Position {
+        self.at
+    }
+
+    fn lock(&mut self, waiting: &dyn Fn()) -> Result<()> {
+        let Shared { freed, .. } = &*self.home.shared;
+        let is_taken = |state: &mut State| state.holder.is_some_and(|holder| holder != self.number);
+        let first = freed.wait_timeout_while(self.home.shared.state(), PATIENCE, is_taken);
+        let (mut state, late) = first.unwrap_or_else(PoisonError::into_inner);
+        if late.timed_out() {
+            // Whoever is told may want to look.
+            drop(state);
+            waiting();
+            let then = freed.wait_while(self.home.shared.state(), is_taken);
+            state = then.unwrap_or_else(PoisonError::into_inner);
+        }
+        state.holder = Some(self.number);
+        Ok(())
+    }
+
+    fn unlock(&mut self) -> Result<()> {
+        self.free();
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<News> {
+        let state = self.home.shared.state();
+        let known = usize::try_from(self.at.lines).unwrap_or(usize::MAX);
+        let lines = state.lines.get(known..).unwrap_or_default().to_vec();
+        let end = Position { lines: self.at.lines + lines.len() as u64, ..self.at };
+        Ok(News { lines, torn: vec![], end })
+    }
+
+    fn accept(&mut self, news: &News) {
+        self.at = news.end;
+    }
+
+    fn rewind(&mut self) {
+        self.at = Position::default();
+    }
+
+    fn append(&mut self, line: &str) -> Result<()> {
+        let mut state = self.home.shared.state();
+        if state.holder != Some(self.number) || self.at.lines != state.lines.len() as u64 {
+            return Err(Error::stored(&self.home.name, "who appends holds the lock, and has read all there is"));
+        }
+        state.lines.push(line.to_owned());
+        self.at.lines += 1;
+        Ok(())
+    }
+}
 
 /// What a journal says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +185,10 @@ pub struct Inspection {
 /// # Errors
 /// Where the journal is damaged, or the pool does not fit it.
 pub fn inspect(journal: &[u8], pool: Option<&[u8]>) -> Result<Inspection> {
-    let path = Path::new("journal");
-    let news = parse(path, Position::default(), journal)?;
-    let header = header_of(path, &news)?;
-    let trials = replay(path, &header, &news.lines[1..])?;
+    let name = "journal";
+    let news = parse(Path::new(name), Position::default(), journal)?;
+    let header = header_of(name, &news)?;
+    let trials = replay(name, &header, &news.lines[1..])?;
     if let Some(pool) = pool {
         let header = trials.with_sheet(&header);
         Rows::encode(Table::of_bytes(Path::new("pool"), pool.to_vec())?, &header)?;

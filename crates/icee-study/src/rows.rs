@@ -354,11 +354,11 @@ pub fn check_ids(table: &mut Table, column: usize) -> Result<()> {
     })?)
 }
 
-/// A table as a journal remembers it.
-pub fn pool_file(table: &Table, journal: &Path) -> Result<PoolFile> {
+/// A table as a journal remembers it, seen from the study's folder where it has one.
+pub fn pool_file(table: &Table, folder: Option<&Path>) -> Result<PoolFile> {
     let absolute = table.path().canonicalize().map_err(FileError::io(table.path()))?;
     Ok(PoolFile {
-        path: relative(&real(&folder_of(journal)), &absolute),
+        path: folder.map_or_else(|| absolute.clone(), |folder| relative(&real(folder), &absolute)),
         bytes: table.bytes(),
         rows: table.rows(),
         fingerprint: fingerprint(table),

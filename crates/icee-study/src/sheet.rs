@@ -13,7 +13,7 @@ use crate::{Error, Result};
 use icee_base::table::{Table, TableError};
 use serde::Serialize;
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What was taken in of a sheet that has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -52,7 +52,7 @@ impl Study {
             let column = table.column(id)?;
             check_ids(&mut table, column)?;
         }
-        let pool = pool_file(&table, self.journal.path())?;
+        let pool = pool_file(&table, self.folder.as_deref())?;
         let header = Header { pool: pool.clone(), columns: columns.clone(), ..self.header.clone() };
         let mut rows = Rows::encode(table, &header)?;
         let moved = self.moved(&mut rows)?;
@@ -132,6 +132,12 @@ impl std::fmt::Display for SheetChange {
         }
         Ok(())
     }
+}
+
+/// Where the sheet lies, by what stands in the journal.
+pub(crate) fn place(folder: Option<&Path>, header: &Header) -> PathBuf {
+    let path = &header.pool.path;
+    folder.map_or_else(|| path.clone(), |folder| folder.join(path))
 }
 
 /// What a new study is told by its sheet.

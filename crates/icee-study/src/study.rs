@@ -4,8 +4,7 @@ use crate::aims::Aims;
 use crate::answer::{BestRow, Forecast, RowForecast, Status, Summary, ToldRow};
 use crate::encode::{self, Scale};
 use crate::goals::{Bounds, Direction, Further, dominates};
-use crate::journal::Journal;
-use crate::lines::News;
+use crate::journal::JournalFile;
 use crate::models::{Models, Width};
 use crate::predictor::Predictor;
 use crate::record::{Entry, FORMAT, Header, ModelPin, RowName, SamplerKind, to_line};
@@ -13,10 +12,10 @@ use crate::replay::{entries, follow, header_of, replay, standing};
 use crate::replicates::Replicates;
 use crate::rows::{Cells, Rows, check_ids, pool_file, read_pool};
 use crate::sheet;
+use crate::storage::{Home, News, Storage};
 use crate::suspects::chosen_columns;
 use crate::trials::{Trial, Trials};
 use crate::{Error, Result};
-use icee_base::files::{FileError, folder_of};
 use icee_bo::belief::Belief;
 use std::path::{Path, PathBuf};
 
@@ -53,9 +52,13 @@ pub struct StudyOptions {
     pub seed: u64,
 }
 
-/// A search for the best row of a pool, kept in one file.
+/// A search for the best row of a pool, kept in one file, or wherever lines can be appended.
 pub struct Study {
-    pub(crate) journal: Journal,
+    pub(crate) journal: Box<dyn Storage>,
+    /// What the journal is called in messages.
+    name: String,
+    /// The folder that paths in the journal start from.
+    pub(crate) folder: Option<PathBuf>,
     /// With the sheet as it is now.
     pub(crate) header: Header,
     /// As the first line says.
@@ -98,6 +101,14 @@ impl Study {
         if path.exists() {
             return Err(Error::Study(format!("{} exists already; choose another name", path.display())));
         }
+        Study::create_in(&JournalFile(path.to_owned()), options, models)
+    }
+
+    /// Creates a study in any storage.
+    ///
+    /// # Errors
+    /// As [`Study::create`].
+    pub fn create_in(home: &dyn Home, options: &StudyOptions, models: Models) -> Result<Study> {
         options.check()?;
         let mut table = read_pool(&options.pool)?;
         let mut notes = Vec::new();
@@ -118,7 +129,7 @@ impl Study {
         notes.extend(note);
         let header = Header {
             icee_study: FORMAT,
-            pool: pool_file(&table, path)?,
+            pool: pool_file(&table, home.folder().as_deref())?,
             id: options.id.clone(),
             value: options.value.clone(),
             columns: survey.columns,
@@ -131,15 +142,15 @@ impl Study {
             seed: options.seed,
             model: if sampler == SamplerKind::Icee { models.pin(width, None) } else { None },
         };
-        // All that could fail has been tried before a file is written.
+        // All that could fail has been tried before anything is written.
         let mut rows = Rows::encode(table, &header)?;
         let mut lines = vec![to_line(&header)?];
         let outcomes = sheet::first_outcomes(&mut rows, &header, &options.pool)?;
         if !outcomes.is_empty() {
             lines.push(to_line(&Entry::Tell { outcomes })?);
         }
-        Journal::create(path, &lines)?;
-        let mut study = Study::open(path, Some(&options.pool), models)?;
+        home.create(&lines)?;
+        let mut study = Study::open_in(home, Some(&options.pool), models)?;
         study.notes.splice(0..0, notes);
         Ok(study)
     }
@@ -150,13 +161,24 @@ impl Study {
     /// # Errors
     /// Where there is none, or its file is damaged.
     pub fn open(path: &Path, pool: Option<&Path>, models: Models) -> Result<Study> {
-        let mut journal = Journal::open(path)?;
+        Study::open_in(&JournalFile(path.to_owned()), pool, models)
+    }
+
+    /// Opens a study in any storage.
+    ///
+    /// # Errors
+    /// As [`Study::open`].
+    pub fn open_in(home: &dyn Home, pool: Option<&Path>, models: Models) -> Result<Study> {
+        let (name, folder) = (home.name(), home.folder());
+        let mut journal = home.open()?;
         let news = journal.look()?;
-        let header = header_of(path, &news)?;
+        let header = header_of(&name, &news)?;
         let elsewhere = pool.is_some();
-        let pool = pool.map_or_else(|| folder_of(path).join(&header.pool.path), Path::to_owned);
+        let pool = pool.map_or_else(|| sheet::place(folder.as_deref(), &header), Path::to_owned);
         let mut study = Study {
             journal,
+            name,
+            folder,
             first: header.clone(),
             header,
             trials: Trials::default(),
@@ -173,7 +195,7 @@ impl Study {
     }
 
     /// What is done, once, where asking or telling has to wait for more than a second because another process is at work on
-    /// the study's file.
+    /// the study's file (or whatever its storage is called).
     pub fn when_waiting(&mut self, say: impl Fn(&Path) + Send + Sync + 'static) {
         self.waiting = Box::new(say);
     }
@@ -422,7 +444,7 @@ impl Study {
 
     /// Does some work while no other process is at work on the study, with all they did taken in.
     pub(crate) fn alone<T>(&mut self, work: impl FnOnce(&mut Study) -> Result<T>) -> Result<T> {
-        self.journal.lock(&*self.waiting)?;
+        self.journal.lock(&|| (self.waiting)(Path::new(&self.name)))?;
         let result = self.catch_up().and_then(|()| work(self));
         self.journal.unlock()?;
         result
@@ -431,10 +453,9 @@ impl Study {
     /// Takes in what is new, and mends the end of the journal. Only under the lock.
     fn catch_up(&mut self) -> Result<()> {
         let news = self.journal.read()?;
-        if let Some(path) = self.journal.set_aside(&news)? {
+        if let Some(place) = self.journal.set_aside(&news)? {
             self.notes.push(format!(
-                "the journal's last line was incomplete, perhaps after a crash; it was moved to {} and the rest is whole",
-                path.display()
+                "the journal's last line was incomplete, perhaps after a crash; it was moved to {place} and the rest is whole"
             ));
         }
         self.torn = false;
@@ -449,23 +470,23 @@ impl Study {
     }
 
     fn take_in(&mut self, news: &News) -> Result<()> {
-        let path = self.journal.path();
+        let name = &self.name;
         let known = self.journal.lines();
         if known == 0 {
             // The beginning, also of a file that has taken the place of the one that was read before.
-            if header_of(path, news)? != self.first {
-                return Err(FileError::content(path, "it is another study now; open it anew").into());
+            if header_of(name, news)? != self.first {
+                return Err(Error::stored(name, "it is another study now; open it anew"));
             }
-            self.trials = replay(path, &self.first, &news.lines[1..])?;
+            self.trials = replay(name, &self.first, &news.lines[1..])?;
         } else if !news.lines.is_empty() {
-            let entries = entries(path, &news.lines, known + 1)?;
+            let entries = entries(name, &news.lines, known + 1)?;
             if entries.iter().any(|(_, entry)| *entry == Entry::Undo {}) {
                 // What was taken in may not count any more.
                 return self.read_again();
             }
             // All of them or, where one makes no sense, none.
             let mut trials = self.trials.clone();
-            follow(&mut trials, path, entries)?;
+            follow(&mut trials, name, entries)?;
             self.trials = trials;
         }
         self.journal.accept(news);
@@ -478,7 +499,7 @@ impl Study {
         let header = self.trials.with_sheet(&self.first);
         if self.header != header {
             if !self.elsewhere {
-                self.pool = folder_of(self.journal.path()).join(&header.pool.path);
+                self.pool = sheet::place(self.folder.as_deref(), &header);
             }
             self.header = header;
             self.rows = None;
@@ -514,7 +535,8 @@ impl Study {
     pub(crate) fn undo_last(&mut self) -> Result<Option<Entry>> {
         self.journal.rewind();
         let news = self.journal.read()?;
-        let mut standing = standing(self.journal.path(), entries(self.journal.path(), &news.lines[1..], 2)?)?;
+        let entries = entries(&self.name, news.lines.get(1..).unwrap_or_default(), 2)?;
+        let mut standing = standing(&self.name, entries)?;
         self.journal.accept(&news);
         let Some((_, last)) = standing.pop() else { return Ok(None) };
         self.journal.append(&to_line(&Entry::Undo {})?)?;
