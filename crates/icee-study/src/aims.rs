@@ -81,23 +81,36 @@ pub struct Aim {
     /// What was told, as models see it: every measurement for itself, so that they see how far those of one row differ. A failed
     /// row counts as no better than the worst value told, one that cannot be had is not there.
     pub history: Vec<Told>,
+    /// What an earlier study has found, each in units of its own: what is alike is how values lie to each other.
+    earlier: Vec<Told>,
+    /// How many rows have a value, of both.
+    values: usize,
 }
 
 impl Aim {
-    fn of(trials: &Trials, number: usize, wanted: Wanted, bounds: Bounds) -> Aim {
+    /// `earlier` are values of an earlier study, whose rows follow those of the pool.
+    fn of(trials: &Trials, number: usize, wanted: Wanted, bounds: Bounds, earlier: &[f64]) -> Aim {
         let sign = match wanted {
             Wanted::Best(direction) => direction.sign(),
             Wanted::AtLeast(_) => -1.0,
             Wanted::AtMost(_) => 1.0,
         };
-        let units = Units::of(trials.told.iter().filter_map(|trial| trial.outcome(number)), sign);
+        let own = trials.told.iter().filter_map(|trial| trial.outcome(number));
+        let earlier_units = Units::of(earlier.iter().copied(), sign);
+        // As long as there is no unit of one's own, the earlier study's will do.
+        let units = if earlier.len() > 1 && own.clone().count() < 2 { earlier_units } else { Units::of(own, sign) };
         let want = match wanted {
             Wanted::Best(Direction::Target(target)) => Want::Near(units.place(target)),
             Wanted::Best(_) => Want::Low,
             Wanted::AtLeast(limit) | Wanted::AtMost(limit) => Want::Limit(units.place(limit)),
         };
         let ends = bounds.ends().map(|end| if end.is_finite() { units.place(end) } else { sign * end });
-        let mut aim = Aim { units, want, floor: ends[0].min(ends[1]), ceiling: ends[0].max(ends[1]), history: vec![] };
+        let place =
+            |(at, &value): (usize, &f64)| Told { candidate: trials.rows() + at, value: earlier_units.standard(value) };
+        let earlier: Vec<Told> = earlier.iter().enumerate().map(place).collect();
+        let values = trials.values(number) + earlier.len();
+        let (floor, ceiling) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+        let mut aim = Aim { units, want, floor, ceiling, history: vec![], earlier, values };
         let told = trials.told.iter().filter_map(|trial| trial.outcome(number));
         let worst = told
             .map(|value| units.standard(value))
@@ -175,6 +188,8 @@ impl Aim {
 pub struct Aims {
     /// One by one; the first is what the study is about.
     pub each: Vec<Aim>,
+    /// The rows of the pool; those of an earlier study follow them.
+    rows: usize,
 }
 
 /// What rows have come to, by outcome, and what that means.
@@ -193,10 +208,14 @@ impl Standing {
 
 impl Aims {
     /// What is wanted of all outcomes, given what was told.
-    pub fn of(trials: &Trials, goals: &Goals) -> Aims {
-        let bounds = |number: usize| if number == 0 { goals.bounds } else { Bounds::default() };
-        let each = goals.wanted().enumerate();
-        Aims { each: each.map(|(number, wanted)| Aim::of(trials, number, wanted, bounds(number))).collect() }
+    ///
+    /// `earlier` are values of the first outcome in an earlier study, whose rows follow those of the pool.
+    pub fn of(trials: &Trials, goals: &Goals, earlier: &[f64]) -> Aims {
+        let of = |(number, wanted)| match number {
+            0 => Aim::of(trials, number, wanted, goals.bounds, earlier),
+            _ => Aim::of(trials, number, wanted, Bounds::default(), &[]),
+        };
+        Aims { each: goals.wanted().enumerate().map(of).collect(), rows: trials.rows() }
     }
 
     /// The outcome that the study is about.
@@ -214,9 +233,14 @@ impl Aims {
         self.each.len() == 1
     }
 
-    /// What was told of all outcomes.
+    /// What is known of all outcomes: what an earlier study has found, and what was told.
     pub fn histories(&self) -> Vec<Vec<Told>> {
-        self.each.iter().map(|aim| aim.history.clone()).collect()
+        self.each.iter().map(|aim| [&aim.earlier[..], &aim.history].concat()).collect()
+    }
+
+    /// Whether enough is known of every outcome.
+    pub fn suffice(&self, least: usize) -> bool {
+        self.each.iter().all(|aim| aim.values >= least)
     }
 
     fn objectives(&self) -> impl Iterator<Item = (usize, &Aim)> {
@@ -226,9 +250,14 @@ impl Aims {
     /// What rows of these histories have come to; of several measurements the mean.
     fn standing(&self, histories: &[Vec<Told>]) -> Standing {
         let mut rows: BTreeMap<usize, Vec<(f64, usize)>> = BTreeMap::new();
+        // The earlier study's rows cannot be had here; as long as there are no others, they are what is to be beaten.
+        let any = histories[0].iter().any(|told| told.candidate < self.rows);
         for (number, told) in
             histories.iter().enumerate().flat_map(|(number, all)| all.iter().map(move |told| (number, told)))
         {
+            if any && told.candidate >= self.rows {
+                continue;
+            }
             let (sum, count) =
                 &mut rows.entry(told.candidate).or_insert_with(|| vec![(0.0, 0); self.each.len()])[number];
             *sum += told.value;

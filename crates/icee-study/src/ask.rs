@@ -126,12 +126,11 @@ impl Study {
         let mut predictor = self.predictor(sampler)?;
         let Some(rows) = &self.rows else { return Err(not_loaded()) };
         let goals = self.header.goals();
-        let aims = Aims::of(&self.trials, &goals);
+        let aims = self.aims();
         let running: Vec<(usize, Option<u64>)> =
             self.trials.running().map(|running| (running.row, running.until)).collect();
         let places: Vec<usize> = running.iter().map(|(row, _)| *row).collect();
-        let least = predictor.surrogate.least_history();
-        let known = (0..aims.each.len()).all(|number| self.trials.values(number) >= least);
+        let known = aims.suffice(predictor.surrogate.least_history());
         let beliefs = if known { predictor.predict_all(&rows.points, &aims.histories(), &places)? } else { vec![] };
         let chosen = running.iter().enumerate();
         let chosen =
@@ -169,10 +168,9 @@ impl Study {
         let mut notes = Vec::from_iter(note);
         let used = self.check_model(sampler)?;
         let mut predictor = self.predictor(sampler)?;
+        let (goals, aims) = (self.header.goals(), self.aims());
         let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
-        let goals = self.header.goals();
-        let aims = Aims::of(&self.trials, &goals);
-        let mut taken = self.trials.taken(rows.points.size());
+        let mut taken = self.trials.taken(self.header.pool.rows);
         rows.mark_repeated(&mut taken);
         if let Some(condition) = condition {
             rows.exclude(condition, &mut taken)?;

@@ -65,7 +65,7 @@ impl Scene<'_> {
     /// Picks up to `count` rows of those that are left, all different.
     pub fn choose(&self, predictor: &mut Predictor, count: usize, rng: &mut StreamRng) -> Result<Choice> {
         let left: Vec<usize> = (0..self.taken.len()).filter(|&row| !self.taken[row]).collect();
-        if left.is_empty() || !self.can_predict(predictor) {
+        if left.is_empty() || !self.aims.suffice(predictor.surrogate.least_history()) {
             let rows = self.start(predictor.rule, &left, count, rng).into_iter().map(|row| (row, vec![])).collect();
             return Ok(Choice { rows, remaining: None, left: left.len(), scored: left.len() });
         }
@@ -111,12 +111,6 @@ impl Scene<'_> {
         predictor.hold(self.pool, None)?;
         let rows = self.believed(predictor, picked)?;
         Ok(Choice { rows, remaining, left: left.len(), scored })
-    }
-
-    /// Whether enough was told of every outcome.
-    fn can_predict(&self, predictor: &Predictor) -> bool {
-        let least = predictor.surrogate.least_history();
-        (0..self.aims.each.len()).all(|number| self.trials.values(number) >= least)
     }
 
     /// ln of what each candidate is expected to gain, for its price.
@@ -184,7 +178,8 @@ impl Scene<'_> {
         let Some(best) = self.aims.front().best().filter(|_| self.aims.is_single()) else { return Ok(None) };
         let aim = self.aims.main();
         let better = aim.better(best);
-        predictor.remaining(self.pool, &aim.history, candidates, &beliefs[0], better, rng).map(Some)
+        let known = self.aims.histories().swap_remove(0);
+        predictor.remaining(self.pool, &known, candidates, &beliefs[0], better, rng).map(Some)
     }
 
     /// A row that has a value and is more worth measuring than any of which these are the beliefs.
@@ -251,7 +246,8 @@ impl Scene<'_> {
         }
         let mut chosen: BTreeSet<usize> = BTreeSet::new();
         let main = self.aims.main();
-        let mut best: Vec<&Told> = main.history.iter().collect();
+        let known = self.aims.histories().swap_remove(0);
+        let mut best: Vec<&Told> = known.iter().collect();
         best.sort_by(|a, b| main.badness(a.value).total_cmp(&main.badness(b.value)));
         for centre in best.into_iter().take(CENTRES) {
             let centre = self.pool.point(centre.candidate);

@@ -43,8 +43,11 @@ pub(crate) struct Width {
 }
 
 impl Width {
-    pub fn of(columns: &[Column]) -> Width {
-        Width { columns: columns.len(), coordinates: columns.iter().map(|column| column.code.width()).sum() }
+    /// Where an earlier study is learned from, too, one more column says which rows are of which.
+    pub fn of(columns: &[Column], earlier: bool) -> Width {
+        let coordinates: usize = columns.iter().map(|column| column.code.width()).sum();
+        let mark = usize::from(earlier);
+        Width { columns: columns.len() + mark, coordinates: coordinates + mark }
     }
 }
 

@@ -3,7 +3,6 @@
 //! Nothing of this stands in the journal. Every forecast is made anew, from what was told before the row.
 
 use crate::Result;
-use crate::aims::Aims;
 use crate::answer::Forecast;
 use crate::record::SamplerKind;
 use crate::study::{Study, not_loaded};
@@ -57,11 +56,10 @@ impl Study {
         let mut best: Option<(f64, f64)> = None;
         for (at, trial) in self.trials.told.iter().enumerate() {
             let looked_at = at + REVIEWED >= self.trials.told.len() && trial.value().is_some();
-            let before = if looked_at { self.trials.first(at) } else { Trials::default() };
-            let known = looked_at && (0..=goals.further.len()).all(|number| before.values(number) >= least);
+            let before = self.trials.first(if looked_at { at } else { 0 });
+            let aims = self.aims_after(&before);
             let mut forecast = None;
-            if known {
-                let aims = Aims::of(&before, &goals);
+            if looked_at && aims.suffice(least) {
                 let beliefs = predictor.predict_all(&rows.points, &aims.histories(), &[trial.row])?;
                 let beliefs: Vec<&Belief> = beliefs.iter().map(|beliefs| &beliefs[0]).collect();
                 forecast = Some(Forecast::new(&beliefs, &aims, &aims.front(), &goals));
@@ -95,9 +93,8 @@ impl Study {
         let mut predictor = self.predictor(sampler)?;
         let Some(rows) = &self.rows else { return Err(not_loaded()) };
         let goals = self.header.goals();
-        let aims = Aims::of(&self.trials, &goals);
-        let least = predictor.surrogate.least_history();
-        if (0..aims.each.len()).any(|number| self.trials.values(number) < least) {
+        let aims = self.aims();
+        if !aims.suffice(predictor.surrogate.least_history()) {
             return Ok(None);
         }
         let front = aims.front();

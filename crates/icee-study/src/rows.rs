@@ -8,6 +8,7 @@ use crate::{Error, Result};
 use icee_base::files::{FileError, folder_of, read_regular};
 use icee_base::names::nearest;
 use icee_base::table::{Table, TableError};
+use icee_bo::columns::Words;
 use icee_bo::pool::Pool;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::collections::{HashMap, HashSet};
@@ -22,11 +23,14 @@ const HINTED_LENGTH: usize = 200;
 /// A byte order mark, which does not count as text.
 const MARK: u64 = 3;
 
+/// The column that says which rows are an earlier study's; no sheet has one of this name.
+const CAMPAIGN: &str = "\u{0}campaign";
+
 /// A pool in memory.
 #[derive(Debug)]
 pub struct Rows {
     table: Table,
-    /// The rows as points.
+    /// The rows as points; behind them those of an earlier study, which are marked.
     pub points: Pool,
     id: Option<usize>,
     /// Where outcomes are filled in, if they are.
@@ -159,6 +163,7 @@ impl Rows {
         };
         let encoder = Encoder::new(&table, &header.columns)?;
         let (mut points, mut keys, mut cells) = (Vec::new(), Vec::new(), Encoder::cells(&header.columns));
+        let mut mark = header.earlier.as_ref().map(|_| Words::new(CAMPAIGN));
         let mut costs = cost.map(|_| Vec::new());
         table.scan(|table, row| {
             if let (Some(cost), Some(costs)) = (cost, &mut costs) {
@@ -170,13 +175,31 @@ impl Rows {
             keys.push(encoder.key(table, row));
             encoder.encode(table, row, &mut points);
             encoder.collect(table, row, &mut cells);
+            if let Some(mark) = &mut mark {
+                points.push(0.0);
+                mark.push(Some("now"));
+            }
             Ok(())
         })?;
-        if table.rows() != header.pool.rows {
-            return Err(Error::Study(format!("the pool has {} rows, not {}", table.rows(), header.pool.rows)));
+        let rows = table.rows();
+        if let (Some(earlier), Some(mark)) = (&header.earlier, &mut mark) {
+            let mut table = earlier.table(&header.columns)?;
+            let encoder = Encoder::new(&table, &header.columns)?;
+            table.scan(|table, row| {
+                encoder.encode(table, row, &mut points);
+                encoder.collect(table, row, &mut cells);
+                points.push(1.0);
+                mark.push(Some("earlier"));
+                Ok(())
+            })?;
         }
-        let widths = header.columns.iter().map(|column| column.code.width()).collect();
-        let points = Pool::new(points, encoder.dimension())?.with_widths(widths)?.with_columns(cells.finish())?;
+        if rows != header.pool.rows {
+            return Err(Error::Study(format!("the pool has {rows} rows, not {}", header.pool.rows)));
+        }
+        let widths = header.columns.iter().map(|column| column.code.width()).chain(mark.as_ref().map(|_| 1)).collect();
+        let columns = cells.finish().into_iter().chain(mark.map(Words::finish)).collect();
+        let dimension = encoder.dimension() + usize::from(header.earlier.is_some());
+        let points = Pool::new(points, dimension)?.with_widths(widths)?.with_columns(columns)?;
         Ok(Rows { table, points, id, results, costs, keys })
     }
 
@@ -247,8 +270,8 @@ impl Rows {
     /// # Errors
     /// Where the table cannot be read any more.
     pub fn ids(&mut self) -> Result<Vec<String>> {
-        let Some(column) = self.id else { return Ok((1..=self.points.size()).map(|row| row.to_string()).collect()) };
-        let mut ids = Vec::with_capacity(self.points.size());
+        let Some(column) = self.id else { return Ok((1..=self.keys.len()).map(|row| row.to_string()).collect()) };
+        let mut ids = Vec::with_capacity(self.keys.len());
         self.table.scan(|_, row| {
             ids.push(row.cell(column).to_owned());
             Ok(())
@@ -266,12 +289,17 @@ impl Rows {
         Cells(shown.map(|(_, cell)| cell).collect())
     }
 
+    /// A cell as every other table reads it: numbers with a decimal point.
+    pub fn plain(&self, cell: &str) -> String {
+        self.table.number(cell).map_or_else(|| cell.to_owned(), |number| number.to_string())
+    }
+
     /// The row of each id, or what is wrong with it.
     ///
     /// # Errors
     /// Where the table cannot be read any more.
     pub fn find(&mut self, ids: &[&str]) -> Result<Vec<std::result::Result<RowName, String>>> {
-        let size = self.points.size();
+        let size = self.keys.len();
         let Some(column) = self.id else {
             let number = |id: &&str| id.trim().parse::<usize>().ok().filter(|row| (1..=size).contains(row));
             let key = |row: usize| self.keys[row - 1];

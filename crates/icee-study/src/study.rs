@@ -1,56 +1,16 @@
 //! The study itself: predicting and remembering, in turns with other processes.
 
-use crate::aims::Aims;
-use crate::answer::{BestRow, Forecast, RowForecast, Status, Summary, ToldRow};
-use crate::encode::{self, Scale};
-use crate::goals::{Bounds, Direction, Further, dominates};
 use crate::journal::JournalFile;
 use crate::models::{Models, Width};
 use crate::predictor::Predictor;
-use crate::record::{Entry, FORMAT, Header, ModelPin, RowName, SamplerKind, to_line};
+use crate::record::{Entry, Header, ModelPin, RowName, SamplerKind, to_line};
 use crate::replay::{entries, follow, header_of, replay, standing};
-use crate::replicates::Replicates;
-use crate::rows::{Cells, Rows, check_ids, pool_file, read_pool};
+use crate::rows::Rows;
 use crate::sheet;
 use crate::storage::{Home, News, Storage};
-use crate::suspects::chosen_columns;
-use crate::trials::{Trial, Trials};
+use crate::trials::Trials;
 use crate::{Error, Result};
-use icee_bo::belief::Belief;
 use std::path::{Path, PathBuf};
-
-/// Rows predicted at a time.
-const CHUNK: usize = 1 << 14;
-
-/// What a new study is about.
-#[derive(Clone, Debug, Default)]
-pub struct StudyOptions {
-    /// The CSV file of candidates.
-    pub pool: PathBuf,
-    /// The columns to learn from; all of them by default, but for the ids.
-    pub columns: Option<Vec<String>>,
-    /// Columns not to learn from.
-    pub ignore: Vec<String>,
-    /// Columns that are to be taken otherwise than they look.
-    pub scales: Vec<(String, Scale)>,
-    /// The column that names the rows; their numbers do by default.
-    pub id: Option<String>,
-    /// The column in which values are filled in, if there is one. What stands there is told at once, and it is never
-    /// learned from.
-    pub value: Option<String>,
-    /// Which values are good.
-    pub direction: Direction,
-    /// Between which ends values can lie at all.
-    pub bounds: Option<Bounds>,
-    /// Further outcomes of the same experiment, and what is wanted of them.
-    pub further: Vec<Further>,
-    /// The column that says what a row costs, where what is gained should be worth its price. It is never learned from.
-    pub cost: Option<String>,
-    /// What picks the rows; by default a learned model where one fits, a Gaussian process elsewhere.
-    pub sampler: Option<SamplerKind>,
-    /// Fixes all that is random.
-    pub seed: u64,
-}
 
 /// A search for the best row of a pool, kept in one file, or wherever lines can be appended.
 pub struct Study {
@@ -91,68 +51,6 @@ impl Study {
             )));
         }
         Ok(folder.join(format!("{name}.jsonl")))
-    }
-
-    /// Creates a study in a new file.
-    ///
-    /// # Errors
-    /// Where the file exists, the pool cannot be used, or a choice makes no sense; then no file is written.
-    pub fn create(path: &Path, options: &StudyOptions, models: Models) -> Result<Study> {
-        if path.exists() {
-            return Err(Error::Study(format!("{} exists already; choose another name", path.display())));
-        }
-        Study::create_in(&JournalFile(path.to_owned()), options, models)
-    }
-
-    /// Creates a study in any storage.
-    ///
-    /// # Errors
-    /// As [`Study::create`].
-    pub fn create_in(home: &dyn Home, options: &StudyOptions, models: Models) -> Result<Study> {
-        options.check()?;
-        let mut table = read_pool(&options.pool)?;
-        let mut notes = Vec::new();
-        let places = chosen_columns(&table, options, &mut notes)?;
-        for (name, _) in &options.scales {
-            if !places.contains(&table.column(name)?) {
-                return Err(Error::Study(format!("\"{name}\" is not learned from, so it has no scale")));
-            }
-        }
-        let survey = encode::survey(&mut table, &places, &options.scales)?;
-        notes.extend(survey.notes);
-        if let Some(id) = &options.id {
-            let column = table.column(id)?;
-            check_ids(&mut table, column)?;
-        }
-        let width = Width::of(&survey.columns);
-        let (sampler, note) = models.resolve(options.sampler, width)?;
-        notes.extend(note);
-        let header = Header {
-            icee_study: FORMAT,
-            pool: pool_file(&table, home.folder().as_deref())?,
-            id: options.id.clone(),
-            value: options.value.clone(),
-            columns: survey.columns,
-            direction: options.direction,
-            bounds: options.bounds,
-            further: options.further.clone(),
-            cost: options.cost.clone(),
-            earlier: None,
-            sampler,
-            seed: options.seed,
-            model: if sampler == SamplerKind::Icee { models.pin(width, None) } else { None },
-        };
-        // All that could fail has been tried before anything is written.
-        let mut rows = Rows::encode(table, &header)?;
-        let mut lines = vec![to_line(&header)?];
-        let outcomes = sheet::first_outcomes(&mut rows, &header, &options.pool)?;
-        if !outcomes.is_empty() {
-            lines.push(to_line(&Entry::Tell { outcomes })?);
-        }
-        home.create(&lines)?;
-        let mut study = Study::open_in(home, Some(&options.pool), models)?;
-        study.notes.splice(0..0, notes);
-        Ok(study)
     }
 
     /// Opens a study; `pool` says where the pool lies, if it is no longer where it was. That needs no right to write, and
@@ -206,7 +104,7 @@ impl Study {
     }
 
     fn width(&self) -> Width {
-        Width::of(&self.header.columns)
+        Width::of(&self.header.columns, self.header.earlier.is_some())
     }
 
     /// What picks the rows, and what is to be said about it.
@@ -249,170 +147,6 @@ impl Study {
         })
     }
 
-    /// The best row told so far: the one of the best value or, where some were measured more than once, the one that is
-    /// believed to be the best.
-    pub fn best(&mut self) -> Option<BestRow> {
-        self.try_to_load();
-        self.mention_torn();
-        let aims = self.aims();
-        if let Some(replicates) = replicates(&aims).filter(|_| aims.is_plain()) {
-            let (row, belief) = replicates.best();
-            if let Some(trial) = self.trials.outcome(row).filter(|trial| trial.value().is_some()) {
-                let (believed, sure) = (Some(aims.main().units.shown(belief.mean)), Some(replicates.sure()));
-                return Some(BestRow { row: self.outcome(trial), believed, sure });
-            }
-        }
-        let trial = self.trials.best(&self.header.goals())?;
-        Some(BestRow { row: self.outcome(trial), believed: None, sure: None })
-    }
-
-    /// The rows told whose limits hold and that are beaten by none: better in one outcome is worse in another. The best by the
-    /// first outcome first; with one objective the best row alone.
-    pub fn front(&mut self) -> Vec<ToldRow> {
-        self.try_to_load();
-        self.mention_torn();
-        let goals = self.header.goals();
-        let losses = |trial: &'_ Trial| goals.losses(&self.trials.outcomes_of(trial));
-        let mut front: Vec<(Vec<f64>, &Trial)> = Vec::new();
-        for (row, trial) in self.trials.told.iter().filter_map(|trial| Some((losses(trial)?, trial))) {
-            if !front.iter().any(|(other, _)| dominates(other, &row)) {
-                front.retain(|(other, _)| !dominates(&row, other));
-                front.push((row, trial));
-            }
-        }
-        front.sort_by(|(one, _), (other, _)| one[0].total_cmp(&other[0]));
-        front.into_iter().map(|(_, trial)| self.outcome(trial)).collect()
-    }
-
-    /// How many outcomes are to be made as good as possible.
-    pub fn objectives(&self) -> usize {
-        self.header.goals().objectives()
-    }
-
-    /// Whether any row has a value.
-    pub fn has_values(&self) -> bool {
-        self.trials.values(0) > 0
-    }
-
-    /// The column in which values are filled in, if there is one.
-    pub fn value_column(&self) -> Option<&str> {
-        self.header.value.as_deref()
-    }
-
-    /// A row's cells by its number, from one; none where there is no such row or the pool has not been read.
-    pub fn cells(&self, row: usize) -> Cells {
-        let known = self.rows.as_ref().filter(|_| (1..=self.header.pool.rows).contains(&row));
-        known.map(|rows| rows.cells(row - 1)).unwrap_or_default()
-    }
-
-    /// What is wanted of all outcomes, and what was told, as models see it.
-    pub(crate) fn aims(&self) -> Aims {
-        Aims::of(&self.trials, &self.header.goals())
-    }
-
-    /// Rows to which nothing has happened, identical ones counted once.
-    pub(crate) fn left(&self) -> usize {
-        let mut taken = self.trials.taken(self.header.pool.rows);
-        if let Some(rows) = &self.rows {
-            rows.mark_repeated(&mut taken);
-        }
-        taken.iter().filter(|taken| !**taken).count()
-    }
-
-    /// By how much measurements of one row differ, where some row was measured more than once.
-    fn noise(&self) -> Option<f64> {
-        let aims = self.aims();
-        replicates(&aims).map(|replicates| aims.main().units.distance(replicates.noise()))
-    }
-
-    /// All there is to know about the study.
-    pub fn summary(&mut self) -> Summary {
-        let best = self.best();
-        let goals = self.header.goals();
-        let front = if goals.objectives() > 1 { self.front() } else { vec![] };
-        let told: Vec<ToldRow> = self.trials.told.iter().map(|trial| self.outcome(trial)).collect();
-        let header = &self.header;
-        let names = std::iter::once(header.value.clone());
-        let names = names.chain(header.further.iter().map(|further| Some(further.name.clone())));
-        Summary {
-            pool: self.pool.display().to_string(),
-            rows: header.pool.rows,
-            columns: header.columns.iter().map(|column| (column.name.clone(), column.code.describe())).collect(),
-            id_column: header.id.clone(),
-            value_column: header.value.clone(),
-            direction: header.direction,
-            goals: names.zip(goals.wanted().map(|wanted| wanted.to_string())).collect(),
-            cost_column: header.cost.clone(),
-            earlier: header.earlier.as_ref().map(|earlier| (earlier.study.clone(), earlier.rows.len())),
-            sampler: header.sampler,
-            model: self.trials.model.clone(),
-            seed: header.seed,
-            best,
-            noise: self.noise(),
-            front,
-            running: self.trials.running().map(|running| running.name.shown()).collect(),
-            left: self.left(),
-            told,
-            notes: self.take_notes(),
-        }
-    }
-
-    /// What is believed of every row of the pool, in its order.
-    ///
-    /// # Errors
-    /// Where too few values were told, or the pool cannot be used.
-    pub fn predict(&mut self, sampler: Option<SamplerKind>) -> Result<Vec<RowForecast>> {
-        self.load()?;
-        let (sampler, _) = self.resolve(sampler)?;
-        self.refresh()?;
-        self.mention_torn();
-        self.check_model(sampler)?;
-        let mut predictor = self.predictor(sampler)?;
-        let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
-        let goals = self.header.goals();
-        let aims = Aims::of(&self.trials, &goals);
-        let least = predictor.surrogate.least_history();
-        let known = (0..aims.each.len()).map(|number| self.trials.values(number)).min().unwrap_or_default();
-        if known < least {
-            return Err(Error::Study(format!(
-                "a prediction needs {least} told values, there are {known}; tell more first"
-            )));
-        }
-        let (histories, front) = (aims.histories(), aims.front());
-        let taken = self.trials.taken(rows.points.size());
-        let first = rows.first_of_each();
-        let ids = rows.ids()?;
-        let mut forecasts = Vec::with_capacity(ids.len());
-        let all: Vec<usize> = (0..ids.len()).collect();
-        let mut ids = ids.into_iter();
-        for chunk in all.chunks(CHUNK) {
-            let beliefs = predictor.predict_all(&rows.points, &histories, chunk)?;
-            for ((at, &row), id) in chunk.iter().enumerate().zip(&mut ids) {
-                let value = self.trials.outcome(first[row]).and_then(Trial::value);
-                let status = Status::of(first[row], &self.trials, &taken);
-                let of_row: Vec<&Belief> = beliefs.iter().map(|beliefs| &beliefs[at]).collect();
-                let forecast = Forecast::new(&of_row, &aims, &front, &goals);
-                forecasts.push(RowForecast { id, row: row + 1, status, value, forecast });
-            }
-        }
-        Ok(forecasts)
-    }
-
-    fn outcome(&self, trial: &Trial) -> ToldRow {
-        let cells = self.rows.as_ref().map(|rows| rows.cells(trial.row)).unwrap_or_default();
-        let values = trial.outcomes(0).collect();
-        let further =
-            self.header.further.iter().zip(1..).map(|(further, at)| (further.name.clone(), trial.outcome(at)));
-        let status = Status::told(&trial.known);
-        let (id, row, value) = (trial.name.shown(), trial.name.row, trial.value());
-        let measurements = trial
-            .measurements()
-            .iter()
-            .map(|measurement| (0..=self.header.further.len()).map(|number| measurement.outcome(number)).collect());
-        let measurements = measurements.collect();
-        ToldRow { id, row, value, values, measurements, further: further.collect(), status, cells }
-    }
-
     /// Reads the pool, if that has not happened yet.
     pub(crate) fn load(&mut self) -> Result<()> {
         if self.rows.is_none() {
@@ -436,7 +170,7 @@ impl Study {
     }
 
     /// Reads the pool where that is only for show.
-    fn try_to_load(&mut self) {
+    pub(crate) fn try_to_load(&mut self) {
         if let Err(error) = self.load() {
             self.notes.push(error.to_string());
         }
@@ -463,7 +197,7 @@ impl Study {
     }
 
     /// Takes in what is new, and changes nothing.
-    fn refresh(&mut self) -> Result<()> {
+    pub(crate) fn refresh(&mut self) -> Result<()> {
         let news = self.journal.look()?;
         self.torn = news.is_torn();
         self.take_in(&news)
@@ -513,7 +247,7 @@ impl Study {
         self.take_in(&news)
     }
 
-    fn mention_torn(&mut self) {
+    pub(crate) fn mention_torn(&mut self) {
         if std::mem::take(&mut self.torn) {
             let note =
                 "the journal's last line is incomplete, perhaps after a crash, and does not count; the rest is whole";
@@ -547,45 +281,6 @@ impl Study {
 
 pub(crate) fn not_loaded() -> Error {
     Error::Study("the pool is not loaded".into())
-}
-
-/// What rows that were measured more than once say of the value that a study is about.
-fn replicates(aims: &Aims) -> Option<Replicates> {
-    Replicates::of(&aims.main().history)
-}
-
-impl StudyOptions {
-    /// Whether what is wanted can be.
-    fn check(&self) -> Result<()> {
-        let fail = |message: String| Err(Error::Study(message));
-        let Bounds { low, high } = self.bounds.unwrap_or_default();
-        let mut numbers: Vec<f64> = [low, high].into_iter().flatten().collect();
-        numbers.extend(self.further.iter().filter_map(|further| further.wanted.number()));
-        if let Direction::Target(target) = self.direction {
-            numbers.push(target);
-        }
-        if let Some(number) = numbers.iter().find(|number| !number.is_finite()) {
-            return fail(format!("{number} is not a number that values can be compared with"));
-        }
-        if let (Some(low), Some(high)) = (low, high)
-            && low >= high
-        {
-            return fail(format!("values cannot lie between {low} and {high}; the lower end comes first"));
-        }
-        match self.direction {
-            Direction::Target(target) if !self.bounds.unwrap_or_default().hold(target) => {
-                return fail(format!("the target {target} lies outside of what values can be"));
-            }
-            _ => {}
-        }
-        for (at, Further { name, .. }) in self.further.iter().enumerate() {
-            let twice = self.further[..at].iter().any(|other| other.name == *name);
-            if name.is_empty() || twice || self.value.as_ref() == Some(name) {
-                return fail(format!("the outcome \"{name}\" needs a name of its own"));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// A row's name for a message.

@@ -141,6 +141,11 @@ impl Trials {
         header
     }
 
+    /// The rows of the pool.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
     /// The outcome of a row.
     pub fn outcome(&self, row: usize) -> Option<&Trial> {
         self.places.get(&row).map(|&place| &self.told[place])
@@ -351,7 +356,7 @@ mod tests {
     }
 
     fn aim(trials: &Trials, direction: Direction) -> Aim {
-        Aims::of(trials, &goals(direction)).each.remove(0)
+        Aims::of(trials, &goals(direction), &[]).each.remove(0)
     }
 
     fn running(trials: &Trials) -> Vec<usize> {

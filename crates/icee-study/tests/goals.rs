@@ -240,3 +240,52 @@ fn further_outcomes_are_read_from_the_sheet() {
     sheet("1,3,2,0.9\n2,failed,,\n3,failed,,\n4,5,4,0.2\n5,1,1,0.6\n");
     assert!(study.update(Repeat::Refuse).unwrap_err().to_string().contains("told already"));
 }
+
+#[test]
+fn an_earlier_study_is_learned_from() {
+    let scratch = Scratch::new("goal-like");
+    let text = pool(150);
+    let sheet = scratch.write("pool.csv", &text);
+    let mut earlier = scratch.create("earlier.jsonl", &options(&sheet));
+    // The same bowl in another unit, turned upside down by nobody.
+    tell(&mut earlier, 1..=60, |row| 40.0 + 100.0 * value(row));
+    let like = Some(scratch.0.join("earlier.jsonl"));
+    let first = |name: &str, like| {
+        let mut study = scratch.create(name, &StudyOptions { like, ..options(&sheet) });
+        let rows = search(&mut study, 6, |row| (value(row), vec![]));
+        (rows.iter().map(|&row| value(row)).fold(f64::INFINITY, f64::min), study)
+    };
+    let (alone, _) = first("alone.jsonl", None);
+    let (with, mut study) = first("with.jsonl", like.clone());
+    let lowest = (1..=150).map(value).fold(f64::INFINITY, f64::min);
+    assert!(with < lowest + 0.01 && with < alone, "{with} {alone} {lowest}");
+    assert_eq!(study.summary().earlier, Some(("earlier".into(), 60)));
+    // Its rows are not this study's: nothing of it is told, or can be the best.
+    assert_eq!((study.summary().told.len(), study.predict(None).unwrap().len()), (6, 150));
+    // The journal has all that is needed, and goes on the same way.
+    std::fs::remove_file(scratch.0.join("earlier.jsonl")).unwrap();
+    let mut again = scratch.open("with.jsonl");
+    assert_eq!(again.ask(2, None).unwrap().suggestions, study.preview(&ask(2)).unwrap().suggestions);
+}
+
+#[test]
+fn an_earlier_study_of_other_columns_is_refused() {
+    let scratch = Scratch::new("goal-unlike");
+    let mut earlier = scratch.create("earlier.jsonl", &options(&scratch.write("a.csv", "a;b\n1,5;x\n2,5;y\n3;z\n")));
+    let sheet = scratch.write("b.csv", "a,b,c\n1,4,u\n2,5,v\n3,6,u\n");
+    let like = |columns: Option<&[&str]>| {
+        let columns = columns.map(|names| names.iter().map(|name| String::from(*name)).collect());
+        let options = StudyOptions { like: Some(scratch.0.join("earlier.jsonl")), columns, ..options(&sheet) };
+        Study::create(&scratch.0.join(format!("{}.jsonl", options.columns.is_some())), &options, Default::default())
+    };
+    tell(&mut earlier, 1..=1, |_| 1.0);
+    let few = like(Some(&["a"])).err().unwrap().to_string();
+    assert!(few.contains("the earlier study earlier has no two values"), "{few}");
+    tell(&mut earlier, 2..=3, |row| row as f64);
+    let other = like(None).err().unwrap().to_string();
+    for said in ["its column \"b\" has words, not numbers", "not learned from a column \"c\"", "--columns"] {
+        assert!(other.contains(said), "{other}");
+    }
+    // A decimal comma of one sheet is a point in the other.
+    assert!(like(Some(&["a"])).unwrap().ask(1, None).unwrap().suggestions[0].forecast.is_some());
+}

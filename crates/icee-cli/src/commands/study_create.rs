@@ -8,7 +8,7 @@ use clap::Args;
 use icee_models::study_models;
 use icee_study::{Bounds, Direction, Further, Scale, Study, StudyOptions, Suspect, Wanted, suspects};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Start a study of the rows of a sheet, saved as CSV.
 ///
@@ -68,6 +68,9 @@ pub struct CreateArgs {
     /// Columns of numbers that are names of categories, such as years or batches.
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     categories: Vec<String>,
+    /// An earlier study of such rows, by its name or file, to learn from its values, too. Its columns must match.
+    #[arg(long, value_name = "STUDY")]
+    like: Option<String>,
     /// What picks the rows: icee (a learned model), gp-ei (a Gaussian process) or random [default: icee where a model
     /// fits the columns, gp-ei elsewhere].
     #[arg(long, value_name = "NAME")]
@@ -144,6 +147,7 @@ pub fn create(out: &mut impl Write, args: &CreateArgs) -> anyhow::Result<()> {
         bounds: args.bounds,
         further: args.also.clone(),
         cost: args.cost.clone(),
+        like: args.like.as_deref().map(|like| earlier(like, &args.dir)).transpose()?,
         sampler: sampler(args.sampler.as_deref())?,
         seed: args.seed,
     };
@@ -176,6 +180,18 @@ impl CreateArgs {
             scales.push((name.clone(), scale));
         }
         Ok(scales)
+    }
+}
+
+/// The file of an earlier study: named, or the study of that name.
+fn earlier(like: &str, folder: &Path) -> anyhow::Result<PathBuf> {
+    let file = PathBuf::from(like);
+    if file.is_file() {
+        return Ok(file);
+    }
+    match Study::path(folder, like) {
+        Ok(path) if path.is_file() => Ok(path),
+        _ => bail!("--like: there is no study \"{like}\" in {}, and no such file", folder.display()),
     }
 }
 

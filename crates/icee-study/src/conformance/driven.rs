@@ -1,11 +1,12 @@
 //! Studies that are driven through a storage: beside one in a file, and by two at once.
 
 use super::{Checked, done, joined, require, same, stored};
+use crate::create::StudyOptions;
 use crate::journal::JournalFile;
 use crate::models::Models;
 use crate::record::{Outcome, SamplerKind};
 use crate::storage::Home;
-use crate::study::{Study, StudyOptions};
+use crate::study::Study;
 use crate::tell::Repeat;
 use crate::{Error, Result};
 use icee_base::files::FileError;

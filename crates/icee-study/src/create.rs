@@ -1,0 +1,145 @@
+//! From a sheet to a study: what it is about, checked, and its first lines.
+
+use crate::encode::{self, Scale};
+use crate::goals::{Bounds, Direction, Further};
+use crate::journal::JournalFile;
+use crate::models::{Models, Width};
+use crate::record::{Earlier, Entry, FORMAT, Header, SamplerKind, to_line};
+use crate::rows::{Rows, check_ids, pool_file, read_pool};
+use crate::sheet;
+use crate::storage::Home;
+use crate::study::Study;
+use crate::suspects::chosen_columns;
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// What a new study is about.
+#[derive(Clone, Debug, Default)]
+pub struct StudyOptions {
+    /// The CSV file of candidates.
+    pub pool: PathBuf,
+    /// The columns to learn from; all of them by default, but for the ids.
+    pub columns: Option<Vec<String>>,
+    /// Columns not to learn from.
+    pub ignore: Vec<String>,
+    /// Columns that are to be taken otherwise than they look.
+    pub scales: Vec<(String, Scale)>,
+    /// The column that names the rows; their numbers do by default.
+    pub id: Option<String>,
+    /// The column in which values are filled in, if there is one. What stands there is told at once, and it is never
+    /// learned from.
+    pub value: Option<String>,
+    /// Which values are good.
+    pub direction: Direction,
+    /// Between which ends values can lie at all.
+    pub bounds: Option<Bounds>,
+    /// Further outcomes of the same experiment, and what is wanted of them.
+    pub further: Vec<Further>,
+    /// The column that says what a row costs, where what is gained should be worth its price. It is never learned from.
+    pub cost: Option<String>,
+    /// The file of an earlier study of such rows, to learn from its values, too.
+    pub like: Option<PathBuf>,
+    /// What picks the rows; by default a learned model where one fits, a Gaussian process elsewhere.
+    pub sampler: Option<SamplerKind>,
+    /// Fixes all that is random.
+    pub seed: u64,
+}
+
+impl StudyOptions {
+    /// Whether what is wanted can be.
+    fn check(&self) -> Result<()> {
+        let fail = |message: String| Err(Error::Study(message));
+        let Bounds { low, high } = self.bounds.unwrap_or_default();
+        let mut numbers: Vec<f64> = [low, high].into_iter().flatten().collect();
+        numbers.extend(self.further.iter().filter_map(|further| further.wanted.number()));
+        if let Direction::Target(target) = self.direction {
+            numbers.push(target);
+        }
+        if let Some(number) = numbers.iter().find(|number| !number.is_finite()) {
+            return fail(format!("{number} is not a number that values can be compared with"));
+        }
+        if let (Some(low), Some(high)) = (low, high)
+            && low >= high
+        {
+            return fail(format!("values cannot lie between {low} and {high}; the lower end comes first"));
+        }
+        match self.direction {
+            Direction::Target(target) if !self.bounds.unwrap_or_default().hold(target) => {
+                return fail(format!("the target {target} lies outside of what values can be"));
+            }
+            _ => {}
+        }
+        for (at, Further { name, .. }) in self.further.iter().enumerate() {
+            let twice = self.further[..at].iter().any(|other| other.name == *name);
+            if name.is_empty() || twice || self.value.as_ref() == Some(name) {
+                return fail(format!("the outcome \"{name}\" needs a name of its own"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Study {
+    /// Creates a study in a new file.
+    ///
+    /// # Errors
+    /// Where the file exists, the pool cannot be used, or a choice makes no sense; then no file is written.
+    pub fn create(path: &Path, options: &StudyOptions, models: Models) -> Result<Study> {
+        if path.exists() {
+            return Err(Error::Study(format!("{} exists already; choose another name", path.display())));
+        }
+        Study::create_in(&JournalFile(path.to_owned()), options, models)
+    }
+
+    /// Creates a study in any storage.
+    ///
+    /// # Errors
+    /// As [`Study::create`].
+    pub fn create_in(home: &dyn Home, options: &StudyOptions, models: Models) -> Result<Study> {
+        options.check()?;
+        let mut table = read_pool(&options.pool)?;
+        let mut notes = Vec::new();
+        let places = chosen_columns(&table, options, &mut notes)?;
+        for (name, _) in &options.scales {
+            if !places.contains(&table.column(name)?) {
+                return Err(Error::Study(format!("\"{name}\" is not learned from, so it has no scale")));
+            }
+        }
+        let survey = encode::survey(&mut table, &places, &options.scales)?;
+        notes.extend(survey.notes);
+        if let Some(id) = &options.id {
+            let column = table.column(id)?;
+            check_ids(&mut table, column)?;
+        }
+        let earlier = options.like.as_deref().map(|path| Earlier::of_study(path, &survey.columns)).transpose()?;
+        let width = Width::of(&survey.columns, earlier.is_some());
+        let (sampler, note) = models.resolve(options.sampler, width)?;
+        notes.extend(note);
+        let header = Header {
+            icee_study: FORMAT,
+            pool: pool_file(&table, home.folder().as_deref())?,
+            id: options.id.clone(),
+            value: options.value.clone(),
+            columns: survey.columns,
+            direction: options.direction,
+            bounds: options.bounds,
+            further: options.further.clone(),
+            cost: options.cost.clone(),
+            earlier,
+            sampler,
+            seed: options.seed,
+            model: if sampler == SamplerKind::Icee { models.pin(width, None) } else { None },
+        };
+        // All that could fail has been tried before anything is written.
+        let mut rows = Rows::encode(table, &header)?;
+        let mut lines = vec![to_line(&header)?];
+        let outcomes = sheet::first_outcomes(&mut rows, &header, &options.pool)?;
+        if !outcomes.is_empty() {
+            lines.push(to_line(&Entry::Tell { outcomes })?);
+        }
+        home.create(&lines)?;
+        let mut study = Study::open_in(home, Some(&options.pool), models)?;
+        study.notes.splice(0..0, notes);
+        Ok(study)
+    }
+}

@@ -1,0 +1,191 @@
+//! Looking at a study: the best row, all that was told, and what is believed of every row.
+
+use crate::aims::Aims;
+use crate::answer::{BestRow, Forecast, RowForecast, Status, Summary, ToldRow};
+use crate::goals::dominates;
+use crate::record::SamplerKind;
+use crate::replicates::Replicates;
+use crate::rows::Cells;
+use crate::study::{Study, not_loaded};
+use crate::trials::{Trial, Trials};
+use crate::{Error, Result};
+use icee_bo::belief::Belief;
+
+/// Rows predicted at a time.
+const CHUNK: usize = 1 << 14;
+
+impl Study {
+    /// The best row told so far: the one of the best value or, where some were measured more than once, the one that is
+    /// believed to be the best.
+    pub fn best(&mut self) -> Option<BestRow> {
+        self.try_to_load();
+        self.mention_torn();
+        let aims = self.aims();
+        if let Some(replicates) = replicates(&aims).filter(|_| aims.is_plain()) {
+            let (row, belief) = replicates.best();
+            if let Some(trial) = self.trials.outcome(row).filter(|trial| trial.value().is_some()) {
+                let (believed, sure) = (Some(aims.main().units.shown(belief.mean)), Some(replicates.sure()));
+                return Some(BestRow { row: self.outcome(trial), believed, sure });
+            }
+        }
+        let trial = self.trials.best(&self.header.goals())?;
+        Some(BestRow { row: self.outcome(trial), believed: None, sure: None })
+    }
+
+    /// The rows told whose limits hold and that are beaten by none: better in one outcome is worse in another. The best by the
+    /// first outcome first; with one objective the best row alone.
+    pub fn front(&mut self) -> Vec<ToldRow> {
+        self.try_to_load();
+        self.mention_torn();
+        let goals = self.header.goals();
+        let losses = |trial: &'_ Trial| goals.losses(&self.trials.outcomes_of(trial));
+        let mut front: Vec<(Vec<f64>, &Trial)> = Vec::new();
+        for (row, trial) in self.trials.told.iter().filter_map(|trial| Some((losses(trial)?, trial))) {
+            if !front.iter().any(|(other, _)| dominates(other, &row)) {
+                front.retain(|(other, _)| !dominates(&row, other));
+                front.push((row, trial));
+            }
+        }
+        front.sort_by(|(one, _), (other, _)| one[0].total_cmp(&other[0]));
+        front.into_iter().map(|(_, trial)| self.outcome(trial)).collect()
+    }
+
+    /// How many outcomes are to be made as good as possible.
+    pub fn objectives(&self) -> usize {
+        self.header.goals().objectives()
+    }
+
+    /// Whether any row has a value.
+    pub fn has_values(&self) -> bool {
+        self.trials.values(0) > 0
+    }
+
+    /// The column in which values are filled in, if there is one.
+    pub fn value_column(&self) -> Option<&str> {
+        self.header.value.as_deref()
+    }
+
+    /// A row's cells by its number, from one; none where there is no such row or the pool has not been read.
+    pub fn cells(&self, row: usize) -> Cells {
+        let known = self.rows.as_ref().filter(|_| (1..=self.header.pool.rows).contains(&row));
+        known.map(|rows| rows.cells(row - 1)).unwrap_or_default()
+    }
+
+    /// What is wanted of all outcomes, and what was told, as models see it.
+    pub(crate) fn aims(&self) -> Aims {
+        self.aims_after(&self.trials)
+    }
+
+    /// The same where only so much was told.
+    pub(crate) fn aims_after(&self, trials: &Trials) -> Aims {
+        let earlier = self.header.earlier.iter().flat_map(|earlier| &earlier.rows).map(|row| row.value);
+        Aims::of(trials, &self.header.goals(), &earlier.collect::<Vec<f64>>())
+    }
+
+    /// Rows to which nothing has happened, identical ones counted once.
+    pub(crate) fn left(&self) -> usize {
+        let mut taken = self.trials.taken(self.header.pool.rows);
+        if let Some(rows) = &self.rows {
+            rows.mark_repeated(&mut taken);
+        }
+        taken.iter().filter(|taken| !**taken).count()
+    }
+
+    /// By how much measurements of one row differ, where some row was measured more than once.
+    fn noise(&self) -> Option<f64> {
+        let aims = self.aims();
+        replicates(&aims).map(|replicates| aims.main().units.distance(replicates.noise()))
+    }
+
+    /// All there is to know about the study.
+    pub fn summary(&mut self) -> Summary {
+        let best = self.best();
+        let goals = self.header.goals();
+        let front = if goals.objectives() > 1 { self.front() } else { vec![] };
+        let told: Vec<ToldRow> = self.trials.told.iter().map(|trial| self.outcome(trial)).collect();
+        let header = &self.header;
+        let names = std::iter::once(header.value.clone());
+        let names = names.chain(header.further.iter().map(|further| Some(further.name.clone())));
+        Summary {
+            pool: self.pool.display().to_string(),
+            rows: header.pool.rows,
+            columns: header.columns.iter().map(|column| (column.name.clone(), column.code.describe())).collect(),
+            id_column: header.id.clone(),
+            value_column: header.value.clone(),
+            direction: header.direction,
+            goals: names.zip(goals.wanted().map(|wanted| wanted.to_string())).collect(),
+            cost_column: header.cost.clone(),
+            earlier: header.earlier.as_ref().map(|earlier| (earlier.study.clone(), earlier.rows.len())),
+            sampler: header.sampler,
+            model: self.trials.model.clone(),
+            seed: header.seed,
+            best,
+            noise: self.noise(),
+            front,
+            running: self.trials.running().map(|running| running.name.shown()).collect(),
+            left: self.left(),
+            told,
+            notes: self.take_notes(),
+        }
+    }
+
+    /// What is believed of every row of the pool, in its order.
+    ///
+    /// # Errors
+    /// Where too few values were told, or the pool cannot be used.
+    pub fn predict(&mut self, sampler: Option<SamplerKind>) -> Result<Vec<RowForecast>> {
+        self.load()?;
+        let (sampler, _) = self.resolve(sampler)?;
+        self.refresh()?;
+        self.mention_torn();
+        self.check_model(sampler)?;
+        let mut predictor = self.predictor(sampler)?;
+        let (goals, aims) = (self.header.goals(), self.aims());
+        let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
+        let least = predictor.surrogate.least_history();
+        let known = (0..aims.each.len()).map(|number| self.trials.values(number)).min().unwrap_or_default();
+        if !aims.suffice(least) {
+            return Err(Error::Study(format!(
+                "a prediction needs {least} told values, there are {known}; tell more first"
+            )));
+        }
+        let (histories, front) = (aims.histories(), aims.front());
+        let taken = self.trials.taken(self.header.pool.rows);
+        let first = rows.first_of_each();
+        let ids = rows.ids()?;
+        let mut forecasts = Vec::with_capacity(ids.len());
+        let all: Vec<usize> = (0..ids.len()).collect();
+        let mut ids = ids.into_iter();
+        for chunk in all.chunks(CHUNK) {
+            let beliefs = predictor.predict_all(&rows.points, &histories, chunk)?;
+            for ((at, &row), id) in chunk.iter().enumerate().zip(&mut ids) {
+                let value = self.trials.outcome(first[row]).and_then(Trial::value);
+                let status = Status::of(first[row], &self.trials, &taken);
+                let of_row: Vec<&Belief> = beliefs.iter().map(|beliefs| &beliefs[at]).collect();
+                let forecast = Forecast::new(&of_row, &aims, &front, &goals);
+                forecasts.push(RowForecast { id, row: row + 1, status, value, forecast });
+            }
+        }
+        Ok(forecasts)
+    }
+
+    fn outcome(&self, trial: &Trial) -> ToldRow {
+        let cells = self.rows.as_ref().map(|rows| rows.cells(trial.row)).unwrap_or_default();
+        let values = trial.outcomes(0).collect();
+        let further =
+            self.header.further.iter().zip(1..).map(|(further, at)| (further.name.clone(), trial.outcome(at)));
+        let status = Status::told(&trial.known);
+        let (id, row, value) = (trial.name.shown(), trial.name.row, trial.value());
+        let measurements = trial
+            .measurements()
+            .iter()
+            .map(|measurement| (0..=self.header.further.len()).map(|number| measurement.outcome(number)).collect());
+        let measurements = measurements.collect();
+        ToldRow { id, row, value, values, measurements, further: further.collect(), status, cells }
+    }
+}
+
+/// What rows that were measured more than once say of the value that a study is about.
+fn replicates(aims: &Aims) -> Option<Replicates> {
+    Replicates::of(&aims.main().history)
+}
