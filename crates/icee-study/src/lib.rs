@@ -40,6 +40,7 @@ mod choose;
 mod condition;
 mod encode;
 mod error;
+mod formats;
 mod journal;
 mod lines;
 pub mod memory;
@@ -58,6 +59,8 @@ mod suspects;
 mod take_back;
 mod tell;
 mod trials;
+mod units;
+mod workbook;
 
 pub use answer::{Answer, BestRow, Forecast, RowForecast, Status, Suggestion, Summary, ToldRow};
 pub use ask::MOST_SUGGESTIONS;

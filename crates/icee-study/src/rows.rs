@@ -1,11 +1,12 @@
 //! The rows of a study's pool: its file, checked against what it was, and the points that the rows are.
 
 use crate::condition::Condition;
-use crate::encode::Encoder;
+use crate::encode::{Column, Encoder};
+use crate::formats;
 use crate::record::{Header, Outcome, PoolFile, RowName};
-use crate::results::{Line, Named, outcome};
+use crate::results::{Line, Named, ValueColumn};
 use crate::{Error, Result};
-use icee_base::files::{FileError, folder_of, read_regular};
+use icee_base::files::{FileError, folder_of};
 use icee_base::names::nearest;
 use icee_base::table::{Table, TableError};
 use icee_bo::pool::Pool;
@@ -30,6 +31,8 @@ pub struct Rows {
     pub points: Pool,
     id: Option<usize>,
     value: Option<usize>,
+    /// The columns' units, where they are known.
+    units: HashMap<usize, String>,
     /// What stands in each row's cells ([`Encoder::key`]).
     keys: Vec<u64>,
 }
@@ -73,8 +76,7 @@ impl Rows {
         }
         // No more is read than is asked for.
         let most = header.pool.bytes.saturating_add(MARK);
-        let Some(bytes) = read_regular(path, most)? else { return Ok(None) };
-        let table = Table::of_bytes(path, bytes)?;
+        let Some(table) = formats::read_regular(path, most)? else { return Ok(None) };
         if fingerprint(&table) != header.pool.fingerprint || table.bytes() != header.pool.bytes {
             return Ok(None);
         }
@@ -86,12 +88,13 @@ impl Rows {
     /// # Errors
     /// With every line whose value makes no sense.
     pub fn outcomes(&mut self, column: &str) -> Result<Vec<(RowName, usize, Outcome)>> {
-        let place = self.table.column(column)?;
+        let mut values = ValueColumn::new(&self.table, column)?;
         let mut found = Vec::new();
         self.table.scan(|table, row| {
-            found.extend(outcome(table, row, place, column)?.map(|outcome| (row.index, row.line, outcome)));
+            found.extend(values.outcome(table, row)?.map(|outcome| (row.index, row.line, outcome)));
             Ok(())
         })?;
+        values.finish(&self.table)?;
         let first = self.first_of_each();
         Ok(found.into_iter().map(|(row, line, outcome)| (self.name(first[row]), line, outcome)).collect())
     }
@@ -144,9 +147,11 @@ impl Rows {
         if table.rows() != header.pool.rows {
             return Err(Error::Study(format!("the pool has {} rows, not {}", table.rows(), header.pool.rows)));
         }
+        let unit = |column: &Column| Some((table.column(&column.name).ok()?, column.code.unit()?.to_owned()));
+        let units = header.columns.iter().filter_map(unit).collect();
         let widths = header.columns.iter().map(|column| column.code.width()).collect();
         let points = Pool::new(points, encoder.dimension())?.with_widths(widths)?.with_columns(cells.finish())?;
-        Ok(Rows { table, points, id, value, keys })
+        Ok(Rows { table, points, id, value, units, keys })
     }
 
     /// What a row is called.
@@ -173,7 +178,7 @@ impl Rows {
     /// # Errors
     /// Where the condition makes no sense, or the table cannot be read any more.
     pub fn exclude(&mut self, condition: &str, taken: &mut [bool]) -> Result<()> {
-        let condition = Condition::parse(condition, &self.table)?;
+        let condition = Condition::parse(condition, &self.table, &self.units)?;
         Ok(self.table.scan(|table, row| {
             taken[row.index] |= !condition.holds(table, row);
             Ok(())
@@ -282,12 +287,13 @@ impl Rows {
 /// # Errors
 /// Where it cannot be read.
 pub fn read_pool(path: &Path) -> Result<Table> {
-    match read_regular(path, u64::MAX) {
-        Ok(bytes) => Ok(Table::of_bytes(path, bytes.unwrap_or_default())?),
-        Err(FileError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+    match formats::read_regular(path, u64::MAX) {
+        Ok(Some(table)) => Ok(table),
+        Ok(None) => Err(Error::Study(format!("{} has no end", path.display()))),
+        Err(Error::File(FileError::Io { source, .. })) if source.kind() == std::io::ErrorKind::NotFound => {
             Err(TableError::Missing(path.to_owned()).into())
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     }
 }
 

@@ -25,7 +25,7 @@ const CHUNK: usize = 1 << 14;
 /// What a new study is about.
 #[derive(Clone, Debug, Default)]
 pub struct StudyOptions {
-    /// The CSV file of candidates.
+    /// The sheet of candidates: CSV or .xlsx.
     pub pool: PathBuf,
     /// The columns to learn from; all of them by default, but for the ids.
     pub columns: Option<Vec<String>>,
