@@ -36,6 +36,16 @@ pub enum TableError {
     },
 }
 
+impl TableError {
+    /// Makes the error of a file that could not be read.
+    pub fn io(path: &Path) -> impl FnOnce(std::io::Error) -> TableError {
+        move |error| match error.kind() {
+            std::io::ErrorKind::NotFound => TableError::Missing(path.to_owned()),
+            _ => FileError::io(path)(error).into(),
+        }
+    }
+}
+
 type Result<T> = std::result::Result<T, TableError>;
 
 /// The text of a CSV file and its header.
@@ -72,11 +82,7 @@ impl Table {
     /// # Errors
     /// Where it cannot be read, is not UTF-8, or has no header.
     pub fn read(path: &Path) -> Result<Table> {
-        let bytes = std::fs::read(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => TableError::Missing(path.to_owned()),
-            _ => FileError::io(path)(error).into(),
-        })?;
-        Table::of_bytes(path, bytes)
+        Table::of_bytes(path, std::fs::read(path).map_err(TableError::io(path))?)
     }
 
     /// The same for bytes in memory; `path` is for messages.

@@ -1,7 +1,8 @@
 //! Conditions on rows, as people type them: `temp < 100 and solvent != DMF`, `base in (K2CO3, "Cs2CO3")`, `not (a = 1 or b = 2)`.
 
-use crate::{Error, Result};
+use crate::{Error, Result, units};
 use icee_base::table::{Row, Table};
+use std::collections::HashMap;
 
 /// How deep brackets and nots may stand in each other.
 const DEEPEST: usize = 64;
@@ -15,8 +16,29 @@ enum Node {
     Any(Vec<Node>),
     All(Vec<Node>),
     Not(Box<Node>),
-    Compare { column: usize, comparison: Comparison, value: String },
-    In { column: usize, values: Vec<String> },
+    Compare { column: Column, comparison: Comparison, value: String },
+    In { column: Column, values: Vec<String> },
+}
+
+/// A column and the unit in which its numbers, and those that they are compared with, may be written.
+#[derive(Clone, Debug, PartialEq)]
+struct Column {
+    place: usize,
+    unit: Option<String>,
+}
+
+impl Column {
+    fn number(&self, table: &Table, text: &str) -> Option<f64> {
+        units::number(table, text, self.unit.as_deref())
+    }
+
+    /// Equal as numbers, where both are, or as texts.
+    fn equal(&self, table: &Table, cell: &str, value: &str) -> bool {
+        match (self.number(table, cell), self.number(table, value)) {
+            (Some(cell), Some(value)) => cell == value,
+            _ => cell == value,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,14 +52,14 @@ enum Comparison {
 }
 
 impl Condition {
-    /// Reads a condition on the rows of a table.
+    /// Reads a condition on the rows of a table, of whose columns some have a unit.
     ///
     /// # Errors
     /// Where it is none, or names a column that is not there.
-    pub fn parse(text: &str, table: &Table) -> Result<Condition> {
+    pub fn parse(text: &str, table: &Table, units: &HashMap<usize, String>) -> Result<Condition> {
         let wrong = |problem: String| Error::Study(format!("--where \"{text}\": {problem}"));
         let tokens = tokens(text).map_err(wrong)?;
-        let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, table };
+        let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, table, units };
         let node = parser.any().map_err(wrong)?;
         match parser.tokens.get(parser.at) {
             None => Ok(Condition(node)),
@@ -57,13 +79,15 @@ impl Node {
             Node::Any(nodes) => nodes.iter().any(|node| node.holds(table, row)),
             Node::All(nodes) => nodes.iter().all(|node| node.holds(table, row)),
             Node::Not(node) => !node.holds(table, row),
-            Node::In { column, values } => values.iter().any(|value| equal(table, row.cell(*column), value)),
+            Node::In { column, values } => {
+                values.iter().any(|value| column.equal(table, row.cell(column.place), value))
+            }
             Node::Compare { column, comparison, value } => {
-                let cell = row.cell(*column);
-                let numbers = table.number(cell).zip(table.number(value));
+                let cell = row.cell(column.place);
+                let numbers = column.number(table, cell).zip(column.number(table, value));
                 match comparison {
-                    Comparison::Equal => equal(table, cell, value),
-                    Comparison::Unequal => !equal(table, cell, value),
+                    Comparison::Equal => column.equal(table, cell, value),
+                    Comparison::Unequal => !column.equal(table, cell, value),
                     Comparison::Less => numbers.is_some_and(|(cell, value)| cell < value),
                     Comparison::AtMost => numbers.is_some_and(|(cell, value)| cell <= value),
                     Comparison::Greater => numbers.is_some_and(|(cell, value)| cell > value),
@@ -71,14 +95,6 @@ impl Node {
                 }
             }
         }
-    }
-}
-
-/// Equal as numbers, where both are, or as texts.
-fn equal(table: &Table, cell: &str, value: &str) -> bool {
-    match (table.number(cell), table.number(value)) {
-        (Some(cell), Some(value)) => cell == value,
-        _ => cell == value,
     }
 }
 
@@ -154,6 +170,7 @@ struct Parser<'a> {
     at: usize,
     depth: usize,
     table: &'a Table,
+    units: &'a HashMap<usize, String>,
 }
 
 type Parsed<T> = std::result::Result<T, String>;
@@ -202,13 +219,14 @@ impl Parser<'_> {
 
     fn compared(&mut self) -> Parsed<Node> {
         let name = self.word("the name of a column")?;
-        let column = self.table.column(&name).map_err(|error| error.to_string())?;
+        let place = self.table.column(&name).map_err(|error| error.to_string())?;
+        let column = Column { place, unit: self.units.get(&place).cloned() };
         if self.next_is("in") {
             self.expect(&Token::Open)?;
-            let mut values = vec![self.word("a value")?];
+            let mut values = vec![self.value(&column)?];
             while self.tokens.get(self.at) == Some(&Token::Comma) {
                 self.at += 1;
-                values.push(self.word("a value")?);
+                values.push(self.value(&column)?);
             }
             self.expect(&Token::Close)?;
             return Ok(Node::In { column, values });
@@ -217,12 +235,32 @@ impl Parser<'_> {
             return Err(format!("after \"{name}\" comes a comparison: < <= > >= = != or in (a, b)"));
         };
         self.at += 1;
-        let value = self.word("a value")?;
+        let value = self.value(&column)?;
         let ordered = !matches!(comparison, Comparison::Equal | Comparison::Unequal);
-        if ordered && self.table.number(&value).is_none() {
-            return Err(format!("\"{value}\" is not a number, so nothing is less or greater"));
+        if ordered && column.number(self.table, &value).is_none() {
+            let unit = column.unit.map_or_else(String::new, |unit| format!("; \"{name}\" is in {unit}"));
+            return Err(format!("\"{value}\" is not a number, so nothing is less or greater{unit}"));
         }
         Ok(Node::Compare { column, comparison, value })
+    }
+
+    /// A value that a column is compared with. The words of its unit may follow.
+    fn value(&mut self, column: &Column) -> Parsed<String> {
+        let value = self.word("a value")?;
+        if let Some(unit) = column.unit.as_ref().filter(|_| self.table.number(&value).is_some()) {
+            let words: Vec<&str> = unit.split_whitespace().collect();
+            let next = self.tokens.get(self.at..self.at + words.len()).unwrap_or_default();
+            let is = |(token, word): (&Token, &&str)| matches!(token, Token::Word(next) if next == word);
+            let named = !next.is_empty() && next.iter().zip(&words).all(is);
+            self.at += if named { words.len() } else { 0 };
+            let other = |next: &String| !["and", "or"].iter().any(|word| next.eq_ignore_ascii_case(word));
+            if let Some(Token::Word(next)) = self.tokens.get(self.at).filter(|_| !named)
+                && other(next)
+            {
+                return Err(format!("\"{value} {next}\": the column is in {unit}; join conditions by and, or"));
+            }
+        }
+        Ok(value)
     }
 
     fn word(&mut self, what: &str) -> Parsed<String> {
@@ -257,8 +295,12 @@ mod tests {
     const TABLE: &str = "temp,solvent,the base\n80,DMF,K2CO3\n120,THF,Cs2CO3\n,water,none\n100.0,DMF,K2CO3\n";
 
     fn rows(condition: &str) -> Result<Vec<usize>> {
-        let mut table = Table::of_bytes(Path::new("pool.csv"), TABLE.into())?;
-        let condition = Condition::parse(condition, &table)?;
+        rows_of(TABLE, &HashMap::new(), condition)
+    }
+
+    fn rows_of(table: &str, units: &HashMap<usize, String>, condition: &str) -> Result<Vec<usize>> {
+        let mut table = Table::of_bytes(Path::new("pool.csv"), table.into())?;
+        let condition = Condition::parse(condition, &table, units)?;
         let mut found = Vec::new();
         table.scan(|table, row| {
             found.extend(condition.holds(table, row).then_some(row.index + 1));
@@ -282,6 +324,31 @@ mod tests {
             ("solvent = THF or solvent = DMF and temp = 80", vec![1, 2]),
         ] {
             assert_eq!(rows(condition).unwrap(), expected, "{condition}");
+        }
+    }
+
+    #[test]
+    fn units_may_be_named_or_not() {
+        const TABLE: &str = "temp,load\n80 C,1 mol %\n120C,2 mol %\n,3\n100,5 mol %\n";
+        let units = HashMap::from([(0, "C".to_owned()), (1, "mol %".to_owned())]);
+        let rows = |condition: &str| rows_of(TABLE, &units, condition);
+        for (condition, expected) in [
+            ("temp < 100", vec![1]),
+            ("temp < 100 C", vec![1]),
+            ("temp <= 100C and temp > 80 C", vec![4]),
+            ("temp = \"120 C\" or temp = 80", vec![1, 2]),
+            ("temp in (80 C, 100, 120C)", vec![1, 2, 4]),
+            ("(load >= 2 mol %) and not load = 5 mol %", vec![2, 3]),
+        ] {
+            assert_eq!(rows(condition).unwrap(), expected, "{condition}");
+        }
+        for (condition, said) in [
+            ("temp < 300 K", "\"300 K\": the column is in C"),
+            ("temp < 300K", "\"300K\" is not a number, so nothing is less or greater; \"temp\" is in C"),
+            ("load < 3 mol", "\"3 mol\": the column is in mol %"),
+        ] {
+            let error = rows(condition).unwrap_err().to_string();
+            assert!(error.contains(said), "{condition}: {error}");
         }
     }
 

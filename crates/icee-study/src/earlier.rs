@@ -29,6 +29,10 @@ impl Earlier {
                     let [there, here] = [other, code].map(|code| if is_number(code) { "numbers" } else { "words" });
                     problems.push(format!("its column \"{name}\" has {there}, not {here}"));
                 }
+                Some(other) if other.unit() != code.unit() => {
+                    let [there, here] = [other, code].map(|code| code.unit().unwrap_or("no unit"));
+                    problems.push(format!("its column \"{name}\" is in {there}, not in {here}"));
+                }
                 Some(_) => {}
             }
         }

@@ -3,12 +3,14 @@
 //! - A column of numbers is one coordinate, scaled by its lowest and highest number; by their logarithms where it is
 //!   positive, spans three decades or more and lies mostly at the low end. Where cells are missing a second
 //!   coordinate says so, and the first is put in the middle.
+//!   Cells may name a unit, if it is the same in all of them.
 //! - Any other column is categories: one coordinate for two of them, one each for more. Missing cells are a category.
 //!   Only the 31 most frequent have a coordinate of their own where there are more than 32; the rest share one.
 //! - A column that says nothing is left out: all cells equal, or text of which hardly any two cells are the same.
 //!
 //! The codes are fixed when a study is created, and stand in its journal.
 
+use crate::units::{self, Cell, Units};
 use crate::{Error, Result};
 use icee_base::hash::checksum;
 use icee_base::math::ln;
@@ -60,6 +62,9 @@ pub enum Code {
         log: bool,
         /// Whether some cells are missing.
         missing: bool,
+        /// What stands behind the numbers, if anything does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unit: Option<String>,
     },
     /// Words.
     Category {
@@ -85,15 +90,24 @@ impl Code {
     /// In a few words, for a table of columns.
     pub fn describe(&self) -> String {
         match self {
-            Code::Number { low, high, log, missing } => {
+            Code::Number { low, high, log, missing, unit } => {
+                let unit = unit.as_ref().map_or_else(String::new, |unit| format!(" {unit}"));
                 let scale = if *log { ", logarithmic" } else { "" };
                 let gaps = if *missing { ", some missing" } else { "" };
-                format!("number, {low} to {high}{scale}{gaps}")
+                format!("number, {low} to {high}{unit}{scale}{gaps}")
             }
             Code::Category { levels, others } => {
                 let more = if *others { " most frequent of more" } else { "" };
                 format!("{} categories{more}", levels.len())
             }
+        }
+    }
+
+    /// The unit of its numbers.
+    pub fn unit(&self) -> Option<&str> {
+        match self {
+            Code::Number { unit, .. } => unit.as_deref(),
+            Code::Category { .. } => None,
         }
     }
 
@@ -120,12 +134,47 @@ pub struct Survey {
 }
 
 /// What one pass finds out about a column.
+#[derive(Default)]
 struct Seen {
     numbers: Vec<f64>,
     missing: usize,
+    /// Numbers with a unit, and which units those are.
+    quantities: Vec<f64>,
+    units: Units,
     /// Cells that are no numbers, and the line of the first of them.
     words: usize,
     first_word: Option<(usize, String)>,
+    /// Whether all of those are numbers with a unit.
+    only_units: bool,
+}
+
+impl Seen {
+    fn see(&mut self, table: &Table, line: usize, text: &str) {
+        let cell = Cell::read(table, text);
+        self.units.see(line, text, &cell);
+        match cell {
+            Cell::Number(number) => self.numbers.push(number),
+            Cell::Quantity(number, _) => self.quantities.push(number),
+            Cell::Missing => self.missing += 1,
+            Cell::Word => {
+                self.words += 1;
+                self.first_word.get_or_insert_with(|| (line, text.to_owned()));
+            }
+        }
+    }
+
+    /// Decides, once all cells were seen, what those with units are: numbers if nothing else stands there, and words otherwise.
+    fn settle(&mut self) {
+        let quantities = std::mem::take(&mut self.quantities);
+        if self.words == 0 && self.units.common().is_ok() {
+            self.numbers.extend(quantities);
+            return;
+        }
+        self.only_units = self.words == 0;
+        self.words += quantities.len();
+        let odd = self.units.first_odd().map(|(line, cell)| (line, cell.to_owned()));
+        self.first_word = self.first_word.take().or(odd);
+    }
 }
 
 /// Looks at the columns at `places` and says how each is coded: as a user wants it, or else as it looks.
@@ -133,22 +182,14 @@ struct Seen {
 /// # Errors
 /// Where a line is broken, there is no row, or nothing can be learned from any column.
 pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -> Result<Survey> {
-    let empty = || Seen { numbers: vec![], missing: 0, words: 0, first_word: None };
-    let mut seen: Vec<Seen> = places.iter().map(|_| empty()).collect();
+    let mut seen: Vec<Seen> = places.iter().map(|_| Seen::default()).collect();
     table.scan(|table, row| {
         for (seen, &place) in seen.iter_mut().zip(places) {
-            let cell = row.cell(place);
-            match table.number(cell) {
-                Some(number) => seen.numbers.push(number),
-                None if is_missing(cell) => seen.missing += 1,
-                None => {
-                    seen.words += 1;
-                    seen.first_word.get_or_insert_with(|| (row.line, cell.to_owned()));
-                }
-            }
+            seen.see(table, row.line, row.cell(place));
         }
         Ok(())
     })?;
+    seen.iter_mut().for_each(Seen::settle);
     if table.rows() == 0 {
         return Err(table.broken(vec!["there is no row below the header".into()]).into());
     }
@@ -171,7 +212,14 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
             return Err(table.broken(vec![problem]).into());
         }
         let mixed = !seen.numbers.is_empty() && scale.is_none();
-        if let Some((line, word)) = seen.first_word.as_ref().filter(|_| mixed) {
+        let units = seen.units.mixed().filter(|_| scale.is_none() && seen.only_units);
+        if let Some((first, second)) = units {
+            notes.push(format!(
+                "column \"{name}\" mixes units (\"{}\", line {}; \"{}\", line {}) and is taken as categories; mend the cells and \
+                 create the study anew if it should be numbers",
+                first.cell, first.line, second.cell, second.line
+            ));
+        } else if let Some((line, word)) = seen.first_word.as_ref().filter(|_| mixed) {
             notes.push(format!(
                 "column \"{name}\" mixes {} numbers with words (first \"{word}\", line {line}) and is taken as categories; \
                  mend the cells and create the study anew if it should be numbers",
@@ -188,8 +236,8 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
                 let problem = format!("column \"{name}\" has {low}, and only numbers above 0 have a logarithm");
                 return Err(table.broken(vec![problem]).into());
             }
-            (Ok(Code::Number { low, high, missing, .. }), Some(scale)) => {
-                Ok(Code::Number { low, high, log: scale == Scale::Log, missing })
+            (Ok(Code::Number { low, high, missing, unit, .. }), Some(scale)) => {
+                Ok(Code::Number { low, high, log: scale == Scale::Log, missing, unit })
             }
             (code, _) => code,
         };
@@ -206,8 +254,8 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
 }
 
 /// Goes on with a checksum of cells: that of a number is the same however it is written.
-pub fn cell_key(key: u64, table: &Table, cell: &str) -> u64 {
-    match table.number(cell) {
+pub fn cell_key(key: u64, table: &Table, cell: &str, unit: Option<&str>) -> u64 {
+    match units::number(table, cell, unit) {
         // −0 is 0.
         Some(number) => checksum(key, &(number + 0.0).to_bits().to_le_bytes()),
         None => word_key(key, cell),
@@ -272,7 +320,8 @@ fn code_of_numbers(seen: &mut Seen) -> std::result::Result<Code, String> {
         return Err(format!("its numbers, {low} to {high}, are too far apart"));
     }
     let log = low > 0.0 && high / low >= LOG_SPAN && median < low + LOG_MEDIAN * (high - low);
-    Ok(Code::Number { low, high, log, missing })
+    let unit = seen.units.common().ok().flatten().map(str::to_owned);
+    Ok(Code::Number { low, high, log, missing, unit })
 }
 
 /// Turns rows into points, by codes that are known.
@@ -350,18 +399,18 @@ impl<'a> Encoder<'a> {
             match column {
                 Collected::Numbers(numbers) => {
                     let scaled = |x: f64| if matches!(code, Code::Number { log: true, .. }) { ln(x) } else { x };
-                    numbers.push(table.number(cell).map_or(f64::NAN, scaled));
+                    numbers.push(units::number(table, cell, code.unit()).map_or(f64::NAN, scaled));
                 }
                 Collected::Words(words) => words.push((!is_missing(cell)).then_some(cell)),
             }
         }
     }
 
-    /// What a row's cells are, whatever its number and however its numbers are written: rows with the same cells have the same
+    /// What a row's cells are, whatever its number and however its numbers are written, with or without the unit: rows with the same cells have the same
     /// key.
     pub fn key(&self, table: &Table, row: &Row<'_>) -> u64 {
         self.columns.iter().fold(0, |key, (place, code, _)| match code {
-            Code::Number { .. } => cell_key(key, table, row.cell(*place)),
+            Code::Number { .. } => cell_key(key, table, row.cell(*place), code.unit()),
             Code::Category { .. } => word_key(key, row.cell(*place)),
         })
     }
@@ -371,8 +420,8 @@ impl<'a> Encoder<'a> {
         for (place, code, known) in &self.columns {
             let cell = row.cell(*place);
             match code {
-                Code::Number { low, high, log, missing } => {
-                    let number = table.number(cell);
+                Code::Number { low, high, log, missing, unit } => {
+                    let number = units::number(table, cell, unit.as_deref());
                     let share = |x: f64| {
                         let [x, low, high] = if *log { [ln(x), ln(*low), ln(*high)] } else { [x, *low, *high] };
                         ((x - low) / (high - low)).clamp(0.0, 1.0)
@@ -432,6 +481,43 @@ mod tests {
     }
 
     #[test]
+    fn cells_may_name_their_unit() {
+        let text = "heat;share;id;both\n20 C;1,5 %;1a;20 C\n;2%;2b;300 K\n100;4 %;3a;20 C\n";
+        let (found, points) = coded(text).unwrap();
+        let said: Vec<String> = found.columns.iter().map(|column| column.code.describe()).collect();
+        assert_eq!(said, ["number, 20 to 100 C, some missing", "number, 1.5 to 4 %", "3 categories", "2 categories"]);
+        assert_eq!(points[2], [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0]);
+        let [note] = found.notes.as_slice() else { panic!("{:?}", found.notes) };
+        assert!(note.contains("\"both\" mixes units (\"20 C\", line 2; \"300 K\", line 3)"), "{note}");
+        // A letter may be a part of a name, unless every cell has it.
+        for (cells, code) in [("7B\n8B\n9B", "number, 7 to 9 B"), ("7B\n8\n9B", "3 categories")] {
+            assert_eq!(coded(&format!("a\n{cells}\n")).unwrap().0.columns[0].code.describe(), code);
+        }
+        let mut table = Table::of_bytes(Path::new("pool.csv"), "a\n20 C\n300 K\n".into()).unwrap();
+        let error = survey(&mut table, &[0], &[("a".into(), Scale::Log)]).unwrap_err().to_string();
+        assert!(error.contains("line 3: column \"a\" should be numbers and has \"300 K\""), "{error}");
+    }
+
+    #[test]
+    fn a_code_without_a_unit_is_as_it_was() {
+        let line = r#"{"number":{"low":1.0,"high":2.0,"log":false,"missing":false}}"#;
+        let code: Code = serde_json::from_str(line).unwrap();
+        assert_eq!((code.unit(), serde_json::to_string(&code).unwrap().as_str()), (None, line));
+        // To whom no unit was noted down, 2 C is a word as before.
+        let columns = [Column { name: "a".into(), code }];
+        let mut table = Table::of_bytes(Path::new("pool.csv"), "a\n2\n2 C\n".into()).unwrap();
+        let encoder = Encoder::new(&table, &columns).unwrap();
+        let (mut points, mut keys) = (Vec::new(), Vec::new());
+        let scanned = table.scan(|table, row| {
+            encoder.encode(table, row, &mut points);
+            keys.push(encoder.key(table, row));
+            Ok(())
+        });
+        scanned.unwrap();
+        assert_eq!((points, keys[1]), (vec![1.0, 0.5], checksum(0, b"2 C")));
+    }
+
+    #[test]
     fn what_says_nothing_is_left_out_and_what_is_odd_is_noted() {
         let rows: String = (0..40)
             .map(|k| format!("{k},7,name {k},,{}\n", if k == 3 { "hot".into() } else { (k % 5).to_string() }))
@@ -463,7 +549,7 @@ mod tests {
     #[test]
     fn codes_from_a_file_are_not_trusted() {
         let table = Table::of_bytes(Path::new("pool.csv"), b"a\n1\n2\n".to_vec()).unwrap();
-        let number = |low, high, log| Code::Number { low, high, log, missing: false };
+        let number = |low, high, log| Code::Number { low, high, log, missing: false, unit: None };
         for code in [
             number(1.0, 1.0, false),
             number(-1.0, 1.0, true),

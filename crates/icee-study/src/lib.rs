@@ -45,6 +45,7 @@ mod earlier;
 mod encode;
 mod error;
 mod explain;
+mod formats;
 mod goals;
 mod journal;
 mod lines;
@@ -67,6 +68,8 @@ mod suspects;
 mod take_back;
 mod tell;
 mod trials;
+mod units;
+mod workbook;
 
 pub use answer::{Answer, BestRow, Forecast, FurtherForecast, RowForecast, Status, Suggestion, Summary, ToldRow};
 pub use ask::{AskOptions, MOST_SUGGESTIONS};

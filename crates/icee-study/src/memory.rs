@@ -2,12 +2,12 @@
 //! that are bytes. Bytes may come from anywhere.
 
 use crate::encode;
+use crate::formats;
 use crate::lines::parse;
 use crate::replay::{header_of, replay};
 use crate::rows::Rows;
 use crate::storage::{Home, News, PATIENCE, Position, Storage};
 use crate::{Error, Result};
-use icee_base::table::Table;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -191,7 +191,7 @@ pub fn inspect(journal: &[u8], pool: Option<&[u8]>) -> Result<Inspection> {
     let trials = replay(name, &header, &news.lines[1..])?;
     if let Some(pool) = pool {
         let header = trials.with_sheet(&header);
-        Rows::encode(Table::of_bytes(Path::new("pool"), pool.to_vec())?, &header)?;
+        Rows::encode(formats::table(Path::new("pool"), pool.to_vec())?, &header)?;
     }
     let (told, running) = (trials.told.len(), trials.count_running());
     Ok(Inspection { lines: news.lines.len(), told, running, torn: news.is_torn() })
@@ -202,7 +202,7 @@ pub fn inspect(journal: &[u8], pool: Option<&[u8]>) -> Result<Inspection> {
 /// # Errors
 /// Where nothing can be learned from it.
 pub fn columns(pool: &[u8]) -> Result<Vec<(String, String)>> {
-    let mut table = Table::of_bytes(Path::new("pool"), pool.to_vec())?;
+    let mut table = formats::table(Path::new("pool"), pool.to_vec())?;
     let places: Vec<usize> = (0..table.header().len()).collect();
     let survey = encode::survey(&mut table, &places, &[])?;
     // Codes that were found must be of use.

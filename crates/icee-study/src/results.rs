@@ -3,7 +3,8 @@
 use crate::Result;
 use crate::encode::Encoder;
 use crate::record::{Header, Measured, Outcome};
-use icee_base::table::{Row, Table, is_missing};
+use crate::units::{Cell, Trouble, Units};
+use icee_base::table::{Row, Table};
 
 /// The column of values where none is named.
 pub const VALUE: &str = "value";
@@ -35,7 +36,6 @@ pub enum Named {
 /// # Errors
 /// Where a column is missing, or with every line whose value makes no sense.
 pub fn read(table: &mut Table, header: &Header, value: &str) -> Result<Vec<Line>> {
-    let value_place = table.column(value)?;
     let named = |table: &Table, name: &str| table.header().iter().any(|column| column == name);
     let id = match &header.id {
         Some(id) if named(table, id) => Some(table.column(id)?),
@@ -55,8 +55,8 @@ pub fn read(table: &mut Table, header: &Header, value: &str) -> Result<Vec<Line>
         return Err(table.broken(vec![problem]).into());
     }
     let encoder = if id.is_none() { Some(Encoder::new(table, &header.columns)?) } else { None };
-    let further = header.further.iter().map(|further| table.column(&further.name));
-    let columns = Columns { value: value_place, further: further.collect::<std::result::Result<_, _>>()? };
+    let further = header.further.iter().map(|further| further.name.as_str());
+    let mut columns = Columns::new(table, std::iter::once(value).chain(further))?;
     let mut lines = Vec::new();
     table.scan(|table, row| {
         if let Some(measured) = columns.measured(table, row)? {
@@ -68,49 +68,141 @@ pub fn read(table: &mut Table, header: &Header, value: &str) -> Result<Vec<Line>
         }
         Ok(())
     })?;
+    columns.finish(table)?;
     Ok(lines)
 }
 
-/// Where the outcomes of an experiment stand.
-#[derive(Debug)]
-pub struct Columns {
-    /// The one that the study is about.
-    pub value: usize,
-    /// The further ones, in the order of the header.
-    pub further: Vec<usize>,
-}
+/// The columns in which the outcomes of an experiment stand.
+pub struct Columns(Vec<ValueColumn>);
 
 impl Columns {
-    /// What stands in a line; nothing where the cell of the value is empty.
-    pub fn measured(&self, table: &Table, row: &Row<'_>) -> std::result::Result<Option<Measured>, String> {
-        let Some(found) = outcome(table, row, self.value)? else { return Ok(None) };
-        let number = |&place: &usize| match outcome(table, row, place)? {
+    /// The columns of these names: of the value that the study is about, and of the further ones in the order of the header.
+    ///
+    /// # Errors
+    /// Where there are none.
+    pub fn new<'a>(table: &Table, names: impl Iterator<Item = &'a str>) -> Result<Columns> {
+        Ok(Columns(names.map(|name| ValueColumn::new(table, name)).collect::<Result<_>>()?))
+    }
+
+    /// What stands in the next line; nothing where the cell of the value is empty.
+    ///
+    /// # Errors
+    /// Where something makes no sense.
+    pub fn measured(&mut self, table: &Table, row: &Row<'_>) -> std::result::Result<Option<Measured>, String> {
+        let Some((value, further)) = self.0.split_first_mut() else { return Ok(None) };
+        let Some(outcome) = value.outcome(table, row)? else { return Ok(None) };
+        if !matches!(outcome, Outcome::Value(_)) {
+            // There is nothing to measure.
+            return Ok(Some(outcome.into()));
+        }
+        let number = |column: &mut ValueColumn| match column.outcome(table, row)? {
             None => Ok(None),
             Some(Outcome::Value(value)) => Ok(Some(value)),
-            Some(_) => {
-                Err(format!("column {} ({}): a number is needed beside a value", place + 1, table.header()[place]))
-            }
+            Some(_) => Err(column.wrong("a number is needed beside a value")),
         };
-        let further = match found {
-            Outcome::Value(_) => self.further.iter().map(number).collect::<std::result::Result<_, _>>()?,
-            // There is nothing to measure.
-            Outcome::Failed | Outcome::Impossible => vec![],
-        };
-        Ok(Some(Measured { outcome: found, further }))
+        let further = further.iter_mut().map(number).collect::<std::result::Result<_, _>>()?;
+        Ok(Some(Measured { outcome, further }))
+    }
+
+    /// Checks, after the last line, that what followed the numbers were units.
+    ///
+    /// # Errors
+    /// Where one was none.
+    pub fn finish(self, table: &Table) -> Result<()> {
+        self.0.into_iter().try_for_each(|column| column.finish(table))
     }
 }
 
-/// What stands in a line's cell of values; nothing where it is empty.
-fn outcome(table: &Table, row: &Row<'_>, place: usize) -> std::result::Result<Option<Outcome>, String> {
-    let (text, name) = (row.cell(place), &table.header()[place]);
-    match table.number(text) {
-        Some(number) => Ok(Some(Outcome::Value(number))),
-        None if text.eq_ignore_ascii_case(FAILED) => Ok(Some(Outcome::Failed)),
-        None if text.eq_ignore_ascii_case(IMPOSSIBLE) => Ok(Some(Outcome::Impossible)),
-        None if is_missing(text) => Ok(None),
-        None => Err(format!(
-            "column {} ({name}): \"{text}\" is not a finite number, nor the word {FAILED} or {IMPOSSIBLE}",
-            place + 1
-        )),
+/// A column of values, whose numbers have one unit or none.
+struct ValueColumn {
+    place: usize,
+    name: String,
+    units: Units,
+}
+
+impl ValueColumn {
+    fn new(table: &Table, name: &str) -> Result<ValueColumn> {
+        Ok(ValueColumn { place: table.column(name)?, name: name.to_owned(), units: Units::default() })
+    }
+
+    fn wrong(&self, problem: &str) -> String {
+        format!("column {} ({}): {problem}", self.place + 1, self.name)
+    }
+
+    /// What stands in the cell of the next line; nothing where it is empty.
+    fn outcome(&mut self, table: &Table, row: &Row<'_>) -> std::result::Result<Option<Outcome>, String> {
+        let text = row.cell(self.place);
+        let cell = Cell::read(table, text);
+        self.units.see(row.line, text, &cell);
+        match cell {
+            Cell::Number(number) => Ok(Some(Outcome::Value(number))),
+            Cell::Quantity(number, unit) => match self.units.common() {
+                Err(Trouble::Differ(first, _)) if first.unit != unit.text => Err(self.wrong(&format!(
+                    "\"{text}\" is in {}, and \"{}\" in line {} is in {}; all values must have one unit",
+                    unit.text, first.cell, first.line, first.unit
+                ))),
+                _ => Ok(Some(Outcome::Value(number))),
+            },
+            Cell::Missing => Ok(None),
+            Cell::Word if text.eq_ignore_ascii_case(FAILED) => Ok(Some(Outcome::Failed)),
+            Cell::Word if text.eq_ignore_ascii_case(IMPOSSIBLE) => Ok(Some(Outcome::Impossible)),
+            Cell::Word => {
+                Err(self.wrong(&format!("\"{text}\" is not a finite number, nor the word {FAILED} or {IMPOSSIBLE}")))
+            }
+        }
+    }
+
+    /// Checks, after the last line, that what followed the numbers was a unit: `7B` among numbers is a slip.
+    fn finish(self, table: &Table) -> Result<()> {
+        let Err(Trouble::Doubtful(sight, plain)) = self.units.common() else { return Ok(()) };
+        let problem = format!(
+            "line {}: column {} ({}): \"{}\" is a number and a letter, and line {plain} has a number alone; if the letter is a unit, \
+             leave a blank before it",
+            sight.line,
+            self.place + 1,
+            self.name,
+            sight.cell
+        );
+        Err(table.broken(vec![problem]).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn outcomes(cells: &[&str]) -> std::result::Result<Vec<Outcome>, String> {
+        let text = format!("row;got\n1;{}\n", cells.join("\n1;"));
+        let mut table = Table::of_bytes(Path::new("got.csv"), text.into()).unwrap();
+        let mut values = ValueColumn::new(&table, "got").unwrap();
+        let mut found = Vec::new();
+        let scanned = table.scan(|table, row| {
+            found.extend(values.outcome(table, row)?);
+            Ok(())
+        });
+        scanned.map_err(|error| error.to_string())?;
+        values.finish(&table).map_err(|error| error.to_string())?;
+        Ok(found)
+    }
+
+    #[test]
+    fn values_may_have_one_unit() {
+        let [a, b] = [Outcome::Value(85.0), Outcome::Value(1.5)];
+        assert_eq!(outcomes(&["85 %", "", "1,5%", "failed"]).unwrap(), [a, b, Outcome::Failed]);
+        assert_eq!(outcomes(&["85", "1,5 %"]).unwrap(), [a, b]);
+        assert_eq!(outcomes(&["85C", "1,5C"]).unwrap(), [a, b]);
+        for (cells, said) in [
+            (
+                &["85 %", "3 g", "4 %", "5 g"][..],
+                "line 3: column 2 (got): \"3 g\" is in g, and \"85 %\" in line 2 is in %",
+            ),
+            (&["85 %", "3 g", "4 %", "5 g"], "\n  line 5: "),
+            (&["85", "7B", "1"], "line 3: column 2 (got): \"7B\" is a number and a letter, and line 2 has"),
+            (&["85", "3 of 4"], "line 3: column 2 (got): \"3 of 4\" is not a finite number"),
+        ] {
+            let error = outcomes(cells).unwrap_err();
+            assert!(error.contains(said) && !error.contains("line 4"), "{error}");
+        }
     }
 }

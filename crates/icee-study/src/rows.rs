@@ -1,11 +1,13 @@
 //! The rows of a study's pool: its file, checked against what it was, and the points that the rows are.
 
 use crate::condition::Condition;
-use crate::encode::{Encoder, cell_key};
+use crate::encode::{Column, Encoder, cell_key};
+use crate::formats;
 use crate::record::{Header, Measured, PoolFile, RowName};
-use crate::results::{self, Line, Named};
+use crate::results::{Columns, Line, Named};
+use crate::units::Cell;
 use crate::{Error, Result};
-use icee_base::files::{FileError, folder_of, read_regular};
+use icee_base::files::{FileError, folder_of};
 use icee_base::names::nearest;
 use icee_base::table::{Table, TableError};
 use icee_bo::columns::Words;
@@ -33,10 +35,12 @@ pub struct Rows {
     /// The rows as points; behind them those of an earlier study, which are marked.
     pub points: Pool,
     id: Option<usize>,
-    /// Where outcomes are filled in, if they are.
-    results: Option<results::Columns>,
+    /// The columns in which outcomes are filled in, if they are: that of the value first.
+    results: Vec<String>,
     /// What each row costs, if that counts.
     pub costs: Option<Vec<f64>>,
+    /// The columns' units, where they are known.
+    units: HashMap<usize, String>,
     /// What stands in each row's cells ([`Encoder::key`]).
     keys: Vec<u64>,
 }
@@ -80,8 +84,7 @@ impl Rows {
         }
         // No more is read than is asked for.
         let most = header.pool.bytes.saturating_add(MARK);
-        let Some(bytes) = read_regular(path, most)? else { return Ok(None) };
-        let table = Table::of_bytes(path, bytes)?;
+        let Some(table) = formats::read_regular(path, most)? else { return Ok(None) };
         if fingerprint(&table) != header.pool.fingerprint || table.bytes() != header.pool.bytes {
             return Ok(None);
         }
@@ -93,12 +96,13 @@ impl Rows {
     /// # Errors
     /// With every line whose value makes no sense.
     pub fn outcomes(&mut self) -> Result<Vec<(RowName, usize, Measured)>> {
-        let Some(columns) = &self.results else { return Ok(vec![]) };
+        let mut columns = Columns::new(&self.table, self.results.iter().map(String::as_str))?;
         let mut found = Vec::new();
         self.table.scan(|table, row| {
             found.extend(columns.measured(table, row)?.map(|measured| (row.index, row.line, measured)));
             Ok(())
         })?;
+        columns.finish(&self.table)?;
         let first = self.first_of_each();
         Ok(found.into_iter().map(|(row, line, measured)| (self.name(first[row]), line, measured)).collect())
     }
@@ -111,9 +115,11 @@ impl Rows {
         let places = columns.iter().map(|name| self.table.column(name));
         let places: Vec<usize> = places.collect::<std::result::Result<_, _>>()?;
         let mut settings = Vec::with_capacity(self.keys.len());
+        let units = &self.units;
         self.table.scan(|table, row| {
-            let cells = places.iter().map(|&place| row.cell(place));
-            settings.push(cells.fold(0, |key, cell| cell_key(key, table, cell)));
+            let key =
+                |key, &place: &usize| cell_key(key, table, row.cell(place), units.get(&place).map(String::as_str));
+            settings.push(places.iter().fold(0, key));
             Ok(())
         })?;
         Ok(settings)
@@ -156,11 +162,9 @@ impl Rows {
     pub fn encode(mut table: Table, header: &Header) -> Result<Rows> {
         let place = |name: &Option<String>| name.as_deref().map(|name| table.column(name)).transpose();
         let (id, cost) = (place(&header.id)?, place(&header.cost)?);
-        let further = || header.further.iter().map(|further| table.column(&further.name));
-        let results = match place(&header.value)? {
-            Some(value) => Some(results::Columns { value, further: further().collect::<std::result::Result<_, _>>()? }),
-            None => None,
-        };
+        // Where the value is filled in, so is all that is measured beside it.
+        let results = header.value.iter().chain(header.further.iter().map(|further| &further.name));
+        let results: Vec<String> = if header.value.is_some() { results.cloned().collect() } else { vec![] };
         let encoder = Encoder::new(&table, &header.columns)?;
         let (mut points, mut keys, mut cells) = (Vec::new(), Vec::new(), Encoder::cells(&header.columns));
         let mut mark = header.earlier.as_ref().map(|_| Words::new(CAMPAIGN));
@@ -196,11 +200,13 @@ impl Rows {
         if rows != header.pool.rows {
             return Err(Error::Study(format!("the pool has {rows} rows, not {}", header.pool.rows)));
         }
+        let unit = |column: &Column| Some((table.column(&column.name).ok()?, column.code.unit()?.to_owned()));
+        let units = header.columns.iter().filter_map(unit).collect();
         let widths = header.columns.iter().map(|column| column.code.width()).chain(mark.as_ref().map(|_| 1)).collect();
         let columns = cells.finish().into_iter().chain(mark.map(Words::finish)).collect();
         let dimension = encoder.dimension() + usize::from(header.earlier.is_some());
         let points = Pool::new(points, dimension)?.with_widths(widths)?.with_columns(columns)?;
-        Ok(Rows { table, points, id, results, costs, keys })
+        Ok(Rows { table, points, id, results, costs, units, keys })
     }
 
     /// What a row is called.
@@ -227,7 +233,7 @@ impl Rows {
     /// # Errors
     /// Where the condition makes no sense, or the table cannot be read any more.
     pub fn exclude(&mut self, condition: &str, taken: &mut [bool]) -> Result<()> {
-        let condition = Condition::parse(condition, &self.table)?;
+        let condition = Condition::parse(condition, &self.table, &self.units)?;
         Ok(self.table.scan(|table, row| {
             taken[row.index] |= !condition.holds(table, row);
             Ok(())
@@ -282,10 +288,8 @@ impl Rows {
     /// A row's cells; the id, the value and columns without a name left out.
     pub fn cells(&self, row: usize) -> Cells {
         let cells = self.table.header().iter().cloned().zip(self.table.cells(row)).enumerate();
-        let result = |column: &usize| {
-            self.results.as_ref().is_some_and(|results| results.value == *column || results.further.contains(column))
-        };
-        let shown = cells.filter(|(column, (name, _))| self.id != Some(*column) && !result(column) && !name.is_empty());
+        let hidden = |column: usize, name: &String| self.id == Some(column) || self.results.contains(name);
+        let shown = cells.filter(|(column, (name, _))| !hidden(*column, name) && !name.is_empty());
         Cells(shown.map(|(_, cell)| cell).collect())
     }
 
@@ -340,8 +344,8 @@ impl Rows {
 
 /// What a row costs, or why that cannot be.
 fn price(table: &Table, cell: &str) -> std::result::Result<f64, String> {
-    match table.number(cell) {
-        Some(price) if price > 0.0 => Ok(price),
+    match Cell::read(table, cell) {
+        Cell::Number(price) | Cell::Quantity(price, _) if price > 0.0 => Ok(price),
         _ => Err(format!("a cost is a number above 0, not \"{cell}\"")),
     }
 }
@@ -351,12 +355,13 @@ fn price(table: &Table, cell: &str) -> std::result::Result<f64, String> {
 /// # Errors
 /// Where it cannot be read.
 pub fn read_pool(path: &Path) -> Result<Table> {
-    match read_regular(path, u64::MAX) {
-        Ok(bytes) => Ok(Table::of_bytes(path, bytes.unwrap_or_default())?),
-        Err(FileError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+    match formats::read_regular(path, u64::MAX) {
+        Ok(Some(table)) => Ok(table),
+        Ok(None) => Err(Error::Study(format!("{} has no end", path.display()))),
+        Err(Error::File(FileError::Io { source, .. })) if source.kind() == std::io::ErrorKind::NotFound => {
             Err(TableError::Missing(path.to_owned()).into())
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     }
 }
 

@@ -163,8 +163,15 @@ fn recoded(table: &mut Table, columns: &[Column]) -> Result<Vec<Column>> {
     for Column { name, code } in columns {
         let found = survey.columns.iter().find(|column| column.name == *name).map(|column| &column.code);
         let code = match (code, found) {
-            (Code::Number { log, .. }, Some(&Code::Number { low, high, missing, .. })) => {
-                Code::Number { low, high, log: *log && low > 0.0, missing }
+            (Code::Number { unit: Some(before), .. }, Some(Code::Number { unit: Some(unit), .. }))
+                if unit != before =>
+            {
+                let problem = format!("column \"{name}\" was in {before} and is in {unit} now; mend the cells");
+                return Err(table.broken(vec![problem]).into());
+            }
+            (Code::Number { log, unit: before, .. }, Some(Code::Number { low, high, missing, unit, .. })) => {
+                let unit = unit.clone().or_else(|| before.clone());
+                Code::Number { low: *low, high: *high, log: *log && *low > 0.0, missing: *missing, unit }
             }
             (Code::Category { .. }, Some(found @ Code::Category { .. })) => found.clone(),
             // All of its cells are the same now, or it is a column of names.

@@ -2,8 +2,9 @@
 
 use crate::goals::Further;
 use crate::rows::read_pool;
+use crate::units::{Cell, Units};
 use crate::{Error, Result, StudyOptions};
-use icee_base::table::{Table, is_missing};
+use icee_base::table::Table;
 use std::fmt;
 
 /// Words that name what is measured.
@@ -61,19 +62,24 @@ pub fn suspects(options: &StudyOptions) -> Result<Vec<Suspect>> {
     let width = table.header().len();
     let (mut numbers, mut gaps, mut counts) = (vec![0usize; width], vec![0usize; width], vec![true; width]);
     let mut first = vec![0.0; width];
+    let mut units: Vec<Units> = (0..width).map(|_| Units::default()).collect();
     table.scan(|table, row| {
         for place in 0..width {
-            let cell = row.cell(place);
-            match table.number(cell) {
-                Some(number) => {
+            let text = row.cell(place);
+            let cell = Cell::read(table, text);
+            units[place].see(row.line, text, &cell);
+            match cell {
+                Cell::Number(number) => {
                     numbers[place] += 1;
                     if row.index == 0 {
                         first[place] = number;
                     }
                     counts[place] &= number == first[place] + row.index as f64;
                 }
-                None => {
-                    gaps[place] += usize::from(is_missing(cell));
+                // A series with a unit was set up, not counted out.
+                Cell::Quantity(..) => counts[place] = false,
+                Cell::Missing | Cell::Word => {
+                    gaps[place] += usize::from(cell == Cell::Missing);
                     counts[place] = false;
                 }
             }
@@ -87,6 +93,7 @@ pub fn suspects(options: &StudyOptions) -> Result<Vec<Suspect>> {
         let chosen = options.columns.as_ref().is_some_and(|columns| columns.iter().any(|column| column == name));
         given || chosen || options.ignore.iter().any(|column| column == name)
     };
+    let has_numbers = |place: usize| numbers[place] > 0 || matches!(units[place].common(), Ok(Some(_)));
     let mut found = Vec::new();
     for (place, name) in table.header().iter().enumerate() {
         // Who names the columns to learn from has thought about it.
@@ -95,7 +102,7 @@ pub fn suspects(options: &StudyOptions) -> Result<Vec<Suspect>> {
         }
         let reason = if options.value.is_none() && is_result_name(name) {
             Some(("is named like a result".to_owned(), true))
-        } else if options.value.is_none() && numbers[place] > 0 && gaps[place] as f64 > MANY_GAPS * rows as f64 {
+        } else if options.value.is_none() && has_numbers(place) && gaps[place] as f64 > MANY_GAPS * rows as f64 {
             Some((format!("is empty in {} of {rows} rows", gaps[place]), true))
         } else if rows >= FEW && numbers[place] == rows && counts[place] && (first[place] == 0.0 || first[place] == 1.0)
         {
@@ -192,5 +199,8 @@ mod tests {
         let ignore = vec!["no".to_owned(), "note".to_owned()];
         assert_eq!(of(StudyOptions { ignore, ..Default::default() }), all[1..2]);
         assert_eq!(of(StudyOptions { columns: Some(vec!["heat".into()]), ..Default::default() }), []);
+        // Units make a number no less a result, and a series is no running number.
+        std::fs::write(&pool, "time,heat,got\n1 h,5,3 %\n2 h,5,\n3 h,9,\n4 h,8,\n5 h,1,\n").unwrap();
+        assert_eq!(of(StudyOptions::default()), [("got".to_owned(), true)]);
     }
 }

@@ -1,5 +1,6 @@
 //! Telling a study what came out: one row, or a file of many. All of it is taken, or nothing.
 
+use crate::formats;
 use crate::goals::Goals;
 use crate::record::{Entry, Measured, Outcome, RowName, ToldValue};
 use crate::results;
@@ -7,7 +8,6 @@ use crate::study::{Study, not_loaded, shown};
 use crate::trials::{Known, Trials};
 use crate::{Error, Result};
 use icee_base::names::Unknown;
-use icee_base::table::Table;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -137,7 +137,7 @@ impl Study {
     /// # Errors
     /// With every line that cannot be told; then nothing changes.
     pub fn tell_csv(&mut self, path: &Path, value: Option<&str>, repeat: Repeat) -> Result<TellSummary> {
-        let mut table = Table::read(path)?;
+        let mut table = formats::read(path)?;
         let value = value.or(self.header.value.as_deref()).unwrap_or(results::VALUE).to_owned();
         self.load_and_update()?;
         let lines = results::read(&mut table, &self.header, &value)?;

@@ -10,11 +10,11 @@ use icee_study::{Bounds, Direction, Further, Scale, Study, StudyOptions, Suspect
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Start a study of the rows of a sheet, saved as CSV.
+/// Start a study of the rows of a sheet: CSV or .xlsx.
 ///
-/// The file is UTF-8 with a header; commas, semicolons or tabs separate the cells; quotes and CRLF are fine; with
-/// semicolons numbers may have a decimal comma. Columns of numbers are scaled (by logarithms where they span decades),
-/// all others are categories. Empty cells and NA are missing values. What was done with each column is printed.
+/// A CSV file is UTF-8 with a header; commas, semicolons or tabs separate the cells; quotes and CRLF are fine; with
+/// semicolons numbers may have a decimal comma. Of an .xlsx or .xlsm file the first sheet with cells is read. Columns of numbers are
+/// scaled (by logarithms where they span decades), also where a unit follows, the same in all cells; all others are categories. Empty cells and NA are missing values. What was done with each column is printed.
 ///
 /// With --value COLUMN the sheet holds results, too: cells that are filled are told at once, empty ones are what is left, and
 /// the column is never learned from. Go on filling it in: the next ask takes in what has changed.
@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 pub struct CreateArgs {
     /// The study's name; its file is DIR/NAME.jsonl.
     name: String,
-    /// The CSV file of candidates, one a row.
+    /// The sheet of candidates, one a row: CSV, .xlsx or .xlsm.
     #[arg(long, value_name = "FILE")]
     pool: PathBuf,
     /// The column in which results are filled in.

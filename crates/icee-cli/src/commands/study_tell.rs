@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// worst value told; an impossible one is never suggested, and says nothing about others.
 ///
 /// A file of results, which may be the sheet itself, has a column of values (--value COLUMN; otherwise the study's own, or
-/// "value") with numbers, the words "failed" or "impossible", or nothing. Rows are found by the study's id column, by a column
+/// "value") with numbers, which may have one unit, the words "failed" or "impossible", or nothing. Rows are found by the study's id column, by a column
 /// "row" with their numbers, or by their cells. A row that stands there twice was measured twice. All lines are taken, or none.
 #[derive(Args)]
 #[command(
@@ -35,7 +35,7 @@ pub struct TellArgs {
     /// The experiment cannot be made.
     #[arg(long, conflicts_with = "value")]
     impossible: bool,
-    /// A file of results.
+    /// A file of results: CSV, .xlsx or .xlsm.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["row", "failed", "impossible"])]
     csv: Option<PathBuf>,
     /// Correct what was told before; the journal keeps both.

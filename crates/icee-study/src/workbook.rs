@@ -1,0 +1,464 @@
+//! Workbooks, `.xlsx` and `.xlsm`, as CSV.
+//!
+//! - Of the sheets the first that can be seen and has cells is read. Line 7 of the text is row 7 of the sheet: rows without cells
+//!   are empty lines, line breaks inside of cells are blanks. Rows and columns around the cells are left out.
+//! - Numbers are written so that they read the same. Dates are text, 2024-05-31; formulas are what they came to.
+//! - A file may claim anything: cells are taken one after the other and counted, and what the file unpacks to is measured before
+//!   anything is kept of it.
+
+use crate::formats::broken;
+use crate::{Error, Result};
+use calamine::{DataRef, ExcelDateTime, Reader, SheetType, SheetVisible, Xlsx};
+use icee_base::table::TableError;
+use std::io::{Cursor, Read};
+use std::path::Path;
+use zip::ZipArchive;
+
+/// Bytes that a file unpacks to, and of the text that is made of it.
+const MOST_UNPACKED: u64 = 1 << 30;
+/// Rows and columns of a sheet: no program makes more.
+const MOST_ROWS: u32 = 1 << 20;
+const MOST_COLUMNS: u32 = 1 << 14;
+/// Cells with errors that are shown.
+const SHOWN: usize = 20;
+
+fn damaged(path: &Path, error: impl std::fmt::Display) -> Error {
+    broken(path, format!("cannot be read as a sheet ({error}); save it again as .xlsx, or as CSV"))
+}
+
+/// The first sheet with cells of a workbook, as CSV.
+///
+/// # Errors
+/// Where it is damaged, too large, or has errors in its cells.
+pub fn text_of(path: &Path, bytes: &[u8]) -> Result<String> {
+    measure(path, bytes, MOST_UNPACKED)?;
+    let mut book = Xlsx::new(Cursor::new(bytes)).map_err(|error| damaged(path, error))?;
+    let seen = |sheet: &&calamine::Sheet| sheet.typ == SheetType::WorkSheet && sheet.visible == SheetVisible::Visible;
+    let sheets: Vec<String> = book.sheets_metadata().iter().filter(seen).map(|sheet| sheet.name.clone()).collect();
+    for sheet in &sheets {
+        let mut lines = Lines::default();
+        let mut problems = Vec::new();
+        let mut cells = book.worksheet_cells_reader(sheet).map_err(|error| damaged(path, error))?;
+        while let Some(cell) = cells.next_cell().map_err(|error| damaged(path, error))? {
+            let (row, column) = cell.get_position();
+            match text_of_cell(cell.get_value()) {
+                Ok(text) => lines.push(row, column, &text).map_err(|problem| {
+                    broken(path, format!("cell {} of sheet \"{sheet}\" {problem}", name_of(row, column)))
+                })?,
+                Err(problem) if problems.len() < SHOWN => problems.push(format!(
+                    "cell {} of sheet \"{sheet}\" is the error {problem}; mend it, or empty it where nothing is known",
+                    name_of(row, column)
+                )),
+                Err(_) => {}
+            }
+        }
+        if !problems.is_empty() {
+            return Err(TableError::Content { path: path.to_owned(), problems }.into());
+        }
+        if !lines.ends.is_empty() {
+            let large = || broken(path, format!("sheet \"{sheet}\" is too large; save it as CSV"));
+            return lines.finish().ok_or_else(large);
+        }
+    }
+    Err(broken(path, "has no sheet with cells; the first row must name the columns"))
+}
+
+/// Refuses an archive that is no workbook of the kind that is read, or unpacks to more than is sensible. What it says of its own
+/// sizes may be wrong, so it is unpacked and thrown away.
+fn measure(path: &Path, bytes: &[u8], most: u64) -> Result<()> {
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(path, error))?;
+    let has = |name: &str| archive.index_for_name(name).is_some();
+    if has("xl/workbook.bin") || has("content.xml") {
+        return Err(broken(path, "is a sheet of a kind that is not read; save it as .xlsx, or as CSV"));
+    }
+    let mut left = most;
+    for index in 0..archive.len() {
+        let entry = archive.by_index(index).map_err(|error| damaged(path, error))?;
+        let size =
+            std::io::copy(&mut entry.take(left + 1), &mut std::io::sink()).map_err(|error| damaged(path, error))?;
+        left = left
+            .checked_sub(size)
+            .ok_or_else(|| broken(path, format!("unpacks to more than {} MiB; save the sheet as CSV", most >> 20)))?;
+    }
+    Ok(())
+}
+
+/// A cell as text, or the error that stands in it.
+fn text_of_cell(cell: &DataRef<'_>) -> std::result::Result<String, String> {
+    Ok(match cell {
+        DataRef::Empty => String::new(),
+        DataRef::Int(number) => number.to_string(),
+        DataRef::Float(number) => text_of_number(*number),
+        DataRef::String(text) | DataRef::DateTimeIso(text) | DataRef::DurationIso(text) => text.clone(),
+        DataRef::SharedString(text) => (*text).to_owned(),
+        DataRef::Bool(truth) => if *truth { "TRUE" } else { "FALSE" }.to_owned(),
+        DataRef::DateTime(date) => text_of_date(date),
+        DataRef::Error(error) => return Err(error.to_string()),
+    })
+}
+
+/// A number that reads as itself, without the hundreds of digits that some would have.
+fn text_of_number(number: f64) -> String {
+    let size = number.abs();
+    if size == 0.0 || (1e-5..1e17).contains(&size) { number.to_string() } else { format!("{number:e}") }
+}
+
+/// A date, a time of the day, or both.
+fn text_of_date(date: &ExcelDateTime) -> String {
+    const SECONDS: f64 = 86_400.0;
+    let days = date.as_f64();
+    if date.is_duration() || !(0.0..3e6).contains(&days) {
+        let seconds = (days * SECONDS).round();
+        if !(0.0..1e12).contains(&seconds) {
+            return text_of_number(days);
+        }
+        let seconds = seconds as u64;
+        return format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    }
+    let (year, month, day, hour, minute, second, milli) = date.to_ymd_hms_milli();
+    let fraction = if milli == 0 { String::new() } else { format!(".{milli:03}") };
+    let time = format!("{hour:02}:{minute:02}:{second:02}{fraction}");
+    match (days < 1.0, days.fract() == 0.0) {
+        (true, false) => time,
+        (_, true) => format!("{year:04}-{month:02}-{day:02}"),
+        (false, false) => format!("{year:04}-{month:02}-{day:02}T{time}"),
+    }
+}
+
+/// What a cell is called: B7.
+fn name_of(row: u32, column: u32) -> String {
+    let (mut letters, mut rest) = (Vec::new(), u64::from(column) + 1);
+    while rest > 0 {
+        letters.push(char::from(b'A' + ((rest - 1) % 26) as u8));
+        rest = (rest - 1) / 26;
+    }
+    letters.iter().rev().collect::<String>() + &(u64::from(row) + 1).to_string()
+}
+
+/// A sheet's rows in the making, in the order in which cells come; how wide they are is known in the end.
+#[derive(Default)]
+struct Lines {
+    text: String,
+    /// Where each row's text ends, and how many cells it has so far.
+    ends: Vec<(usize, u32)>,
+    /// The first column in which something stands.
+    first: Option<u32>,
+}
+
+impl Lines {
+    /// Adds a cell.
+    fn push(&mut self, row: u32, column: u32, cell: &str) -> std::result::Result<(), &'static str> {
+        let cell = cell.trim();
+        if cell.is_empty() {
+            return Ok(());
+        }
+        if row >= MOST_ROWS || column >= MOST_COLUMNS {
+            return Err("stands outside of any sheet");
+        }
+        let end = self.text.len();
+        self.ends.resize(self.ends.len().max(row as usize + 1), (end, 0));
+        let last = self.ends.len() - 1;
+        let Some((end, cells)) = self.ends.last_mut().filter(|(_, cells)| last == row as usize && *cells <= column)
+        else {
+            return Err("is out of order; open the file and save it again");
+        };
+        let gap = if *cells == 0 { column } else { column + 1 - *cells };
+        self.text.extend(std::iter::repeat_n(',', gap as usize));
+        push_cell(&mut self.text, cell);
+        (*end, *cells) = (self.text.len(), column + 1);
+        self.first = Some(self.first.map_or(column, |first| first.min(column)));
+        if self.text.len() as u64 > MOST_UNPACKED { Err("is one too many; save the sheet as CSV") } else { Ok(()) }
+    }
+
+    /// The text, all rows equally long; `None` where there is too much of it.
+    fn finish(self) -> Option<String> {
+        let width = self.ends.iter().map(|(_, cells)| *cells).max().unwrap_or_default();
+        let missing = |cells: u32| if cells == 0 { 0 } else { (width - cells) as usize };
+        let length = self.text.len() + self.ends.iter().map(|(_, cells)| 1 + missing(*cells)).sum::<usize>();
+        if length as u64 > MOST_UNPACKED {
+            return None;
+        }
+        let mut text = String::with_capacity(length);
+        let mut start = 0;
+        for (end, cells) in self.ends {
+            if cells > 0 {
+                // Empty columns before the first are only commas.
+                let unused = self.first.unwrap_or_default() as usize;
+                text.push_str(self.text.get(start + unused..end).unwrap_or_default());
+                text.extend(std::iter::repeat_n(',', missing(cells)));
+            }
+            text.push('\n');
+            start = end;
+        }
+        Some(text)
+    }
+}
+
+/// Appends a cell, in quotes where it has signs that could separate cells.
+fn push_cell(text: &mut String, cell: &str) {
+    let quoted = cell.contains([',', ';', '\t', '"']);
+    text.extend(quoted.then_some('"'));
+    let mut before = ' ';
+    for c in cell.chars() {
+        match c {
+            '"' => text.push_str("\"\""),
+            '\n' if before == '\r' => {}
+            '\r' | '\n' => text.push(' '),
+            c => text.push(c),
+        }
+        before = c;
+    }
+    text.extend(quoted.then_some('"'));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::{Column, Encoder, survey};
+    use crate::formats::table;
+    use proptest::prelude::*;
+    use rust_xlsxwriter::{ExcelDateTime, Format, Workbook};
+    use std::io::Write;
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    /// The header, and each row with its line.
+    type Content = (Vec<String>, Vec<(usize, Vec<String>)>);
+
+    fn rows(bytes: &[u8]) -> Result<Content> {
+        let mut table = table(Path::new("pool.xlsx"), bytes.to_vec())?;
+        let width = table.header().len();
+        let mut rows = Vec::new();
+        table.scan(|_, row| {
+            rows.push((row.line, (0..width).map(|column| row.cell(column).to_owned()).collect()));
+            Ok(())
+        })?;
+        Ok((table.header().to_vec(), rows))
+    }
+
+    /// An archive of these files.
+    fn archive(files: &[(&str, &str)]) -> Vec<u8> {
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, text) in files {
+            writer.start_file(*name, SimpleFileOptions::default()).unwrap();
+            writer.write_all(text.as_bytes()).unwrap();
+        }
+        writer.finish().unwrap().into_inner()
+    }
+
+    /// A workbook whose only sheet is written by hand.
+    fn book(data: &str) -> Vec<u8> {
+        let relations = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+        let sheet = format!("<worksheet><sheetData>{data}</sheetData></worksheet>");
+        archive(&[
+            (
+                "_rels/.rels",
+                &format!(
+                    "<Relationships><Relationship Id=\"a\" Type=\"{relations}/officeDocument\" Target=\"xl/workbook.xml\"/></Relationships>"
+                ),
+            ),
+            (
+                "xl/_rels/workbook.xml.rels",
+                &format!(
+                    "<Relationships><Relationship Id=\"b\" Type=\"{relations}/worksheet\" Target=\"worksheets/sheet1.xml\"/></Relationships>"
+                ),
+            ),
+            (
+                "xl/workbook.xml",
+                &format!(
+                    "<workbook xmlns:r=\"{relations}\"><sheets><sheet name=\"Data\" sheetId=\"1\" r:id=\"b\"/></sheets></workbook>"
+                ),
+            ),
+            ("xl/worksheets/sheet1.xml", &sheet),
+        ])
+    }
+
+    /// A workbook as people have them: an empty sheet, and a table that begins in B3.
+    fn usual() -> Vec<u8> {
+        let mut book = Workbook::new();
+        book.add_worksheet();
+        let sheet = book.add_worksheet();
+        let day = Format::new().set_num_format("yyyy-mm-dd");
+        let minute = Format::new().set_num_format("yyyy-mm-dd hh:mm");
+        for (column, name) in [(1, "heat"), (2, "the \"kind\""), (3, "day"), (4, "fresh")] {
+            sheet.write(2, column, name).unwrap();
+        }
+        sheet.write(3, 1, 0.1 + 0.2).unwrap();
+        sheet.write(3, 2, "a, b\nc").unwrap();
+        sheet.write_with_format(3, 3, ExcelDateTime::from_ymd(2024, 5, 31).unwrap(), &day).unwrap();
+        sheet.write(3, 4, true).unwrap();
+        // An empty row, and one with gaps.
+        sheet.write(5, 1, 1e300).unwrap();
+        let time = ExcelDateTime::from_ymd(2024, 5, 31).unwrap().and_hms(13, 30, 0).unwrap();
+        sheet.write_with_format(5, 3, &time, &minute).unwrap();
+        sheet.write_blank(9, 9, &day).unwrap();
+        book.save_to_buffer().unwrap()
+    }
+
+    #[test]
+    fn a_workbook_is_the_table_in_it() {
+        let (header, rows) = rows(&usual()).unwrap();
+        assert_eq!(header, ["heat", "the \"kind\"", "day", "fresh"]);
+        // Lines are the sheet's rows.
+        let first = ["0.30000000000000004", "a, b c", "2024-05-31", "TRUE"].map(String::from);
+        let second = ["1e300", "", "2024-05-31T13:30:00", ""].map(String::from);
+        assert_eq!(rows, [(4, first.to_vec()), (6, second.to_vec())]);
+    }
+
+    #[test]
+    fn numbers_read_as_they_were() {
+        for number in
+            [0.0, -0.0, 1.0, 0.1, 1e-5, 9.999e-6, 1e16, 1e17, 123_456_789.123, f64::MAX, f64::MIN_POSITIVE, 5e-324]
+        {
+            for number in [number, -number] {
+                assert_eq!(text_of_number(number).parse::<f64>().unwrap().to_bits(), number.to_bits());
+            }
+        }
+        assert_eq!(
+            (text_of_number(180.0).as_str(), name_of(6, 1).as_str(), name_of(0, 702).as_str()),
+            ("180", "B7", "AAA1")
+        );
+    }
+
+    #[test]
+    fn what_is_no_sheet_is_answered_with_a_way_out() {
+        let row = "<row r=\"1\"><c r=\"A1\" t=\"str\"><v>a</v></c></row>";
+        for (bytes, said) in [
+            (b"PAR1\x15".to_vec(), "is a Parquet file; save it as CSV, with pandas"),
+            (b"\xd0\xcf\x11\xe0\xa1".to_vec(), "is an old Excel file (.xls), or one with a password"),
+            (b"PK\x03\x04".to_vec(), "cannot be read as a sheet"),
+            (archive(&[("content.xml", "")]), "of a kind that is not read"),
+            (archive(&[("a.txt", "a")]), "cannot be read as a sheet"),
+            (book(""), "has no sheet with cells"),
+            (
+                book(&format!("{row}<row r=\"7\"><c r=\"B7\" t=\"e\"><v>#DIV/0!</v></c></row>")),
+                "cell B7 of sheet \"Data\" is the error #DIV/0!",
+            ),
+            (book(&format!("{row}{row}")), "cell A1 of sheet \"Data\" is out of order"),
+            (book("<row><c r=\"XFE1\"><v>1</v></c></row>"), "cell XFE1 of sheet \"Data\" stands outside"),
+            (book("<row><c r=\"A1048577\"><v>1</v></c></row>"), "outside of any sheet"),
+        ] {
+            let error = table(Path::new("pool.xlsx"), bytes).unwrap_err().to_string();
+            assert!(error.starts_with("pool.xlsx: ") && error.contains(said), "{error}");
+        }
+        assert_eq!(rows(&book(row)).unwrap(), (vec!["a".to_owned()], vec![]));
+    }
+
+    #[test]
+    fn what_unpacks_to_too_much_is_refused() {
+        let path = Path::new("pool.xlsx");
+        let bytes = archive(&[("a", &" ".repeat(3 << 20)), ("b", "b")]);
+        assert!(bytes.len() < 1 << 16 && measure(path, &bytes, 4 << 20).is_ok());
+        assert!(measure(path, &bytes, 2 << 20).unwrap_err().to_string().contains("unpacks to more than 2 MiB"));
+        // Two cells at the ends of the largest sheet, with one in each row between, are no reason to keep a billion commas.
+        let far: String =
+            (2..=1 << 17).map(|row| format!("<row r=\"{row}\"><c r=\"A{row}\"><v>1</v></c></row>")).collect();
+        let error =
+            rows(&book(&format!("<row r=\"1\"><c r=\"XFD1\"><v>1</v></c></row>{far}"))).unwrap_err().to_string();
+        assert!(error.contains("is too large"), "{error}");
+    }
+
+    #[test]
+    fn broken_files_are_survived() {
+        let whole = usual();
+        for length in (4..whole.len()).step_by(97) {
+            assert!(table(Path::new("pool.xlsx"), whole[..length].to_vec()).is_err(), "{length}");
+        }
+        for at in (4..whole.len()).step_by(7) {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x41;
+            let _ = table(Path::new("pool.xlsx"), bytes);
+        }
+    }
+
+    #[test]
+    fn hostile_cells_are_survived() {
+        for cell in [
+            "<c r=\"ZZZZZZZZZZZZ1\"><v>1</v></c>",
+            "<c r=\"A99999999999999999999\"><v>1</v></c>",
+            "<c r=\"A0\"><v>1</v></c>",
+            "<c r=\"\"><v>1</v></c>",
+            "<c t=\"s\"><v>18446744073709551615</v></c>",
+            "<c t=\"b\"><v>7</v></c>",
+            "<c t=\"e\"><v>#WHAT</v></c>",
+            "<c t=\"q\"><v>1</v></c>",
+            "<c s=\"99999999999\"><v>1</v></c>",
+            "<c><v>&lol;</v></c>",
+            "<c><f t=\"shared\" ref=\"A1:XFD1048576\" si=\"4294967295\">A1</f><v>1</v></c>",
+            "<c t=\"inlineStr\"><is><r><t>a</t></r><r><t>\u{0}b</t></r></is></c>",
+            "<c><v>nan</v></c><c><v>inf</v></c><c><v>1e999</v></c>",
+            "<c><c><c>",
+            "</row></row></row>",
+        ] {
+            let _ = rows(&book(&format!("<row r=\"1\"><c r=\"A1\"><v>1</v></c></row><row r=\"2\">{cell}</row>")));
+            let _ = rows(&book(&format!("<row r=\"4294967295\">{cell}</row><row>{cell}</row><row>{cell}</row>")));
+        }
+    }
+
+    /// Codes, points and keys of a table.
+    type Coded = (Vec<Column>, Vec<f64>, Vec<u64>);
+
+    fn coded(path: &str, bytes: Vec<u8>) -> std::result::Result<Coded, String> {
+        let coded = || -> Result<_> {
+            let mut table = table(Path::new(path), bytes)?;
+            let places: Vec<usize> = (0..table.header().len()).collect();
+            let columns = survey(&mut table, &places, &[])?.columns;
+            let encoder = Encoder::new(&table, &columns)?;
+            let (mut points, mut keys) = (Vec::new(), Vec::new());
+            table.scan(|table, row| {
+                encoder.encode(table, row, &mut points);
+                keys.push(encoder.key(table, row));
+                Ok(())
+            })?;
+            Ok((columns.clone(), points, keys))
+        };
+        coded().map_err(|error| error.to_string())
+    }
+
+    #[derive(Clone, Debug)]
+    enum Written {
+        Number(f64),
+        Text(String),
+        Nothing,
+    }
+
+    fn written() -> impl Strategy<Value = Written> {
+        let number = prop_oneof![prop::num::f64::NORMAL, (-9..9i32).prop_map(f64::from)];
+        let text = prop_oneof!["[a-c]{1,2}", "[1-9] C", "[1-9],[1-9] %", "[a;\", \t1-3]{0,6}", "NA"];
+        prop_oneof![4 => number.prop_map(Written::Number), 3 => text.prop_map(Written::Text), 1 => Just(Written::Nothing)]
+    }
+
+    proptest! {
+        #[test]
+        fn a_workbook_and_a_text_of_the_same_cells_are_one(
+            cells in prop::collection::vec(prop::collection::vec(written(), 3), 1..12)
+        ) {
+            let mut book = Workbook::new();
+            let sheet = book.add_worksheet();
+            let mut text = String::from("no,\"a;b\",\"c \"\"d\"\"\",e\n");
+            for (column, name) in (0..).zip(["no", "a;b", "c \"d\"", "e"]) {
+                sheet.write(0, column, name).unwrap();
+            }
+            for (row, cells) in (1u32..).zip(&cells) {
+                sheet.write(row, 0, row).unwrap();
+                text += &row.to_string();
+                for (column, cell) in (1u16..).zip(cells) {
+                    match cell {
+                        Written::Number(number) => {
+                            sheet.write(row, column, *number).unwrap();
+                            text += &format!(",{}", text_of_number(*number));
+                        }
+                        Written::Text(cell) => {
+                            sheet.write(row, column, cell).unwrap();
+                            text += &format!(",\"{}\"", cell.replace('"', "\"\""));
+                        }
+                        Written::Nothing => text.push(','),
+                    }
+                }
+                text.push('\n');
+            }
+            let (a, b) = (coded("a", book.save_to_buffer().unwrap()), coded("a", text.into_bytes()));
+            prop_assert_eq!(a, b);
+        }
+    }
+}
