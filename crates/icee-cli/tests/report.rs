@@ -128,7 +128,7 @@ fn a_report_is_made_once_and_names_what_is_missing() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     let drawn: Vec<&str> = figures.iter().filter_map(|name| name.strip_suffix(".svg")).collect();
-    assert_eq!(drawn.len(), 2, "{figures:?}");
+    assert_eq!(drawn.len(), 3, "the returns, the entropy, and what learning costs: {figures:?}");
     for name in drawn {
         for end in [".csv", ".png", "-dark.png"] {
             assert!(figures.contains(&format!("{name}{end}")), "{name}{end}");
@@ -173,7 +173,7 @@ fn a_page_keeps_the_parts_that_were_made_before() {
     let summary = html.find("<h2>Summary</h2>").unwrap();
     assert!(summary < html.find(first).unwrap(), "the summary comes first");
     for part in [
-        "On this page: Dark Room, Dark Room (Hard).",
+        "On this page: Dark Room, Dark Room (Hard), Cost of learning.",
         "ours is higher in",
         "Not computed yet",
         "relabelled by an expert",
@@ -181,7 +181,7 @@ fn a_page_keeps_the_parts_that_were_made_before() {
         assert!(html[summary..html.find(first).unwrap()].contains(part), "{part}");
     }
     let results: Value = serde_json::from_slice(&std::fs::read(scratch.file("report/results.json")).unwrap()).unwrap();
-    assert_eq!(results["parts"], serde_json::json!(["dark-room", "dark-room-hard"]));
+    assert_eq!(results["parts"], serde_json::json!(["dark-room", "dark-room-hard", "cost"]));
     assert_eq!(results["tables"].as_array().unwrap().len(), 42);
     // With other settings it is another page: numbers of different games do not stand under one heading.
     reproduce("dark-room-hard", "2");

@@ -21,6 +21,7 @@
 pub mod animation;
 pub mod chapters;
 pub mod check;
+pub mod cost;
 pub mod draw;
 mod error;
 pub mod figure;

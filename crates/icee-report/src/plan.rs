@@ -21,6 +21,8 @@ pub enum Part {
     Tables,
     /// What each piece of the method does.
     Ablations,
+    /// What learning costs; it was measured before, so there is nothing to compute.
+    Cost,
 }
 
 /// What is asked for.
@@ -47,7 +49,7 @@ impl Part {
     /// All parts, in the report's order.
     #[must_use]
     pub fn all() -> Vec<Part> {
-        WORLDS.iter().map(Part::World).chain([Part::Bo, Part::Tables, Part::Ablations]).collect()
+        WORLDS.iter().map(Part::World).chain([Part::Bo, Part::Tables, Part::Ablations, Part::Cost]).collect()
     }
 
     /// Its name on the command line.
@@ -58,6 +60,7 @@ impl Part {
             Part::Bo => "bo",
             Part::Tables => "tables",
             Part::Ablations => "ablations",
+            Part::Cost => "cost",
         }
     }
 
@@ -69,6 +72,7 @@ impl Part {
             Part::Bo => "Bayesian optimisation",
             Part::Tables => "Real tables",
             Part::Ablations => "Ablations",
+            Part::Cost => "Cost of learning",
         }
     }
 }
@@ -115,6 +119,7 @@ pub fn units(options: &Options) -> Vec<Unit> {
             Part::Bo => catalogue::compared_optimisers().flat_map(|entry| search_units(entry, options)).collect(),
             Part::Tables => RACERS.into_iter().flat_map(|racer| race_units(racer, options)).collect(),
             Part::Ablations => ablation_units(options),
+            Part::Cost => Vec::new(),
         };
         for unit in wanted {
             if units.iter().all(|known| known.id != unit.id) {

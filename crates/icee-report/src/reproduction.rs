@@ -103,6 +103,9 @@ fn page(
     if options.parts.contains(&Part::Ablations) {
         section(Part::Ablations.title(), chapters::ablations(results));
     }
+    if options.parts.contains(&Part::Cost) {
+        section(Part::Cost.title(), chapters::cost()?);
+    }
     if !results.lost.is_empty() {
         let mut models: Vec<&str> = results.lost.iter().map(|lost| lost.model.as_str()).collect();
         models.sort_unstable();
@@ -120,7 +123,8 @@ fn page(
         title: "In-context exploration and exploitation".into(),
         lead: format!(
             "The experiments of the paper (Dai, Tomasi, Ghiassian, ICLR 2024) run anew from trained models: {games} games a \
-             world, {} trials a function, seed {seed}. Everything below was computed by the commands at the end.",
+             world, {} trials a function, seed {seed}. Everything below was computed by the commands at the end, but the cost of \
+             learning, which was measured before.",
             options.trials
         ),
         sections,

@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 /// Run everything the paper reports and write one page with figures, tables and verdicts.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Only these parts: dark-room, dark-room-hard, key-to-door, dark-room-biased, bo, ablations. Parts made before stay on
-    /// the page.
+    /// Only these parts: dark-room, dark-room-hard, key-to-door, dark-room-biased, bo, tables, ablations, cost. Parts made
+    /// before stay on the page, and so does cost, for which nothing is computed.
     #[arg(long, value_name = "PART", value_delimiter = ',')]
     only: Vec<String>,
     /// Games of each evaluation.

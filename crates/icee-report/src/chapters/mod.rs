@@ -2,12 +2,14 @@
 //! there.
 
 mod ablations;
+mod cost;
 mod optimisation;
 mod summary;
 mod tables;
 mod worlds;
 
 pub use ablations::ablations;
+pub use cost::cost;
 pub use optimisation::{optimisation, race};
 pub use summary::summary;
 pub use tables::tables;

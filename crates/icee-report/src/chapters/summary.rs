@@ -2,7 +2,7 @@
 
 use super::optimisation::regret_after_evaluations;
 use super::worlds::{PaperComparison, compared, named};
-use super::{nothing, said, tables};
+use super::{cost, nothing, said, tables};
 use crate::Result;
 use crate::ink;
 use crate::page::{Block, Cell, Table, Tone};
@@ -33,6 +33,9 @@ pub fn summary(
     }
     if shown.parts.contains(&Part::Tables) {
         lines.extend(tables::sentence(results)?);
+    }
+    if shown.parts.contains(&Part::Cost) {
+        lines.push(cost::sentence()?);
     }
     if !absent.is_empty() {
         let names: Vec<&str> = absent.iter().map(|part| part.name()).collect();

@@ -67,5 +67,6 @@ pub fn page(results: &Results) -> Page {
     blocks.extend(chapters::optimisation(results));
     blocks.extend(chapters::tables(results).unwrap());
     blocks.extend(chapters::ablations(results));
+    blocks.extend(chapters::cost().unwrap());
     Page { title: "T".into(), sections: vec![Section { heading: "S".into(), blocks }], ..Page::default() }
 }
