@@ -54,7 +54,8 @@ impl Units {
 
     /// A model's number as the user would say it; the greatest there is, where it would be beyond.
     pub fn shown(&self, standard: f64) -> f64 {
-        self.sign * self.scale.undo(standard).clamp(f64::MIN, f64::MAX)
+        // 0 is 0, whatever its sign.
+        self.sign * self.scale.undo(standard).clamp(f64::MIN, f64::MAX) + 0.0
     }
 }
 

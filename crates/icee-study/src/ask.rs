@@ -154,7 +154,7 @@ impl Study {
         let suggestion = |(at, (row, beliefs, until)): (usize, (usize, Vec<&'b Belief>, Option<u64>))| {
             let forecast = (!beliefs.is_empty()).then(|| Forecast::new(&beliefs, aims, &front, &goals));
             let explained = at < EXPLAINED && forecast.is_some();
-            let reasons = if explained { self.reasons(rows, row, forecast.as_ref()).0 } else { vec![] };
+            let reasons = if explained { self.reasons(rows, row).0 } else { vec![] };
             let (name, cells, repeat) = (rows.name(row), rows.cells(row), self.trials.outcome(row).is_some());
             Suggestion { id: name.shown(), row: name.row, cells, repeat, until, forecast, reasons }
         };

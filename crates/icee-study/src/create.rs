@@ -1,6 +1,6 @@
 //! From a sheet to a study: what it is about, checked, and its first lines.
 
-use crate::encode::{self, Scale};
+use crate::encode::Scale;
 use crate::goals::{Bounds, Direction, Further};
 use crate::journal::JournalFile;
 use crate::models::{Models, Width};
@@ -9,6 +9,7 @@ use crate::rows::{Rows, check_ids, pool_file, read_pool};
 use crate::sheet;
 use crate::storage::Home;
 use crate::study::Study;
+use crate::survey::survey;
 use crate::suspects::chosen_columns;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -105,7 +106,7 @@ impl Study {
                 return Err(Error::Study(format!("\"{name}\" is not learned from, so it has no scale")));
             }
         }
-        let survey = encode::survey(&mut table, &places, &options.scales)?;
+        let survey = survey(&mut table, &places, &options.scales)?;
         notes.extend(survey.notes);
         if let Some(id) = &options.id {
             let column = table.column(id)?;

@@ -10,7 +10,7 @@
 //!
 //! The codes are fixed when a study is created, and stand in its journal.
 
-use crate::units::{self, Cell, Units};
+use crate::units;
 use crate::{Error, Result};
 use icee_base::hash::checksum;
 use icee_base::math::ln;
@@ -19,13 +19,8 @@ use icee_bo::columns::{self, Words};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Categories of one column that have a coordinate of their own.
-const MOST_LEVELS: usize = 32;
 /// Coordinates of a row.
 const MOST_COORDINATES: usize = 1024;
-/// From which ratio of highest to lowest a column may be logarithmic, and how low its median must then lie.
-const LOG_SPAN: f64 = 1e3;
-const LOG_MEDIAN: f64 = 0.1;
 
 /// One column that is learned from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -124,135 +119,6 @@ impl Code {
     }
 }
 
-/// What was found in a pool's columns.
-#[derive(Debug, PartialEq)]
-pub struct Survey {
-    /// The columns that are learned from.
-    pub columns: Vec<Column>,
-    /// What a user should know about them.
-    pub notes: Vec<String>,
-}
-
-/// What one pass finds out about a column.
-#[derive(Default)]
-struct Seen {
-    numbers: Vec<f64>,
-    missing: usize,
-    /// Numbers with a unit, and which units those are.
-    quantities: Vec<f64>,
-    units: Units,
-    /// Cells that are no numbers, and the line of the first of them.
-    words: usize,
-    first_word: Option<(usize, String)>,
-    /// Whether all of those are numbers with a unit.
-    only_units: bool,
-}
-
-impl Seen {
-    fn see(&mut self, table: &Table, line: usize, text: &str) {
-        let cell = Cell::read(table, text);
-        self.units.see(line, text, &cell);
-        match cell {
-            Cell::Number(number) => self.numbers.push(number),
-            Cell::Quantity(number, _) => self.quantities.push(number),
-            Cell::Missing => self.missing += 1,
-            Cell::Word => {
-                self.words += 1;
-                self.first_word.get_or_insert_with(|| (line, text.to_owned()));
-            }
-        }
-    }
-
-    /// Decides, once all cells were seen, what those with units are: numbers if nothing else stands there, and words otherwise.
-    fn settle(&mut self) {
-        let quantities = std::mem::take(&mut self.quantities);
-        if self.words == 0 && self.units.common().is_ok() {
-            self.numbers.extend(quantities);
-            return;
-        }
-        self.only_units = self.words == 0;
-        self.words += quantities.len();
-        let odd = self.units.first_odd().map(|(line, cell)| (line, cell.to_owned()));
-        self.first_word = self.first_word.take().or(odd);
-    }
-}
-
-/// Looks at the columns at `places` and says how each is coded: as a user wants it, or else as it looks.
-///
-/// # Errors
-/// Where a line is broken, there is no row, or nothing can be learned from any column.
-pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -> Result<Survey> {
-    let mut seen: Vec<Seen> = places.iter().map(|_| Seen::default()).collect();
-    table.scan(|table, row| {
-        for (seen, &place) in seen.iter_mut().zip(places) {
-            seen.see(table, row.line, row.cell(place));
-        }
-        Ok(())
-    })?;
-    seen.iter_mut().for_each(Seen::settle);
-    if table.rows() == 0 {
-        return Err(table.broken(vec!["there is no row below the header".into()]).into());
-    }
-    let wanted = |table: &Table, place: usize| {
-        let name = &table.header()[place];
-        scales.iter().find(|(column, _)| column == name).map(|(_, scale)| *scale)
-    };
-    let by_words =
-        |table: &Table, place: usize, seen: &Seen| seen.words > 0 || wanted(table, place) == Some(Scale::Categories);
-    let worded = places.iter().zip(&seen).filter(|(place, seen)| by_words(table, **place, seen));
-    let worded: Vec<usize> = worded.map(|(&place, _)| place).collect();
-    let mut levels = count_levels(table, &worded)?.into_iter();
-    let (mut columns, mut notes) = (Vec::new(), Vec::new());
-    for (&place, seen) in places.iter().zip(&mut seen) {
-        let name = table.header()[place].clone();
-        let scale = wanted(table, place);
-        let as_numbers = matches!(scale, Some(Scale::Log | Scale::Linear));
-        if let Some((line, word)) = seen.first_word.as_ref().filter(|_| as_numbers) {
-            let problem = format!("line {line}: column \"{name}\" should be numbers and has \"{word}\"");
-            return Err(table.broken(vec![problem]).into());
-        }
-        let mixed = !seen.numbers.is_empty() && scale.is_none();
-        let units = seen.units.mixed().filter(|_| scale.is_none() && seen.only_units);
-        if let Some((first, second)) = units {
-            notes.push(format!(
-                "column \"{name}\" mixes units (\"{}\", line {}; \"{}\", line {}) and is taken as categories; mend the cells and \
-                 create the study anew if it should be numbers",
-                first.cell, first.line, second.cell, second.line
-            ));
-        } else if let Some((line, word)) = seen.first_word.as_ref().filter(|_| mixed) {
-            notes.push(format!(
-                "column \"{name}\" mixes {} numbers with words (first \"{word}\", line {line}) and is taken as categories; \
-                 mend the cells and create the study anew if it should be numbers",
-                seen.numbers.len()
-            ));
-        }
-        let code = if by_words(table, place, seen) {
-            code_of_words(levels.next().unwrap_or_default(), table.rows())
-        } else {
-            code_of_numbers(seen)
-        };
-        let code = match (code, scale) {
-            (Ok(Code::Number { low, .. }), Some(Scale::Log)) if low <= 0.0 => {
-                let problem = format!("column \"{name}\" has {low}, and only numbers above 0 have a logarithm");
-                return Err(table.broken(vec![problem]).into());
-            }
-            (Ok(Code::Number { low, high, missing, unit, .. }), Some(scale)) => {
-                Ok(Code::Number { low, high, log: scale == Scale::Log, missing, unit })
-            }
-            (code, _) => code,
-        };
-        match code {
-            Ok(code) => columns.push(Column { name, code }),
-            Err(reason) => notes.push(format!("column \"{name}\" is left out: {reason}")),
-        }
-    }
-    if columns.is_empty() {
-        let all = notes.join("; ");
-        return Err(table.broken(vec![format!("no column says anything about the rows ({all})")]).into());
-    }
-    Ok(Survey { columns, notes })
-}
-
 /// Goes on with a checksum of cells: that of a number is the same however it is written.
 pub fn cell_key(key: u64, table: &Table, cell: &str, unit: Option<&str>) -> u64 {
     match units::number(table, cell, unit) {
@@ -266,62 +132,9 @@ fn word_key(key: u64, cell: &str) -> u64 {
     checksum(key, level_of(cell).as_bytes())
 }
 
-/// How often each word occurs in some columns.
-fn count_levels(table: &mut Table, places: &[usize]) -> Result<Vec<HashMap<String, usize>>> {
-    let mut counts: Vec<HashMap<String, usize>> = vec![HashMap::new(); places.len()];
-    if !places.is_empty() {
-        table.scan(|_, row| {
-            for (counts, &place) in counts.iter_mut().zip(places) {
-                let level = level_of(row.cell(place));
-                match counts.get_mut(level) {
-                    Some(count) => *count += 1,
-                    None => drop(counts.insert(level.to_owned(), 1)),
-                }
-            }
-            Ok(())
-        })?;
-    }
-    Ok(counts)
-}
-
 /// The category of a cell: all ways to say "missing" are one.
-fn level_of(cell: &str) -> &str {
+pub fn level_of(cell: &str) -> &str {
     if is_missing(cell) { "" } else { cell }
-}
-
-fn code_of_words(counts: HashMap<String, usize>, rows: usize) -> std::result::Result<Code, String> {
-    let total = counts.len();
-    if total == 1 {
-        return Err("all cells are equal".into());
-    }
-    if total > MOST_LEVELS && 2 * total > rows {
-        return Err(format!("{total} different texts in {rows} rows are names, not categories"));
-    }
-    let mut levels: Vec<(String, usize)> = counts.into_iter().collect();
-    levels.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    let others = total > MOST_LEVELS;
-    levels.truncate(if others { MOST_LEVELS - 1 } else { total });
-    Ok(Code::Category { levels: levels.into_iter().map(|(level, _)| level).collect(), others })
-}
-
-fn code_of_numbers(seen: &mut Seen) -> std::result::Result<Code, String> {
-    let missing = seen.missing > 0;
-    let numbers = &mut seen.numbers;
-    if numbers.is_empty() {
-        return Err("all cells are missing".into());
-    }
-    let middle = numbers.len() / 2;
-    let median = *numbers.select_nth_unstable_by(middle, f64::total_cmp).1;
-    let (low, high) = numbers.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &x| (l.min(x), h.max(x)));
-    if low == high {
-        return Err("all numbers are equal".into());
-    }
-    if !(high - low).is_finite() {
-        return Err(format!("its numbers, {low} to {high}, are too far apart"));
-    }
-    let log = low > 0.0 && high / low >= LOG_SPAN && median < low + LOG_MEDIAN * (high - low);
-    let unit = seen.units.common().ok().flatten().map(str::to_owned);
-    Ok(Code::Number { low, high, log, missing, unit })
 }
 
 /// Turns rows into points, by codes that are known.
@@ -446,6 +259,7 @@ impl<'a> Encoder<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::survey::{Survey, survey};
     use std::path::Path;
 
     /// The survey and the points of a text.

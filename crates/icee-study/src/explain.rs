@@ -82,18 +82,13 @@ impl Study {
         let forecast = self.forecasts(&[name.row - 1], sampler)?.map(|mut forecasts| forecasts.swap_remove(0));
         let Some(rows) = &self.rows else { return Err(not_loaded()) };
         let row = name.row - 1;
-        let (reasons, nearest) = self.reasons(rows, row, forecast.as_ref());
+        let (reasons, nearest) = self.reasons(rows, row);
         let status = Status::of(row, &self.trials, &self.trials.taken(self.header.pool.rows));
         Ok(Why { id: name.shown(), row: name.row, cells: rows.cells(row), status, forecast, reasons, nearest })
     }
 
     /// What speaks for a row in words, and the rows told that are most like it.
-    pub(crate) fn reasons(
-        &self,
-        rows: &Rows,
-        row: usize,
-        forecast: Option<&Forecast>,
-    ) -> (Vec<String>, Vec<Neighbour>) {
+    pub(crate) fn reasons(&self, rows: &Rows, row: usize) -> (Vec<String>, Vec<Neighbour>) {
         let names: Vec<&str> = self.header.columns.iter().map(|column| column.name.as_str()).collect();
         let like = Likeness { rows, names: &names };
         let told: Vec<(usize, f64)> = self
@@ -108,15 +103,6 @@ impl Study {
             reasons.push(like.compared(row, best.row, &format!("the best row {}", best.name.shown())));
         }
         reasons.extend(like.news(row, &told));
-        if let (Some(forecast), Some(best)) = (forecast, self.trials.best(&self.header.goals())) {
-            let direction = self.header.direction;
-            let best = best.value().map_or(f64::NAN, |value| direction.loss(value));
-            let expected = direction.loss(forecast.mean);
-            reasons.push(match expected < best {
-                true => "what is expected of it is better than the best so far".into(),
-                false => "less is expected of it than the best has, but it may turn out to be better".into(),
-            });
-        }
         let mut by_distance: Vec<(f64, usize, f64)> =
             told.iter().map(|&(other, value)| (like.distance(row, other), other, value)).collect();
         by_distance.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -242,9 +228,9 @@ impl Likeness<'_> {
                 if !known.contains(&here) {
                     news.push(format!("{name} = {cell} has not been tried"));
                 }
-            } else if known.iter().all(|&cell| cell < here) {
+            } else if known.iter().all(|&other| f64::from(here - other) > NEAR) {
                 news.push(format!("{name} = {cell} is higher than all that was tried"));
-            } else if known.iter().all(|&cell| cell > here) {
+            } else if known.iter().all(|&other| f64::from(other - here) > NEAR) {
                 news.push(format!("{name} = {cell} is lower than all that was tried"));
             }
         }

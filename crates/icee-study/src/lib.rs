@@ -64,6 +64,7 @@ mod scratch;
 mod sheet;
 pub mod storage;
 mod study;
+mod survey;
 mod suspects;
 mod take_back;
 mod tell;

@@ -7,6 +7,7 @@ use crate::lines::parse;
 use crate::replay::{header_of, replay};
 use crate::rows::Rows;
 use crate::storage::{Home, News, PATIENCE, Position, Storage};
+use crate::survey::survey;
 use crate::{Error, Result};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -204,7 +205,7 @@ pub fn inspect(journal: &[u8], pool: Option<&[u8]>) -> Result<Inspection> {
 pub fn columns(pool: &[u8]) -> Result<Vec<(String, String)>> {
     let mut table = formats::table(Path::new("pool"), pool.to_vec())?;
     let places: Vec<usize> = (0..table.header().len()).collect();
-    let survey = encode::survey(&mut table, &places, &[])?;
+    let survey = survey(&mut table, &places, &[])?;
     // Codes that were found must be of use.
     let encoder = encode::Encoder::new(&table, &survey.columns)?;
     let mut points = Vec::new();

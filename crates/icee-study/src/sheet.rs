@@ -3,10 +3,11 @@
 //! The journal says what the sheet was. Where it has changed, the rows that have an outcome or a suggestion are looked up in
 //! the new one, by their ids or their cells, and one line of the journal says where they are now and what was filled in.
 
-use crate::encode::{self, Code, Column, Scale};
+use crate::encode::{Code, Column, Scale};
 use crate::record::{Entry, Header, RowName, ToldValue};
 use crate::rows::{Place, Rows, check_ids, pool_file, read_pool};
 use crate::study::{Study, not_loaded, shown};
+use crate::survey::survey;
 use crate::tell::{Repeat, Report, TellSummary, shortened};
 use crate::trials::Trials;
 use crate::{Error, Result};
@@ -158,7 +159,7 @@ fn recoded(table: &mut Table, columns: &[Column]) -> Result<Vec<Column>> {
         scale.map(|scale| (name.clone(), scale))
     };
     let scales: Vec<(String, Scale)> = columns.iter().filter_map(kept).collect();
-    let survey = encode::survey(table, &places, &scales)?;
+    let survey = survey(table, &places, &scales)?;
     let mut recoded = Vec::new();
     for Column { name, code } in columns {
         let found = survey.columns.iter().find(|column| column.name == *name).map(|column| &column.code);

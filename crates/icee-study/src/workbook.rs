@@ -214,8 +214,9 @@ fn push_cell(text: &mut String, cell: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::{Column, Encoder, survey};
+    use crate::encode::{Column, Encoder};
     use crate::formats::table;
+    use crate::survey::survey;
     use proptest::prelude::*;
     use rust_xlsxwriter::{ExcelDateTime, Format, Workbook};
     use std::io::Write;
