@@ -196,7 +196,19 @@ pub static ENTRIES: [Entry; 25] = [
                         // Long histories in which nothing was found are not in its data.
                         &["data.searchers=0", "data.novices=0", "train.steps=12000", "acting.patience=5"],
                     ),
-                    (BIASED, &["data.searchers=0", "data.novices=0", "train.steps=6000"]),
+                    (
+                        "key-to-door",
+                        // What it believes is too broad to be asked for the most; a key without a door is not in its data for long.
+                        &[
+                            "data.searchers=0",
+                            "data.novices=0",
+                            "train.steps=22000",
+                            "acting.kappa=8",
+                            "acting.guard=0",
+                            "acting.outcome=exactly",
+                            "acting.patience=4",
+                        ],
+                    ),
                 ],
             },
             paper: row("icee"),
@@ -220,7 +232,7 @@ pub static ENTRIES: [Entry; 25] = [
                 )],
             },
             paper: row("icee"),
-            data: NOVICES,
+            data: "the behaviour policy's episodes, in Key-to-Door some noisier at first",
             cost: 1.8,
             ..DEFAULT
         }),
@@ -272,7 +284,7 @@ pub static ENTRIES: [Entry; 25] = [
                 settings: &["model.layers=3", "train.steps=4000"],
                 // The goal is not seen in an episode that it ends: to be asked for the reward helps to find it in the history.
                 except: &[
-                    ("dark-room-hard", &["model.reward_head=1", "train.steps=7500"]),
+                    ("dark-room-hard", &["model.reward_head=1", "train.steps=20000"]),
                     ("key-to-door", &["model.reward_head=1", "train.steps=6500"]),
                 ],
             },

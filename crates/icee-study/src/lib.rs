@@ -5,9 +5,9 @@
 //! where it was left. Other [`Storage`]s than files can be handed in ([`Study::create_in`]).
 //!
 //! ```text
-//! pool.csv ─► table ─► encode ─► rows (points) ─┐
-//!                                               ├─► choose ─► answer
-//! NAME.jsonl ─► journal ─► record ─► trials ────┘
+//! pool.csv ─► table ─► encode ─► rows (points) ─────┐
+//!                                                   ├─► choose ─► answer
+//! NAME.jsonl ─► journal ─► record ─► trials ─► aims ┘
 //! ```
 //!
 //! Random numbers depend on the study's seed and the length of its journal alone.
