@@ -396,3 +396,107 @@ fn spread(draw: usize, dimension: usize) -> f64 {
     let step = (0..=dimension).fold(1.0, |power, _| power * STEP);
     (0.5 + step * (draw as f64 + 1.0)).fract().clamp(1e-6, 1.0 - 1e-6)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use icee_base::random;
+    use icee_bo::normal::Prediction;
+    use proptest::prelude::*;
+
+    fn aim(want: Want, floor: f64, ceiling: f64) -> Aim {
+        let units = Units::of([-1.0, 1.0].into_iter(), 1.0);
+        Aim { units, want, floor, ceiling, history: vec![], earlier: vec![], values: 2 }
+    }
+
+    fn normal(mean: f64, deviation: f64) -> Belief {
+        Belief::Normal(Prediction { mean, variance: deviation * deviation })
+    }
+
+    /// E[(best − loss)⁺] by quantiles, of values such as can be.
+    fn by_quantiles(aim: &Aim, belief: &Belief, best: f64) -> f64 {
+        let levels = (0..20_000).map(|k| (f64::from(k) + 0.5) / 20_000.0);
+        let gain = |level| (best - aim.badness(aim.possible(belief.quantile(level)))).max(0.0);
+        levels.map(gain).sum::<f64>() / 20_000.0
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn gains_are_expectations(
+            mean in -2.0..2.0, deviation in 0.2..2.0, best in 0.05..1.5, target in -1.0..1.0, floor in -2.0..0.0,
+        ) {
+            let belief = normal(mean, deviation);
+            let near = aim(Want::Near(target), f64::NEG_INFINITY, f64::INFINITY);
+            prop_assert!((near.log_gain(&belief, best).exp() - by_quantiles(&near, &belief, best)).abs() < 2e-3);
+            let bounded = aim(Want::Low, floor, f64::INFINITY);
+            prop_assert!((bounded.log_gain(&belief, best).exp() - by_quantiles(&bounded, &belief, best)).abs() < 2e-3);
+            let loss = (0..20_000).map(|k| near.badness(belief.quantile((f64::from(k) + 0.5) / 20_000.0))).sum::<f64>();
+            prop_assert!((near.loss(&belief) - loss / 20_000.0).abs() < 2e-3);
+            // Better than a loss is what has a lower one.
+            let range = near.better(best);
+            prop_assert!((near.badness(range.low + 1e-9) < best) && (near.badness(range.high + 1e-9) > best));
+        }
+    }
+
+    #[test]
+    fn nothing_is_better_than_a_bound() {
+        let bounded = aim(Want::Low, 0.0, 1.0);
+        let belief = normal(0.2, 1.0);
+        assert_eq!(bounded.log_gain(&belief, 0.0), f64::NEG_INFINITY);
+        assert_eq!(belief.within(bounded.better(0.0)), 0.0);
+        assert_eq!([-3.0, 0.5, 7.0].map(|value| bounded.possible(value)), [0.0, 0.5, 1.0]);
+    }
+
+    fn two(limit: Option<f64>) -> Aims {
+        let low = || aim(Want::Low, f64::NEG_INFINITY, f64::INFINITY);
+        let mut each = vec![low(), low()];
+        each.extend(limit.map(|limit| aim(Want::Limit(limit), f64::NEG_INFINITY, f64::INFINITY)));
+        Aims { each, rows: 10 }
+    }
+
+    fn told(values: &[f64]) -> Vec<Told> {
+        values.iter().enumerate().map(|(candidate, &value)| Told { candidate, value }).collect()
+    }
+
+    #[test]
+    fn a_row_that_beats_all_others_gains_most() {
+        let aims = two(None);
+        let known = [told(&[0.0, 1.0]), told(&[1.0, 0.0])];
+        let beliefs = |a: f64, b: f64| (normal(a, 0.3), normal(b, 0.3));
+        // Better in both, between the two, worse in both.
+        let rows = [beliefs(-0.5, -0.5), beliefs(0.4, 0.4), beliefs(2.0, 2.0)];
+        let beliefs = [rows.iter().map(|row| row.0.clone()).collect(), rows.iter().map(|row| row.1.clone()).collect()];
+        let mut sums = [0.0; 3];
+        for seed in 0..50 {
+            let gains = aims.log_gains(&beliefs, &known, &mut random::path(seed, &[]));
+            sums.iter_mut().zip(gains).for_each(|(sum, gain)| *sum += gain.exp());
+        }
+        assert!(sums[0] > 2.0 * sums[1] && sums[1] > 20.0 * sums[2], "{sums:?}");
+    }
+
+    #[test]
+    fn a_limit_multiplies_and_comes_first() {
+        let aims = two(Some(0.0));
+        let rows = |limit: f64| [vec![normal(0.0, 1.0)], vec![normal(0.0, 1.0)], vec![normal(limit, 1.0)]];
+        let gain = |limit: f64, known: &[Vec<Told>]| aims.log_gains(&rows(limit), known, &mut random::path(1, &[]))[0];
+        let kept = [told(&[0.0]), told(&[0.0]), told(&[-1.0])];
+        // P(z < 0) for means 0 and −1: 0.5 and 0.8413.
+        assert!((gain(-1.0, &kept) - gain(0.0, &kept) - (0.841_344_7f64 / 0.5).ln()).abs() < 1e-6);
+        // Where no row keeps it, all that counts is that one does.
+        let broken = [told(&[0.0]), told(&[0.0]), told(&[1.0])];
+        assert!((gain(-1.0, &broken) - 0.841_344_7f64.ln()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_chance_of_a_row_among_several_objectives() {
+        let mut aims = two(None);
+        (aims.each[0].history, aims.each[1].history) = (told(&[0.0, 1.0, 2.0]), told(&[1.0, 0.0, 2.0]));
+        let front = aims.front();
+        assert_eq!(front.0.len(), 2);
+        let chance = |a: f64, b: f64| aims.chance(&[&normal(a, 0.01), &normal(b, 0.01)], &front);
+        assert_eq!([chance(-1.0, 3.0), chance(0.5, 0.5), chance(1.5, 1.5)], [1.0, 1.0, 0.0]);
+        assert!((0.2..0.8).contains(&aims.chance(&[&normal(1.0, 1.0), &normal(1.0, 1.0)], &front)));
+        assert!((0..DRAWS).flat_map(|draw| (0..9).map(move |k| spread(draw, k))).all(|u| u > 0.0 && u < 1.0));
+    }
+}

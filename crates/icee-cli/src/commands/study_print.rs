@@ -240,17 +240,22 @@ pub fn forecasts(
         let Forecast { mean, low, high, beats_best, further } = &row.forecast;
         let status = serde_json::to_value(row.status)?;
         let mut line = vec![shown(&row.id), status.as_str().unwrap_or_default().to_owned()];
-        line.push(row.value.map_or_else(String::new, |value| value.to_string()));
-        line.extend([mean, low, high, beats_best].map(f64::to_string));
+        line.push(row.value.as_ref().map_or_else(String::new, written));
+        line.extend([mean, low, high, beats_best].map(written));
         for further in further {
-            line.extend([further.mean, further.low, further.high].map(|value| value.to_string()));
-            line.extend(further.holds.map(|holds| holds.to_string()));
+            line.extend([&further.mean, &further.low, &further.high].map(written));
+            line.extend(further.holds.as_ref().map(written));
         }
         line.extend(cells(row.row).0.iter().map(|(_, cell)| shown(cell)));
         table.write_record(line)?;
     }
     table.flush()?;
     Ok(())
+}
+
+/// A number for machines: all of its digits, and a sign that it is none of counting.
+fn written(number: &f64) -> String {
+    format!("{number:?}")
 }
 
 /// The rows that are beaten by none.
