@@ -8,6 +8,8 @@ use icee_study::{Answer, Cells, Effect, Forecast, LEVELS, Review, Status, Sugges
 
 /// Rows that a table shows; the journal has all of them.
 const ROWS: usize = 200;
+/// Points of a line, at most.
+const POINTS: usize = 1000;
 /// Levels of a column that a table shows.
 const LEVELS_SHOWN: usize = 12;
 /// Characters of a cell.
@@ -87,7 +89,8 @@ impl StudyPage<'_> {
     fn progress(&self) -> Option<Figure> {
         let steps = self.review.steps.iter().enumerate();
         let of = |value: &dyn Fn(usize) -> Option<f64>| -> Vec<Point> {
-            let points = steps.clone().filter_map(|(at, _)| Some((at, value(at)?)));
+            let every = self.review.steps.len().div_ceil(POINTS);
+            let points = steps.clone().step_by(every.max(1)).filter_map(|(at, _)| Some((at, value(at)?)));
             points.map(|(at, y)| Point { x: at as f64 + 1.0, y, half_width: None }).collect()
         };
         let values = of(&|at| self.review.steps[at].value);

@@ -13,6 +13,8 @@ use icee_bo::belief::Belief;
 
 /// Suggestions in one answer, at most.
 pub const MOST_SUGGESTIONS: usize = 1000;
+/// The same of several outcomes, whose models are fitted for every row of a batch.
+const MOST_OF_SEVERAL: usize = 64;
 /// Suggestions of one answer that are explained: each takes a look at all rows told.
 const EXPLAINED: usize = 32;
 /// How often a choice is made without keeping the others waiting. If they have written each time meanwhile, they have to wait.
@@ -55,10 +57,6 @@ impl Study {
     /// # Errors
     /// As [`Study::ask`], and where a condition makes no sense or a column is not known.
     pub fn ask_for(&mut self, options: &AskOptions) -> Result<Answer> {
-        let count = options.count;
-        if !(1..=MOST_SUGGESTIONS).contains(&count) {
-            return Err(Error::Study(format!("{count} rows were asked for; ask for 1 to {MOST_SUGGESTIONS}")));
-        }
         // Choosing can take long. What was chosen stands if nobody has written meanwhile, and is the same as under the lock.
         for _ in 0..UNLOCKED_TRIES {
             self.load_and_update()?;
@@ -131,7 +129,11 @@ impl Study {
             self.trials.running().map(|running| (running.row, running.until)).collect();
         let places: Vec<usize> = running.iter().map(|(row, _)| *row).collect();
         let known = aims.suffice(predictor.surrogate.least_history());
-        let beliefs = if known { predictor.predict_all(&rows.points, &aims.histories(), &places)? } else { vec![] };
+        let beliefs = if known {
+            predictor.predict_all(&rows.points, &aims.histories(predictor.history), &places)?
+        } else {
+            vec![]
+        };
         let chosen = running.iter().enumerate();
         let chosen =
             chosen.map(|(at, &(row, until))| (row, beliefs.iter().map(|beliefs| &beliefs[at]).collect(), until));
@@ -164,16 +166,26 @@ impl Study {
     /// What would be answered now.
     fn draft(&mut self, options: &AskOptions) -> Result<Draft> {
         let (count, condition) = (options.count, options.condition.as_deref());
+        if !(1..=MOST_SUGGESTIONS).contains(&count) {
+            return Err(Error::Study(format!("{count} rows were asked for; ask for 1 to {MOST_SUGGESTIONS}")));
+        }
         let (sampler, note) = self.resolve(options.sampler)?;
         let mut notes = Vec::from_iter(note);
         let used = self.check_model(sampler)?;
         let mut predictor = self.predictor(sampler)?;
         let (goals, aims) = (self.header.goals(), self.aims());
         let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
+        if !aims.is_single() && count > MOST_OF_SEVERAL {
+            return Err(Error::Study(format!(
+                "{count} rows were asked for; of a study of several outcomes ask for at most {MOST_OF_SEVERAL} at once"
+            )));
+        }
         let mut taken = self.trials.taken(self.header.pool.rows);
         rows.mark_repeated(&mut taken);
+        let mut excluded = vec![false; taken.len()];
         if let Some(condition) = condition {
-            rows.exclude(condition, &mut taken)?;
+            rows.exclude(condition, &mut excluded)?;
+            taken.iter_mut().zip(&excluded).for_each(|(taken, excluded)| *taken |= excluded);
         }
         let settings = if options.same.is_empty() { None } else { Some(rows.settings(&options.same)?) };
         let scene = Scene {
@@ -181,6 +193,7 @@ impl Study {
             trials: &self.trials,
             aims: &aims,
             taken: &taken,
+            excluded: &excluded,
             costs: rows.costs.as_deref(),
             settings: settings.as_deref(),
         };
@@ -202,7 +215,7 @@ impl Study {
                 choice.left, choice.scored
             ));
         }
-        let told = aims.main().history.len();
+        let told = aims.known();
         if told > predictor.history {
             notes.push(format!(
                 "{told} rows were told; {} (the best, the latest, and some spread over the rest)",

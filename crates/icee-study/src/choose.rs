@@ -55,6 +55,8 @@ pub struct Scene<'a> {
     pub aims: &'a Aims,
     /// For every row, whether it is out of the question.
     pub taken: &'a [bool],
+    /// For every row, whether it may not be asked for, not even once more.
+    pub excluded: &'a [bool],
     /// What each row costs, if that counts.
     pub costs: Option<&'a [f64]>,
     /// What each row's cells are in the columns that all rows of a batch are to share, if there are any.
@@ -69,7 +71,7 @@ impl Scene<'_> {
             let rows = self.start(predictor.rule, &left, count, rng).into_iter().map(|row| (row, vec![])).collect();
             return Ok(Choice { rows, remaining: None, left: left.len(), scored: left.len() });
         }
-        let histories = self.aims.histories();
+        let histories = self.aims.histories(predictor.history);
         let mut candidates = self.preselected(&left, predictor.scored, rng);
         if predictor.rule == Rule::Random {
             let open = self.random_setting(&left, rng);
@@ -84,13 +86,15 @@ impl Scene<'_> {
         let remaining = self.remaining(predictor, &candidates, &told_alone, rng)?;
         let mut known = histories.clone();
         self.imagine_running(predictor, &mut known, rng)?;
-        let mut picked = Vec::from_iter(self.repeated(&told_alone[0]).filter(|_| self.settings.is_none()));
+        let again = self.repeated(&candidates, &told_alone[0]).filter(|_| self.settings.is_none());
+        let mut picked = Vec::from_iter(again);
         let repeats = !picked.is_empty();
         if self.settings.is_some() {
             let gains = self.gains(&candidates, &told_alone, &histories, rng);
-            let places = self.best_setting(&candidates, &gains, count);
-            told_alone.iter_mut().for_each(|beliefs| *beliefs = places.iter().map(|&at| beliefs[at].clone()).collect());
-            candidates = places.into_iter().map(|place| candidates[place]).collect();
+            // All rows of that setting, also those that were not looked at.
+            candidates = self.best_setting(&candidates, &gains, count, &left);
+            candidates.truncate(predictor.scored);
+            told_alone = predictor.predict_all(self.pool, &histories, &candidates)?;
         }
         while picked.len() < count && !candidates.is_empty() {
             if picked.len() == FITTED_PICKS + usize::from(repeats) && self.aims.is_single() {
@@ -128,9 +132,9 @@ impl Scene<'_> {
         gains
     }
 
-    /// The places of those candidates that share the setting whose best rows promise most together.
-    fn best_setting(&self, candidates: &[usize], gains: &[f64], count: usize) -> Vec<usize> {
-        let Some(settings) = self.settings else { return (0..candidates.len()).collect() };
+    /// The rows that are left and share the setting whose best candidates promise most together.
+    fn best_setting(&self, candidates: &[usize], gains: &[f64], count: usize, left: &[usize]) -> Vec<usize> {
+        let Some(settings) = self.settings else { return left.to_vec() };
         let mut groups: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
         for (place, &row) in candidates.iter().enumerate() {
             groups.entry(settings[row]).or_default().push(place);
@@ -148,7 +152,9 @@ impl Scene<'_> {
         };
         let mut groups: Vec<Vec<usize>> = groups.into_values().collect();
         groups.sort_by_key(|places| places[0]);
-        groups.into_iter().fold((f64::NEG_INFINITY, vec![]), better).1
+        let best = groups.into_iter().fold((f64::NEG_INFINITY, vec![]), better).1;
+        let setting = best.first().map(|&place| settings[candidates[place]]);
+        left.iter().copied().filter(|&row| Some(settings[row]) == setting).collect()
     }
 
     /// The rows that share the setting of a random one; all where none is to be shared.
@@ -160,7 +166,7 @@ impl Scene<'_> {
 
     /// Rows with what is believed of them from the values told alone.
     fn believed(&self, predictor: &mut Predictor, rows: Vec<usize>) -> Result<Vec<(usize, Vec<Belief>)>> {
-        let beliefs = predictor.predict_all(self.pool, &self.aims.histories(), &rows)?;
+        let beliefs = predictor.predict_all(self.pool, &self.aims.histories(predictor.history), &rows)?;
         let of_row = |(place, row): (usize, usize)| {
             (row, beliefs.iter().map(|beliefs: &Vec<Belief>| beliefs[place].clone()).collect())
         };
@@ -178,16 +184,19 @@ impl Scene<'_> {
         let Some(best) = self.aims.front().best().filter(|_| self.aims.is_single()) else { return Ok(None) };
         let aim = self.aims.main();
         let better = aim.better(best);
-        let known = self.aims.histories().swap_remove(0);
+        let known = self.aims.histories(predictor.history).swap_remove(0);
         predictor.remaining(self.pool, &known, candidates, &beliefs[0], better, rng).map(Some)
     }
 
-    /// A row that has a value and is more worth measuring than any of which these are the beliefs.
-    fn repeated(&self, beliefs: &[Belief]) -> Option<usize> {
+    /// A row that has a value and is more worth measuring, for its price, than any of which these are the beliefs.
+    fn repeated(&self, candidates: &[usize], beliefs: &[Belief]) -> Option<usize> {
         let replicates = Replicates::of(&self.aims.main().history).filter(|_| self.aims.is_plain())?;
         let (row, worth) = replicates.worth_repeating();
-        let can_be = !self.trials.is_running(row) && self.trials.outcome(row)?.value().is_some();
-        let is_most = beliefs.iter().all(|belief| replicates.worth_of(belief) < worth);
+        let can_be = !self.trials.is_running(row) && self.trials.outcome(row)?.value().is_some() && !self.excluded[row];
+        let price = |row: usize| self.costs.map_or(1.0, |costs| costs[row]);
+        let worth = worth / price(row);
+        let mut others = candidates.iter().zip(beliefs);
+        let is_most = others.all(|(&other, belief)| replicates.worth_of(belief) / price(other) < worth);
         (can_be && is_most).then_some(row)
     }
 
@@ -246,7 +255,7 @@ impl Scene<'_> {
         }
         let mut chosen: BTreeSet<usize> = BTreeSet::new();
         let main = self.aims.main();
-        let known = self.aims.histories().swap_remove(0);
+        let known = self.aims.histories(usize::MAX).swap_remove(0);
         let mut best: Vec<&Told> = known.iter().collect();
         best.sort_by(|a, b| main.badness(a.value).total_cmp(&main.badness(b.value)));
         for centre in best.into_iter().take(CENTRES) {

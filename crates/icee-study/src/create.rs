@@ -113,6 +113,9 @@ impl Study {
             check_ids(&mut table, column)?;
         }
         let earlier = options.like.as_deref().map(|path| Earlier::of_study(path, &survey.columns)).transpose()?;
+        if earlier.is_some() && !options.further.is_empty() {
+            notes.push("the earlier study has values of the first outcome alone; the others begin anew".into());
+        }
         let width = Width::of(&survey.columns, earlier.is_some());
         let (sampler, note) = models.resolve(options.sampler, width)?;
         notes.extend(note);

@@ -47,7 +47,7 @@ impl Earlier {
         let rows = told.map(|(row, value)| {
             let cells = sheet.cells(row).0;
             let cell = |Column { name, code }: &Column| match cells.iter().find(|(other, _)| other == name) {
-                Some((_, cell)) if is_number(code) => sheet.plain(cell),
+                Some((_, cell)) if is_number(code) => sheet.plain(cell, code.unit()),
                 Some((_, cell)) => cell.clone(),
                 None => String::new(),
             };

@@ -247,6 +247,8 @@ impl<'a> Encoder<'a> {
                 Code::Category { levels, .. } => {
                     let level = known.get(level_of(cell)).copied().unwrap_or(levels.len());
                     match code.width() {
+                        // A word that is not among them, of an earlier study, say, is neither.
+                        1 if level >= levels.len() => points.push(0.5),
                         1 => points.push(level as f64),
                         width => points.extend((0..width).map(|at| f64::from(u8::from(at == level)))),
                     }

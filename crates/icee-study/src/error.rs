@@ -37,7 +37,7 @@ pub enum Error {
     /// The model at hand is not the one that the study has been using.
     #[error(
         "this study has been using the model {pinned}, and this program has {here}, which may suggest other rows; use the old \
-         program, or go on with this model knowingly: --accept-model"
+         program, or go on with this model knowingly: `icee study ask NAME --accept-model`"
     )]
     OtherModel {
         /// The study's.

@@ -123,8 +123,7 @@ impl Study {
         let size = self.header.pool.rows;
         let looked_at: Vec<usize> = match size {
             ..=LOOKED_AT => (0..size).collect(),
-            // By steps that share no factor with a design.
-            _ => (0..LOOKED_AT).map(|at| at * (size / LOOKED_AT) + at % (size / LOOKED_AT)).collect(),
+            _ => (0..LOOKED_AT).map(|at| at * size / LOOKED_AT).collect(),
         };
         let Some(forecasts) = self.forecasts(&looked_at, sampler)? else { return Ok(vec![]) };
         let Some(rows) = &self.rows else { return Err(not_loaded()) };

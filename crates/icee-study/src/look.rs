@@ -149,7 +149,7 @@ impl Study {
                 "a prediction needs {least} told values, there are {known}; tell more first"
             )));
         }
-        let (histories, front) = (aims.histories(), aims.front());
+        let (histories, front) = (aims.histories(predictor.history), aims.front());
         let taken = self.trials.taken(self.header.pool.rows);
         let first = rows.first_of_each();
         let ids = rows.ids()?;

@@ -73,15 +73,22 @@ pub fn read(table: &mut Table, header: &Header, value: &str) -> Result<Vec<Line>
 }
 
 /// The columns in which the outcomes of an experiment stand.
-pub struct Columns(Vec<ValueColumn>);
+pub struct Columns {
+    value: Option<ValueColumn>,
+    /// None where a file does not have it: what is not there was not measured.
+    further: Vec<Option<ValueColumn>>,
+}
 
 impl Columns {
     /// The columns of these names: of the value that the study is about, and of the further ones in the order of the header.
     ///
     /// # Errors
-    /// Where there are none.
-    pub fn new<'a>(table: &Table, names: impl Iterator<Item = &'a str>) -> Result<Columns> {
-        Ok(Columns(names.map(|name| ValueColumn::new(table, name)).collect::<Result<_>>()?))
+    /// Where there is no column of the value.
+    pub fn new<'a>(table: &Table, mut names: impl Iterator<Item = &'a str>) -> Result<Columns> {
+        let value = names.next().map(|name| ValueColumn::new(table, name)).transpose()?;
+        let known = |name: &str| table.header().iter().any(|column| column == name);
+        let further = names.map(|name| known(name).then(|| ValueColumn::new(table, name)).transpose());
+        Ok(Columns { value, further: further.collect::<Result<_>>()? })
     }
 
     /// What stands in the next line; nothing where the cell of the value is empty.
@@ -89,18 +96,21 @@ impl Columns {
     /// # Errors
     /// Where something makes no sense.
     pub fn measured(&mut self, table: &Table, row: &Row<'_>) -> std::result::Result<Option<Measured>, String> {
-        let Some((value, further)) = self.0.split_first_mut() else { return Ok(None) };
+        let Some(value) = &mut self.value else { return Ok(None) };
         let Some(outcome) = value.outcome(table, row)? else { return Ok(None) };
         if !matches!(outcome, Outcome::Value(_)) {
             // There is nothing to measure.
             return Ok(Some(outcome.into()));
         }
-        let number = |column: &mut ValueColumn| match column.outcome(table, row)? {
-            None => Ok(None),
-            Some(Outcome::Value(value)) => Ok(Some(value)),
-            Some(_) => Err(column.wrong("a number is needed beside a value")),
+        let number = |column: &mut Option<ValueColumn>| {
+            let Some(column) = column else { return Ok(None) };
+            match column.outcome(table, row)? {
+                None => Ok(None),
+                Some(Outcome::Value(value)) => Ok(Some(value)),
+                Some(_) => Err(column.wrong("a number is needed beside a value")),
+            }
         };
-        let further = further.iter_mut().map(number).collect::<std::result::Result<_, _>>()?;
+        let further = self.further.iter_mut().map(number).collect::<std::result::Result<_, _>>()?;
         Ok(Some(Measured { outcome, further }))
     }
 
@@ -109,7 +119,7 @@ impl Columns {
     /// # Errors
     /// Where one was none.
     pub fn finish(self, table: &Table) -> Result<()> {
-        self.0.into_iter().try_for_each(|column| column.finish(table))
+        self.value.into_iter().chain(self.further.into_iter().flatten()).try_for_each(|column| column.finish(table))
     }
 }
 

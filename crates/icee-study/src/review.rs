@@ -56,11 +56,10 @@ impl Study {
         let mut best: Option<(f64, f64)> = None;
         for (at, trial) in self.trials.told.iter().enumerate() {
             let looked_at = at + REVIEWED >= self.trials.told.len() && trial.value().is_some();
-            let before = self.trials.first(if looked_at { at } else { 0 });
-            let aims = self.aims_after(&before);
+            let aims = looked_at.then(|| self.aims_after(&self.trials.first(at))).filter(|aims| aims.suffice(least));
             let mut forecast = None;
-            if looked_at && aims.suffice(least) {
-                let beliefs = predictor.predict_all(&rows.points, &aims.histories(), &[trial.row])?;
+            if let Some(aims) = aims {
+                let beliefs = predictor.predict_all(&rows.points, &aims.histories(predictor.history), &[trial.row])?;
                 let beliefs: Vec<&Belief> = beliefs.iter().map(|beliefs| &beliefs[0]).collect();
                 forecast = Some(Forecast::new(&beliefs, &aims, &aims.front(), &goals));
                 let value = aims.main().units.standard(trial.value().unwrap_or_default());
@@ -98,7 +97,7 @@ impl Study {
             return Ok(None);
         }
         let front = aims.front();
-        let beliefs = predictor.predict_all(&rows.points, &aims.histories(), rows_wanted)?;
+        let beliefs = predictor.predict_all(&rows.points, &aims.histories(predictor.history), rows_wanted)?;
         let forecast = |at: usize| {
             let beliefs: Vec<&Belief> = beliefs.iter().map(|beliefs| &beliefs[at]).collect();
             Forecast::new(&beliefs, &aims, &front, &goals)

@@ -5,7 +5,7 @@ use crate::encode::{Column, Encoder, cell_key};
 use crate::formats;
 use crate::record::{Header, Measured, PoolFile, RowName};
 use crate::results::{Columns, Line, Named};
-use crate::units::Cell;
+use crate::units::{self, Cell};
 use crate::{Error, Result};
 use icee_base::files::{FileError, folder_of};
 use icee_base::names::nearest;
@@ -293,9 +293,9 @@ impl Rows {
         Cells(shown.map(|(_, cell)| cell).collect())
     }
 
-    /// A cell as every other table reads it: numbers with a decimal point.
-    pub fn plain(&self, cell: &str) -> String {
-        self.table.number(cell).map_or_else(|| cell.to_owned(), |number| number.to_string())
+    /// A cell of numbers as every other table reads it: with a decimal point, and without the unit.
+    pub fn plain(&self, cell: &str, unit: Option<&str>) -> String {
+        units::number(&self.table, cell, unit).map_or_else(|| cell.to_owned(), |number| number.to_string())
     }
 
     /// The row of each id, or what is wrong with it.

@@ -225,17 +225,16 @@ impl Trials {
         // What stands in a file was perhaps told from there before; whoever tells one row means to tell something new.
         let is_typed = line.is_none() && repeat == Repeat::Refuse;
         let was_asked = is_typed && self.is_running(row.row - 1);
-        let mut left = outcomes.clone();
         let known = before.known.outcomes();
-        let contained = known.iter().all(|known| {
-            let place = left.iter().position(|outcome| outcome == known);
-            place.map(|place| left.remove(place)).is_some()
-        });
-        let completed = line.is_some() && known.iter().zip(outcomes).all(|(known, new)| known.is_completed_by(new));
+        let more = beyond(&known, outcomes, |known, new| known == new);
+        let completed = line.is_some() && beyond(&known, outcomes, Measured::is_completed_by).is_some();
+        // What was typed, or measured once more, need not stand in a file.
+        let nothing_new = line.is_some() && beyond(outcomes, &known, |new, known| new.is_completed_by(known)).is_some();
         match repeat {
             _ if was_asked => Ok(report.again(outcomes)),
             Repeat::Again => Ok(report.again(outcomes)),
-            _ if contained && !is_typed => Ok(report.again(&left)),
+            _ if more.is_some() && !is_typed => Ok(report.again(&more.unwrap_or_default())),
+            _ if nothing_new => Ok(vec![]),
             // What was measured later of the same experiment stands in the same line.
             Repeat::Replace | Repeat::Refuse if repeat == Repeat::Replace || completed => {
                 let mut news = report.told();
@@ -249,6 +248,22 @@ impl Trials {
             )),
         }
     }
+}
+
+/// What is left of some measurements where each of others has found its like among them; none where one has not.
+fn beyond(
+    others: &[Measured],
+    some: &[Measured],
+    alike: impl Fn(&Measured, &Measured) -> bool,
+) -> Option<Vec<Measured>> {
+    let mut left = some.to_vec();
+    let mut find = |other: &Measured| {
+        let place = left.iter().position(|one| alike(other, one))?;
+        left.remove(place);
+        Some(())
+    };
+    others.iter().try_for_each(|other| find(other))?;
+    Some(left)
 }
 
 impl TellSummary {

@@ -298,7 +298,11 @@ impl Trials {
             Outcome::Failed => Known::Failed,
             Outcome::Impossible => Known::Impossible,
         };
-        self.running.remove(row);
+        // What is filled in of an experiment that was made says nothing about the one that is being made.
+        let completes = told.replaces && self.outcome(row).is_some_and(|trial| trial.value() == told.value);
+        if !completes {
+            self.running.remove(row);
+        }
         match self.places.get(&row).map(|&place| &mut self.told[place].known) {
             Some(known) => match (known, new) {
                 (Known::Values(values), Known::Values(new)) if told.again => values.extend(new),

@@ -68,6 +68,13 @@ fn values_stay_within_their_bounds() {
     let answer = study.ask_for(&ask(1)).unwrap();
     assert_eq!(answer.remaining.unwrap().any, 0.0);
     assert_eq!(answer.suggestions[0].forecast.as_ref().unwrap().beats_best, 0.0);
+    // Wherever the values lie: who is at the bound is neither above nor below it.
+    for seed in 0..20 {
+        let mut study = scratch.create(&format!("{seed}.jsonl"), &StudyOptions { seed, ..bounded.clone() });
+        tell(&mut study, 1..=7, |row| (0.1 + 0.037 * (seed as f64) * value(row)).min(1.0));
+        tell(&mut study, 8..=8, |_| 0.0);
+        assert_eq!(study.ask_for(&ask(1)).unwrap().remaining.unwrap().any, 0.0, "{seed}");
+    }
     let impossible = StudyOptions { bounds: Some(Bounds { low: Some(2.0), high: Some(1.0) }), ..options(&pool) };
     assert!(Study::create(&scratch.0.join("t.jsonl"), &impossible, Default::default()).is_err());
 }
@@ -255,6 +262,11 @@ fn an_earlier_study_is_learned_from() {
         let rows = search(&mut study, 6, |row| (value(row), vec![]));
         (rows.iter().map(|&row| value(row)).fold(f64::INFINITY, f64::min), study)
     };
+    // One value of another unit is no surprise.
+    let mut other = scratch.create("other.jsonl", &StudyOptions { like: like.clone(), ..options(&sheet) });
+    other.tell("150", 0.01 * value(150), Repeat::Refuse).unwrap();
+    let beliefs = other.predict(None).unwrap();
+    assert!(beliefs.iter().all(|row| row.forecast.mean.abs() < 1.0), "{beliefs:?}");
     let (alone, _) = first("alone.jsonl", None);
     let (with, mut study) = first("with.jsonl", like.clone());
     let lowest = (1..=150).map(value).fold(f64::INFINITY, f64::min);

@@ -276,3 +276,21 @@ fn columns_are_taken_as_a_user_says() {
     study.update(Repeat::Refuse).unwrap();
     assert_eq!(study.summary().columns[0].1, "4 categories");
 }
+
+#[test]
+fn what_was_measured_once_more_outlives_the_sheet() {
+    let scratch = Scratch::new("sheet-typed");
+    let mut study = scratch.create("s.jsonl", &with_value(&sheet(&scratch, &ROWS)));
+    study.tell("2", 40.0, Repeat::Again).unwrap();
+    let values = |study: &mut icee_study::Study| study.summary().told[0].values.clone();
+    let more: Vec<&str> = ROWS.iter().copied().chain(["260,rye,"]).collect();
+    sheet(&scratch, &more);
+    // The second value was typed, and never stood in the sheet.
+    assert_eq!(study.update(Repeat::Refuse).unwrap().told.unchanged, 3);
+    assert_eq!(values(&mut study), [41.5, 40.0]);
+    let file = scratch.write("results.csv", "row,yield\n2,40\n");
+    assert_eq!(study.tell_csv(&file, None, Repeat::Refuse).unwrap().unchanged, 1);
+    let file = scratch.write("results.csv", "row,yield\n2,39\n");
+    assert!(study.tell_csv(&file, None, Repeat::Refuse).unwrap_err().to_string().contains("told already"));
+    assert_eq!(values(&mut study), [41.5, 40.0]);
+}

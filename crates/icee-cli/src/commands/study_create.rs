@@ -127,6 +127,9 @@ fn further(text: &str) -> Result<Further, String> {
     // The last word says it; names may have blanks.
     let (name, wish) =
         text.split_once('=').or_else(|| text.trim().rsplit_once(char::is_whitespace)).ok_or_else(wrong)?;
+    if name.trim_end().ends_with(['<', '>', '!']) {
+        return Err(format!("\"{text}\": a limit is written >= or <="));
+    }
     match number(wish) {
         Some(target) => of(name, Wanted::Best(Direction::Target(target))),
         None => of(name, Wanted::Best(direction(wish.trim()).map_err(|_| wrong())?)),
@@ -236,9 +239,13 @@ mod tests {
         let purity = |wanted| Further { name: "purity".into(), wanted };
         assert_eq!(further("purity>=95").unwrap(), purity(Wanted::AtLeast(95.0)));
         assert_eq!(further("purity <= -2e3").unwrap(), purity(Wanted::AtMost(-2e3)));
-        for (wish, said) in
-            [("purity", "Write"), ("purity good", "Write"), ("purity >= high", "\"high\" is not a number")]
-        {
+        for (wish, said) in [
+            ("purity", "Write"),
+            ("purity good", "Write"),
+            ("purity >= high", "\"high\" is not a number"),
+            ("purity > 95", ">= or <="),
+            ("purity<5", "Write"),
+        ] {
             assert!(further(wish).unwrap_err().contains(said), "{wish}");
         }
     }

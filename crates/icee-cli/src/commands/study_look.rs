@@ -2,7 +2,7 @@
 
 use super::study::{LookArgs, StudyArgs, names_in};
 use super::study_print::write_json;
-use crate::terminal::printable;
+use crate::terminal::{printable, say};
 use anyhow::bail;
 use clap::Args;
 use icee_base::numbers::short;
@@ -127,7 +127,13 @@ pub fn report(out: &mut impl Write, args: &ReportArgs) -> anyhow::Result<()> {
     let effects = study.effects(None)?;
     let running = study.running(None)?.map(|answer| answer.suggestions).unwrap_or_default();
     // Where nothing is left, there is nothing to look ahead to.
-    let next = study.preview(&AskOptions { count: args.count, ..AskOptions::default() }).ok();
+    let next = match study.preview(&AskOptions { count: args.count, ..AskOptions::default() }) {
+        Ok(next) => Some(next),
+        Err(error) => {
+            say(format_args!("note: nothing to look ahead to: {error}"));
+            None
+        }
+    };
     let summary = study.summary();
     super::study_print::notes(&summary.notes);
     let page = StudyPage {

@@ -80,24 +80,25 @@ pub fn answer(out: &mut impl Write, answer: &Answer, still: Option<&str>, json: 
 pub fn told(
     out: &mut impl Write,
     told: &TellSummary,
-    best: Option<&BestRow>,
+    best: Result<&BestRow, &str>,
     said: &[String],
     json: bool,
 ) -> anyhow::Result<()> {
     notes(said);
     if json {
-        return write_json(out, &Taken { told, best });
+        return write_json(out, &Taken { told, best: best.ok() });
     }
     let counts = [told.new, told.again, told.replaced, told.unchanged];
     let parts = counts.into_iter().zip(["told", "told again", "replaced", "unchanged"]).collect::<Vec<_>>();
     let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
     write!(out, "{}", parts.collect::<Vec<_>>().join(", "))?;
     match best {
-        Some(BestRow { row: ToldRow { id, value: Some(value), .. }, sure, .. }) => {
+        Ok(BestRow { row: ToldRow { id, value: Some(value), .. }, sure, .. }) => {
             let sure = sure.map_or_else(String::new, |sure| format!(", the best with probability {}", percent(sure)));
             writeln!(out, "; best so far {} (row {}{sure})", shown(*value, sure.is_empty()), printable(id))?;
         }
-        _ => writeln!(out, "; no value yet")?,
+        Ok(_) => writeln!(out)?,
+        Err(none) => writeln!(out, "; {none}")?,
     }
     Ok(())
 }

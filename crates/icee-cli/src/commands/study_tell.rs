@@ -92,7 +92,8 @@ pub fn tell(out: &mut impl Write, args: &TellArgs) -> anyhow::Result<()> {
         (None, None) => bail!("give --row with --value, --failed or --impossible, or --csv FILE"),
     };
     let best = study.best();
-    let printed = print::told(out, &told, best.as_ref(), &study.take_notes(), args.study.json);
+    let none = if study.has_values() { "no row keeps all limits yet" } else { "no value yet" };
+    let printed = print::told(out, &told, best.as_ref().ok_or(none), &study.take_notes(), args.study.json);
     answered(out, printed)
 }
 
@@ -106,9 +107,12 @@ impl TellArgs {
         let (mut outcome, mut further) = (None, Vec::new());
         for value in &self.value {
             match value.split_once('=') {
+                Some((name, _)) if further.iter().any(|(other, _)| *other == name.trim()) => {
+                    bail!("\"{}\" is given twice", name.trim())
+                }
                 Some((name, value)) if Some(name.trim()) != main => further.push((name.trim(), number(value)?)),
+                _ if outcome.is_some() => bail!("two values are given; further outcomes are told as NAME=VALUE"),
                 Some((_, value)) => outcome = Some(number(value)?),
-                None if outcome.is_some() => bail!("two values are given; further outcomes are told as NAME=VALUE"),
                 None => outcome = Some(number(value)?),
             }
         }
