@@ -119,7 +119,7 @@ impl StudyPage<'_> {
         if let Some(next) = self.next.filter(|next| !next.suggestions.is_empty()) {
             let table = self.suggestions("What would be suggested now.", &next.suggestions);
             let reasons = next.suggestions.iter().filter(|row| !row.reasons.is_empty());
-            let reasons = reasons.map(|row| format!("row {}: {}", cut(&row.id), row.reasons.join("; ")));
+            let reasons = reasons.map(|row| format!("row {}: {}", cut(&row.id), plain(&row.reasons.join("; "))));
             let blocks = vec![Block::Table(table), Block::List(reasons.collect())];
             sections.push(Section { heading: "Next, and why".into(), blocks });
         }
@@ -133,7 +133,7 @@ impl StudyPage<'_> {
         let further = rows.iter().find_map(|row| row.forecast.as_ref()).map(|forecast| &forecast.further);
         head.push(format!("{}, predicted", self.value_name()));
         head.extend(further.into_iter().flatten().map(|further| format!("{}, predicted", cut(&further.name))));
-        head.push("chance to be the best".into());
+        head.push("chance to beat the best".into());
         let row = |row: &Suggestion| {
             let mut cells = vec![Cell::from(cut(&row.id))];
             cells.extend(row.cells.0.iter().map(|(_, cell)| Cell::from(cut(cell))));
@@ -258,9 +258,14 @@ fn line(cells: &Cells) -> String {
     cells.join(", ")
 }
 
-/// A text from a file: without line breaks and the like, and not too long.
+/// A text from a file without line breaks and the like.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// The same, and not too long.
 fn cut(text: &str) -> String {
-    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(CELL + 1).collect();
+    let plain: String = plain(text).chars().take(CELL + 1).collect();
     match plain.char_indices().nth(CELL) {
         Some((end, _)) => format!("{}…", &plain[..end]),
         None => plain,

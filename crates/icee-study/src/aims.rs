@@ -83,6 +83,8 @@ pub struct Aim {
     /// The ends between which it lies at all.
     floor: f64,
     ceiling: f64,
+    /// The same in the user's unit.
+    ends: [f64; 2],
     /// What was told, as models see it: every measurement for itself, so that they see how far those of one row differ. A failed
     /// row counts as no better than the worst value told, one that cannot be had is not there.
     pub history: Vec<Told>,
@@ -119,7 +121,7 @@ impl Aim {
         let earlier: Vec<Told> = earlier.iter().enumerate().map(place).collect();
         let values = trials.values(number) + earlier.len();
         let (floor, ceiling) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-        let mut aim = Aim { units, want, floor, ceiling, history: vec![], earlier, values };
+        let mut aim = Aim { units, want, floor, ceiling, ends: bounds.ends(), history: vec![], earlier, values };
         let told = trials.told.iter().filter_map(|trial| trial.outcome(number));
         let worst = told
             .map(|value| units.standard(value))
@@ -190,6 +192,11 @@ impl Aim {
     /// A value drawn from a belief, such as can be.
     pub fn draw(&self, belief: &Belief, rng: &mut dyn Rng) -> f64 {
         self.possible(belief.sample(rng))
+    }
+
+    /// A model's number as the user would say it, such as can be.
+    pub fn shown(&self, standard: f64) -> f64 {
+        self.units.shown(self.possible(standard)).clamp(self.ends[0], self.ends[1])
     }
 
     /// The nearest value that can be.
@@ -450,7 +457,8 @@ mod tests {
 
     fn aim(want: Want, floor: f64, ceiling: f64) -> Aim {
         let units = Units::of([-1.0, 1.0].into_iter(), 1.0);
-        Aim { units, want, floor, ceiling, history: vec![], earlier: vec![], values: 2 }
+        let ends = [f64::NEG_INFINITY, f64::INFINITY];
+        Aim { units, want, floor, ceiling, ends, history: vec![], earlier: vec![], values: 2 }
     }
 
     fn normal(mean: f64, deviation: f64) -> Belief {

@@ -64,7 +64,7 @@ fn interval(belief: &Belief, aim: &Aim) -> [f64; 3] {
         }
         Belief::Histogram { .. } => [belief.quantile(0.025), belief.quantile(0.975)],
     };
-    let [mean, one, other] = [belief.mean(), ends[0], ends[1]].map(|value| aim.units.shown(aim.possible(value)));
+    let [mean, one, other] = [belief.mean(), ends[0], ends[1]].map(|value| aim.shown(value));
     [mean, one.min(other), one.max(other)]
 }
 
@@ -93,6 +93,8 @@ pub struct Suggestion {
 pub struct Answer {
     /// The rows to try, all different.
     pub suggestions: Vec<Suggestion>,
+    /// Whether they were suggested before and are still to be told.
+    pub still_running: bool,
     /// What picked them.
     pub sampler: SamplerKind,
     /// The best value told so far of those rows whose limits hold.

@@ -142,7 +142,7 @@ impl Study {
         let left = self.left();
         let mut notes = self.take_notes();
         notes.extend(note);
-        Ok(Some(Answer { suggestions, sampler, best: told_best, remaining: None, left, notes }))
+        Ok(Some(Answer { suggestions, still_running: true, sampler, best: told_best, remaining: None, left, notes }))
     }
 
     /// Rows with what is believed of their outcomes, if anything is, and when they are to be given back.
@@ -206,8 +206,11 @@ impl Study {
             }));
         }
         if choice.rows.len() < count {
-            let alike = if options.same.is_empty() { "" } else { " that share the setting" };
-            notes.push(format!("only {} rows{alike} are left", choice.rows.len()));
+            let alike = if options.same.is_empty() { "" } else { " that share a setting" };
+            notes.push(match choice.rows.len() {
+                1 => format!("only one row{} is left", alike.replace(" that share a setting", " of any setting")),
+                few => format!("only {few} rows{alike} are left"),
+            });
         }
         if choice.scored < choice.left {
             notes.push(format!(
@@ -228,8 +231,15 @@ impl Study {
         let names = choice.rows.iter().map(|(row, _)| rows.name(*row)).collect();
         let entry = Entry::Ask { rows: names, sampler, until: options.until };
         let told_best = self.trials.best(&goals).and_then(Trial::value);
-        let answer =
-            Answer { suggestions, sampler, best: told_best, remaining: choice.remaining, left: choice.left, notes };
+        let answer = Answer {
+            suggestions,
+            still_running: false,
+            sampler,
+            best: told_best,
+            remaining: choice.remaining,
+            left: choice.left,
+            notes,
+        };
         Ok(Draft { answer, entry, used })
     }
 

@@ -18,7 +18,7 @@ use icee_bo::remaining::Remaining;
 use rand::seq::index::sample;
 use rand::{Rng, RngExt};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Told rows whose neighbourhoods a preselection looks at.
 const CENTRES: usize = 4;
@@ -74,7 +74,8 @@ impl Scene<'_> {
         let histories = self.aims.histories(predictor.history);
         let mut candidates = self.preselected(&left, predictor.scored, rng);
         if predictor.rule == Rule::Random {
-            let open = self.random_setting(&left, rng);
+            let full = self.of_full_settings(&left, count);
+            let open = self.random_setting(&full, rng);
             let places = sample(rng, open.len(), count.min(open.len())).into_iter();
             let rows = self.believed(predictor, places.map(|place| open[place]).collect())?;
             let promise = predictor.predict_all(self.pool, &histories, &candidates)?;
@@ -150,11 +151,32 @@ impl Scene<'_> {
             more if more > best.0 || (more == best.0 && places.len() > best.1.len()) => (more, places),
             _ => best,
         };
-        let mut groups: Vec<Vec<usize>> = groups.into_values().collect();
+        // A plate that can be filled comes first.
+        let full = self.full_settings(left, count);
+        let any_full = groups.keys().any(|setting| full.contains(setting));
+        let groups = groups.into_iter().filter(|(setting, _)| !any_full || full.contains(setting));
+        let mut groups: Vec<Vec<usize>> = groups.map(|(_, places)| places).collect();
         groups.sort_by_key(|places| places[0]);
         let best = groups.into_iter().fold((f64::NEG_INFINITY, vec![]), better).1;
         let setting = best.first().map(|&place| settings[candidates[place]]);
         left.iter().copied().filter(|&row| Some(settings[row]) == setting).collect()
+    }
+
+    /// The settings of which as many rows are left as are asked for.
+    fn full_settings(&self, left: &[usize], count: usize) -> HashSet<u64> {
+        let mut counts: HashMap<u64, usize> = HashMap::new();
+        for &row in left {
+            *counts.entry(self.settings.map_or(0, |settings| settings[row])).or_default() += 1;
+        }
+        counts.into_iter().filter(|(_, rows)| *rows >= count).map(|(setting, _)| setting).collect()
+    }
+
+    /// The rows of settings that are full enough, where there are any; all where none is to be shared.
+    fn of_full_settings<'r>(&self, left: &'r [usize], count: usize) -> Cow<'r, [usize]> {
+        let Some(settings) = self.settings else { return Cow::Borrowed(left) };
+        let full = self.full_settings(left, count);
+        let rows: Vec<usize> = left.iter().copied().filter(|&row| full.contains(&settings[row])).collect();
+        if rows.is_empty() { Cow::Borrowed(left) } else { Cow::Owned(rows) }
     }
 
     /// The rows that share the setting of a random one; all where none is to be shared.
@@ -206,7 +228,7 @@ impl Scene<'_> {
             self.trials.told.iter().map(|trial| trial.row).chain(self.trials.running().map(|running| running.row));
         let mut centres: Vec<usize> = taken.collect();
         let mut open: BTreeSet<usize> = BTreeSet::new();
-        let mut left = left.to_vec();
+        let mut left = self.of_full_settings(left, count).into_owned();
         let mut picked = Vec::new();
         while picked.len() < count && !left.is_empty() {
             open.clear();

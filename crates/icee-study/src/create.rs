@@ -5,6 +5,7 @@ use crate::goals::{Bounds, Direction, Further};
 use crate::journal::JournalFile;
 use crate::models::{Models, Width};
 use crate::record::{Earlier, Entry, FORMAT, Header, SamplerKind, to_line};
+use crate::results;
 use crate::rows::{Rows, check_ids, pool_file, read_pool};
 use crate::sheet;
 use crate::storage::Home;
@@ -72,8 +73,9 @@ impl StudyOptions {
         }
         for (at, Further { name, .. }) in self.further.iter().enumerate() {
             let twice = self.further[..at].iter().any(|other| other.name == *name);
-            if name.is_empty() || twice || self.value.as_ref() == Some(name) {
-                return fail(format!("the outcome \"{name}\" needs a name of its own"));
+            let reserved = [results::VALUE, results::ROW].contains(&name.as_str());
+            if name.is_empty() || twice || reserved || self.value.as_ref() == Some(name) {
+                return fail(format!("the outcome \"{name}\" needs a name of its own; one wish for each outcome"));
             }
         }
         Ok(())
@@ -138,6 +140,7 @@ impl Study {
         let mut rows = Rows::encode(table, &header)?;
         let mut lines = vec![to_line(&header)?];
         let outcomes = sheet::first_outcomes(&mut rows, &header, &options.pool)?;
+        notes.extend(sheet::waiting(&rows));
         if !outcomes.is_empty() {
             lines.push(to_line(&Entry::Tell { outcomes })?);
         }

@@ -19,7 +19,12 @@ impl Earlier {
     pub(crate) fn of_study(path: &Path, columns: &[Column]) -> Result<Earlier> {
         let name = path.file_stem().map_or_else(String::new, |name| name.display().to_string());
         let mut study = Study::open(path, None, Models::default())?;
-        study.load()?;
+        let gone = |error: Error| Error::Study(format!("the sheet of the earlier study {name}: {error}"));
+        if !study.pool.exists() {
+            let pool = study.pool.display();
+            return Err(Error::Study(format!("the sheet of the earlier study {name}, {pool}, is gone; put it back")));
+        }
+        study.load().map_err(gone)?;
         let known = &study.header.columns;
         let mut problems = Vec::new();
         for Column { name, code } in columns {

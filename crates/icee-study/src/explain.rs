@@ -4,6 +4,7 @@ use crate::answer::{Forecast, Status};
 use crate::record::SamplerKind;
 use crate::rows::{Cells, Rows};
 use crate::study::{Study, not_loaded};
+use crate::trials::{Known, Trial};
 use crate::{Error, Result};
 use icee_bo::columns::ColumnKind;
 use serde::Serialize;
@@ -30,6 +31,8 @@ pub struct Why {
     pub cells: Cells,
     /// Where it stands.
     pub status: Status,
+    /// Its value, the mean of several, if it has one.
+    pub value: Option<f64>,
     /// What is believed of it; nothing where too little was told.
     pub forecast: Option<Forecast>,
     /// In words.
@@ -84,7 +87,8 @@ impl Study {
         let row = name.row - 1;
         let (reasons, nearest) = self.reasons(rows, row);
         let status = Status::of(row, &self.trials, &self.trials.taken(self.header.pool.rows));
-        Ok(Why { id: name.shown(), row: name.row, cells: rows.cells(row), status, forecast, reasons, nearest })
+        let value = self.trials.outcome(row).and_then(Trial::value);
+        Ok(Why { id: name.shown(), row: name.row, cells: rows.cells(row), status, value, forecast, reasons, nearest })
     }
 
     /// What speaks for a row in words, and the rows told that are most like it.
@@ -102,7 +106,12 @@ impl Study {
         if let Some(best) = self.trials.best(&self.header.goals()).filter(|best| best.row != row) {
             reasons.push(like.compared(row, best.row, &format!("the best row {}", best.name.shown())));
         }
-        reasons.extend(like.news(row, &told));
+        // What failed was tried, too.
+        let tried: Vec<usize> =
+            self.trials.told.iter().filter(|trial| trial.known != Known::Impossible).map(|trial| trial.row).collect();
+        if !tried.contains(&row) {
+            reasons.extend(like.news(row, &tried));
+        }
         let mut by_distance: Vec<(f64, usize, f64)> =
             told.iter().map(|&(other, value)| (like.distance(row, other), other, value)).collect();
         by_distance.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -212,13 +221,13 @@ impl Likeness<'_> {
     }
 
     /// What a row has that no row told has.
-    fn news(&self, row: usize, told: &[(usize, f64)]) -> Vec<String> {
+    fn news(&self, row: usize, tried: &[usize]) -> Vec<String> {
         let mut news = Vec::new();
         for (at, name) in self.names.iter().enumerate() {
             let column = &self.rows.points.columns()[at];
             let here = column.cells()[row];
             let known: Vec<f32> =
-                told.iter().map(|(other, _)| column.cells()[*other]).filter(|cell| !cell.is_nan()).collect();
+                tried.iter().map(|&other| column.cells()[other]).filter(|cell| !cell.is_nan()).collect();
             if here.is_nan() || known.is_empty() {
                 continue;
             }

@@ -77,6 +77,8 @@ pub struct Columns {
     value: Option<ValueColumn>,
     /// None where a file does not have it: what is not there was not measured.
     further: Vec<Option<ValueColumn>>,
+    /// Lines that have further outcomes and no value yet.
+    pub waiting: usize,
 }
 
 impl Columns {
@@ -88,7 +90,7 @@ impl Columns {
         let value = names.next().map(|name| ValueColumn::new(table, name)).transpose()?;
         let known = |name: &str| table.header().iter().any(|column| column == name);
         let further = names.map(|name| known(name).then(|| ValueColumn::new(table, name)).transpose());
-        Ok(Columns { value, further: further.collect::<Result<_>>()? })
+        Ok(Columns { value, further: further.collect::<Result<_>>()?, waiting: 0 })
     }
 
     /// What stands in the next line; nothing where the cell of the value is empty.
@@ -97,7 +99,14 @@ impl Columns {
     /// Where something makes no sense.
     pub fn measured(&mut self, table: &Table, row: &Row<'_>) -> std::result::Result<Option<Measured>, String> {
         let Some(value) = &mut self.value else { return Ok(None) };
-        let Some(outcome) = value.outcome(table, row)? else { return Ok(None) };
+        let Some(outcome) = value.outcome(table, row)? else {
+            let cell = |column: &mut ValueColumn| Ok(column.outcome(table, row)?.is_some());
+            let mut cells =
+                self.further.iter_mut().flatten().map(cell).collect::<std::result::Result<Vec<_>, String>>()?;
+            cells.retain(|filled| *filled);
+            self.waiting += usize::from(!cells.is_empty());
+            return Ok(None);
+        };
         if !matches!(outcome, Outcome::Value(_)) {
             // There is nothing to measure.
             return Ok(Some(outcome.into()));

@@ -39,6 +39,8 @@ pub struct Rows {
     results: Vec<String>,
     /// What each row costs, if that counts.
     pub costs: Option<Vec<f64>>,
+    /// Rows that have further outcomes and no value yet, as far as that was looked for.
+    pub waiting: usize,
     /// The columns' units, where they are known.
     units: HashMap<usize, String>,
     /// What stands in each row's cells ([`Encoder::key`]).
@@ -102,6 +104,7 @@ impl Rows {
             found.extend(columns.measured(table, row)?.map(|measured| (row.index, row.line, measured)));
             Ok(())
         })?;
+        self.waiting = columns.waiting;
         columns.finish(&self.table)?;
         let first = self.first_of_each();
         Ok(found.into_iter().map(|(row, line, measured)| (self.name(first[row]), line, measured)).collect())
@@ -206,7 +209,7 @@ impl Rows {
         let columns = cells.finish().into_iter().chain(mark.map(Words::finish)).collect();
         let dimension = encoder.dimension() + usize::from(header.earlier.is_some());
         let points = Pool::new(points, dimension)?.with_widths(widths)?.with_columns(columns)?;
-        Ok(Rows { table, points, id, results, costs, units, keys })
+        Ok(Rows { table, points, id, results, costs, waiting: 0, units, keys })
     }
 
     /// What a row is called.

@@ -65,6 +65,7 @@ impl Study {
         let found = Report::of_lines(rows.outcomes()?.into_iter());
         let (outcomes, told) =
             after.checked(&found, repeat, &header.goals()).map_err(|problems| self.broken_sheet(problems))?;
+        self.notes.extend(waiting(&rows));
         self.record(sheet(outcomes))?;
         self.rows = Some(rows);
         Ok(SheetChange { changed: true, rows_before: before, rows: header.pool.rows, told })
@@ -139,6 +140,13 @@ impl std::fmt::Display for SheetChange {
 pub(crate) fn place(folder: Option<&Path>, header: &Header) -> PathBuf {
     let path = &header.pool.path;
     folder.map_or_else(|| path.clone(), |folder| folder.join(path))
+}
+
+/// Said where rows have further outcomes that do not count yet.
+pub(crate) fn waiting(rows: &Rows) -> Option<String> {
+    let count = rows.waiting;
+    (count > 0)
+        .then(|| format!("{count} rows have further outcomes and no value yet; they count when the value is there"))
 }
 
 /// What a new study is told by its sheet.

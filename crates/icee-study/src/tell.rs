@@ -5,7 +5,7 @@ use crate::goals::Goals;
 use crate::record::{Entry, Measured, Outcome, RowName, ToldValue};
 use crate::results;
 use crate::study::{Study, not_loaded, shown};
-use crate::trials::{Known, Trials};
+use crate::trials::{Known, Trial, Trials};
 use crate::{Error, Result};
 use icee_base::names::Unknown;
 use serde::Serialize;
@@ -115,16 +115,27 @@ impl Study {
         further: &[(&str, f64)],
         repeat: Repeat,
     ) -> Result<TellSummary> {
-        let outcome = outcome.into();
+        // 0 is 0, whatever its sign.
+        let outcome = match outcome.into() {
+            Outcome::Value(value) => Outcome::Value(value + 0.0),
+            other => other,
+        };
         let names: Vec<&str> = self.header.further.iter().map(|further| further.name.as_str()).collect();
         let mut values = vec![None; names.len()];
         for (name, value) in further {
             let known = names.iter().position(|known| known == name);
             values[known.ok_or_else(|| Unknown::new("outcome", name, &names))?] = Some(*value);
         }
+        let row = self.find(&[id])?.swap_remove(0).map_err(Error::Study)?;
+        // Who corrects or completes a measurement leaves alone what is not named.
+        let known = self.trials.outcome(row.row - 1).map(Trial::measurements).unwrap_or_default();
+        if let [known] = known
+            && repeat != Repeat::Again
+        {
+            values.iter_mut().zip(&known.further).for_each(|(new, known)| *new = new.or(*known));
+        }
         // What failed has no values.
         let further = if matches!(outcome, Outcome::Value(_)) { values } else { vec![] };
-        let row = self.find(&[id])?.swap_remove(0).map_err(Error::Study)?;
         let report = Report { row, outcomes: vec![Measured { outcome, further }], line: None };
         self.tell_all(&[report], repeat).map_err(|problems| Error::Study(problems.join("; "))).flatten()
     }
@@ -227,7 +238,7 @@ impl Trials {
         let was_asked = is_typed && self.is_running(row.row - 1);
         let known = before.known.outcomes();
         let more = beyond(&known, outcomes, |known, new| known == new);
-        let completed = line.is_some() && beyond(&known, outcomes, Measured::is_completed_by).is_some();
+        let completed = more.is_none() && beyond(&known, outcomes, Measured::is_completed_by).is_some();
         // What was typed, or measured once more, need not stand in a file.
         let nothing_new = line.is_some() && beyond(outcomes, &known, |new, known| new.is_completed_by(known)).is_some();
         match repeat {
@@ -257,12 +268,12 @@ fn beyond(
     alike: impl Fn(&Measured, &Measured) -> bool,
 ) -> Option<Vec<Measured>> {
     let mut left = some.to_vec();
-    let mut find = |other: &Measured| {
+    let find = |other: &Measured| {
         let place = left.iter().position(|one| alike(other, one))?;
         left.remove(place);
         Some(())
     };
-    others.iter().try_for_each(|other| find(other))?;
+    others.iter().try_for_each(find)?;
     Some(left)
 }
 

@@ -100,7 +100,10 @@ fn is_unit(text: &str) -> bool {
     let few = (1..=2).contains(&words.clone().count());
     let short = text.len() <= 4 * LONGEST && text.chars().count() <= LONGEST;
     let known = NO_UNITS.iter().any(|word| text.eq_ignore_ascii_case(word));
-    short && few && !known && words.clone().all(is_unit_word)
+    // 0x10 and 2 e3 are numbers that somebody wrote otherwise.
+    let digits = text.strip_prefix(['x', 'X', 'e', 'E']).is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()));
+    let number = digits && text.len() > 1;
+    short && few && !known && !number && words.clone().all(is_unit_word)
 }
 
 fn is_unit_word(word: &str) -> bool {

@@ -301,3 +301,36 @@ fn an_earlier_study_of_other_columns_is_refused() {
     // A decimal comma of one sheet is a point in the other.
     assert!(like(Some(&["a"])).unwrap().ask(1, None).unwrap().suggestions[0].forecast.is_some());
 }
+
+#[test]
+fn outcomes_are_completed_and_corrected_one_by_one() {
+    let scratch = Scratch::new("goal-complete");
+    let mut study = scratch.create("s.jsonl", &several(&scratch.write("pool.csv", &pool(9))));
+    let further = |study: &mut Study| study.summary().told[0].measurements[0].clone();
+    study.tell_measured("1", 5.0, &[("price", 2.0)], Repeat::Refuse).unwrap();
+    // Filled in later; and corrected without a word about the others.
+    assert_eq!(study.tell_measured("1", 5.0, &[("purity", 0.9)], Repeat::Refuse).unwrap().replaced, 1);
+    assert_eq!(further(&mut study), [Some(5.0), Some(2.0), Some(0.9)]);
+    study.tell_measured("1", 6.0, &[], Repeat::Replace).unwrap();
+    assert_eq!(further(&mut study), [Some(6.0), Some(2.0), Some(0.9)]);
+    assert!(study.tell_measured("1", 6.0, &[("price", 3.0)], Repeat::Refuse).is_err(), "another price is a correction");
+    // Cells beside an empty value do not count yet, and it is said.
+    let sheet = scratch.write("sheet.csv", "heat,yield,price,purity\n1,3,2,0.9\n2,,4,\n3,,,\n");
+    let mut study = scratch.create("t.jsonl", &StudyOptions { value: Some("yield".into()), ..several(&sheet) });
+    assert!(study.take_notes().iter().any(|note| note.starts_with("1 rows have further outcomes and no value yet")));
+}
+
+#[test]
+fn a_plate_that_can_be_filled_comes_first() {
+    let scratch = Scratch::new("goal-plate");
+    let mut text = String::from("plate,x\n");
+    (0..30).for_each(|row| text += &format!("{},{}\n", if row < 4 { "small" } else { "large" }, row));
+    let pool = scratch.write("pool.csv", &text);
+    for told in [0, 6] {
+        let mut study = scratch.create(&format!("{told}.jsonl"), &options(&pool));
+        // The best are on the small plate.
+        tell(&mut study, (0..told).map(|k| 1 + 5 * k), |row| row as f64);
+        let answer = study.ask_for(&AskOptions { same: vec!["plate".into()], ..ask(8) }).unwrap();
+        assert!(answer.suggestions.len() == 8 && answer.suggestions.iter().all(|row| row.row > 4), "{answer:?}");
+    }
+}

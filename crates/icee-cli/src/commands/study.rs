@@ -18,7 +18,7 @@ const NOT_PRINTED: &str = "this is in the study now (see `icee study show`), but
 /// What `icee study` does.
 #[derive(Subcommand)]
 pub enum StudyCommand {
-    Create(CreateArgs),
+    Create(Box<CreateArgs>),
     Ask(AskArgs),
     Tell(TellArgs),
     Update(UpdateArgs),
@@ -174,8 +174,11 @@ fn ask(out: &mut impl Write, args: &AskArgs) -> anyhow::Result<()> {
     }
     let pending = if args.more { None } else { study.pending(sampler)? };
     if let Some(pending) = pending {
+        if args.condition.is_some() || !args.same.is_empty() || args.within.is_some() {
+            say("note: --where, --same and --within are for new rows; these are still running, --more asks for others");
+        }
         let still = "still running: tell what came out, or withdraw it; --more asks for other rows";
-        return print::answer(out, &pending, Some(still), args.study.json);
+        return print::answer(out, &pending, Some(still), "", args.study.json);
     }
     let answer = study.ask_for(&AskOptions {
         count: args.count,
@@ -184,7 +187,8 @@ fn ask(out: &mut impl Write, args: &AskArgs) -> anyhow::Result<()> {
         same: args.same.clone(),
         until: args.within.map(|seconds| now.saturating_add(seconds)),
     })?;
-    let printed = print::answer(out, &answer, None, args.study.json);
+    let among = if args.condition.is_some() { " among those that were asked for" } else { "" };
+    let printed = print::answer(out, &answer, None, among, args.study.json);
     answered(out, printed)
 }
 

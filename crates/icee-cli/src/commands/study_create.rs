@@ -117,7 +117,13 @@ fn bounds(text: &str) -> Result<Bounds, String> {
 fn further(text: &str) -> Result<Further, String> {
     let number = |text: &str| text.trim().parse::<f64>().ok();
     let of = |name: &str, wanted| Ok(Further { name: name.trim().to_owned(), wanted });
-    for (sign, limit) in [(">=", Wanted::AtLeast as fn(f64) -> Wanted), ("<=", Wanted::AtMost)] {
+    let limits = [
+        (">=", Wanted::AtLeast as fn(f64) -> Wanted),
+        ("≥", Wanted::AtLeast),
+        ("<=", Wanted::AtMost),
+        ("≤", Wanted::AtMost),
+    ];
+    for (sign, limit) in limits {
         if let Some((name, value)) = text.split_once(sign) {
             let value = number(value).ok_or_else(|| format!("\"{}\" is not a number", value.trim()))?;
             return of(name, limit(value));
@@ -131,7 +137,8 @@ fn further(text: &str) -> Result<Further, String> {
         return Err(format!("\"{text}\": a limit is written >= or <="));
     }
     match number(wish) {
-        Some(target) => of(name, Wanted::Best(Direction::Target(target))),
+        Some(target) if text.contains('=') => of(name, Wanted::Best(Direction::Target(target))),
+        Some(_) => Err(wrong()),
         None => of(name, Wanted::Best(direction(wish.trim()).map_err(|_| wrong())?)),
     }
 }
@@ -244,6 +251,7 @@ mod tests {
             ("purity good", "Write"),
             ("purity >= high", "\"high\" is not a number"),
             ("purity > 95", ">= or <="),
+            ("purity 95", "Write"),
             ("purity<5", "Write"),
         ] {
             assert!(further(wish).unwrap_err().contains(said), "{wish}");

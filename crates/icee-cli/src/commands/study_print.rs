@@ -47,7 +47,13 @@ pub fn created(out: &mut impl Write, name: &str, path: &Path, summary: &Summary,
 }
 
 /// Suggestions, and whether to go on.
-pub fn answer(out: &mut impl Write, answer: &Answer, still: Option<&str>, json: bool) -> anyhow::Result<()> {
+pub fn answer(
+    out: &mut impl Write,
+    answer: &Answer,
+    still: Option<&str>,
+    among: &str,
+    json: bool,
+) -> anyhow::Result<()> {
     if json {
         notes(&answer.notes);
         return write_json(out, answer);
@@ -56,7 +62,7 @@ pub fn answer(out: &mut impl Write, answer: &Answer, still: Option<&str>, json: 
         let again = if suggestion.repeat { " once more" } else { "" };
         writeln!(out, "row {}{again}: {}", printable(&suggestion.id), line(&suggestion.cells))?;
         match &suggestion.forecast {
-            Some(forecast) => writeln!(out, "  {}", why(forecast))?,
+            Some(forecast) => writeln!(out, "  {}", why(forecast, answer.best.is_some()))?,
             None => writeln!(out, "  a first look: too few values to predict from")?,
         }
         if !suggestion.reasons.is_empty() {
@@ -67,7 +73,7 @@ pub fn answer(out: &mut impl Write, answer: &Answer, still: Option<&str>, json: 
         }
     }
     if let (Some(best), Some(remaining)) = (answer.best, &answer.remaining) {
-        writeln!(out, "best so far {}; {}", exact(best), done(remaining))?;
+        writeln!(out, "best so far {}; {}", exact(best), done(remaining, among))?;
     }
     if let Some(still) = still {
         writeln!(out, "{still}")?;
@@ -152,9 +158,16 @@ pub fn why_row(out: &mut impl Write, row: &Why, json: bool) -> anyhow::Result<()
     if json {
         return write_json(out, row);
     }
-    writeln!(out, "row {}: {}", printable(&row.id), line(&row.cells))?;
+    let status = match (row.status, row.value) {
+        (_, Some(value)) => format!(" (told: {})", exact(value)),
+        (Status::Failed, _) => " (failed)".into(),
+        (Status::Impossible, _) => " (impossible)".into(),
+        (Status::Running, _) => " (running)".into(),
+        _ => String::new(),
+    };
+    writeln!(out, "row {}{status}: {}", printable(&row.id), line(&row.cells))?;
     match &row.forecast {
-        Some(forecast) => writeln!(out, "  {}", why(forecast))?,
+        Some(forecast) => writeln!(out, "  {}", why(forecast, true))?,
         None => writeln!(out, "  too few values to predict from")?,
     }
     for reason in &row.reasons {
@@ -229,13 +242,12 @@ pub fn forecasts(
     }
     let shown = |text: &str| if terminal { printable(text).into_owned() } else { text.to_owned() };
     let mut table = csv::Writer::from_writer(out);
-    let Some(first) = forecasts.first() else { return Ok(()) };
     let mut header = ["id", "status", "value", "mean", "low", "high", "beats_best"].map(String::from).to_vec();
-    for further in &first.forecast.further {
+    for further in forecasts.first().iter().flat_map(|first| &first.forecast.further) {
         header.extend(["mean", "low", "high"].map(|what| format!("{}_{what}", further.name)));
         header.extend(further.holds.map(|_| format!("{}_holds", further.name)));
     }
-    header.extend(cells(first.row).0.into_iter().map(|(name, _)| name));
+    header.extend(cells(1).0.into_iter().map(|(name, _)| name));
     table.write_record(header.iter().map(|name| shown(name)))?;
     for row in forecasts {
         let Forecast { mean, low, high, beats_best, further } = &row.forecast;
@@ -341,7 +353,7 @@ fn cut(text: &str, length: usize) -> String {
     }
 }
 
-fn why(forecast: &Forecast) -> String {
+fn why(forecast: &Forecast, any_best: bool) -> String {
     let Forecast { mean, low, high, beats_best, further } = forecast;
     let interval = |mean: f64, low: f64, high: f64| {
         let [mean, low, high] = [mean, low, high].map(short);
@@ -353,6 +365,7 @@ fn why(forecast: &Forecast) -> String {
         text += &further.holds.map_or_else(String::new, |holds| format!(", within its limit with {}", percent(holds)));
     }
     let what = match further.iter().any(|further| further.holds.is_none()) {
+        _ if !any_best => "as good as wanted",
         true => "beaten by no row so far",
         false => "beats the best so far",
     };
@@ -367,8 +380,8 @@ fn time_left(seconds: u64) -> String {
     }
 }
 
-fn done(remaining: &Remaining) -> String {
-    format!("a better row is left with probability {}", percent(remaining.any))
+fn done(remaining: &Remaining, among: &str) -> String {
+    format!("a better row is left{among} with probability {}", percent(remaining.any))
 }
 
 /// All digits of a value that was told, few of a mean.

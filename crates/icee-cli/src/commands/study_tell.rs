@@ -2,6 +2,7 @@
 
 use super::study::{StudyArgs, answered};
 use super::study_print as print;
+use crate::terminal::{printable, say};
 use anyhow::{Context, bail};
 use clap::Args;
 use icee_study::{Outcome, Repeat, Study};
@@ -140,7 +141,16 @@ pub fn withdraw(out: &mut impl Write, args: &RowsArgs) -> anyhow::Result<()> {
 
 /// Runs `icee study forget`.
 pub fn forget(out: &mut impl Write, args: &RowsArgs) -> anyhow::Result<()> {
-    take_back(out, args, "forgotten", Study::forget)
+    take_back(out, args, "forgotten", |study, rows| {
+        study.forget(rows)?;
+        if let Some(column) = study.value_column() {
+            say(format_args!(
+                "note: what still stands in the column {} will be told again; empty the cell",
+                printable(column)
+            ));
+        }
+        Ok(())
+    })
 }
 
 fn take_back(
