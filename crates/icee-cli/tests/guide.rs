@@ -42,15 +42,12 @@ fn played(guide: &str, folder: &Path) -> String {
                 text.push('\n');
             }
         }
-        match line.strip_prefix("```") {
-            Some(language) => {
-                if block == "console" {
-                    let kept = text.trim_end_matches("```\n").trim_end().len();
-                    text.replace_range(kept.., "\n```\n");
-                }
-                block = if block.is_empty() { language } else { "" };
+        if let Some(language) = line.strip_prefix("```") {
+            if block == "console" {
+                let kept = text.trim_end_matches("```\n").trim_end().len();
+                text.replace_range(kept.., "\n```\n");
             }
-            None => {}
+            block = if block.is_empty() { language } else { "" };
         }
     }
     text
