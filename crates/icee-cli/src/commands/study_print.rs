@@ -364,8 +364,10 @@ fn why(forecast: &Forecast, any_best: bool) -> String {
         text += &format!(", {} {}", cut(&further.name, NAME), interval(further.mean, further.low, further.high));
         text += &further.holds.map_or_else(String::new, |holds| format!(", within its limit with {}", percent(holds)));
     }
+    let limited = further.iter().any(|further| further.holds.is_some());
     let what = match further.iter().any(|further| further.holds.is_none()) {
-        _ if !any_best => "as good as wanted",
+        _ if !any_best && limited => "within all limits",
+        _ if !any_best => "better than what the earlier study has found",
         true => "beaten by no row so far",
         false => "beats the best so far",
     };
