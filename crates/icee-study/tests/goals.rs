@@ -95,7 +95,7 @@ fn what_is_gained_is_worth_its_price() {
         let without = StudyOptions { ignore, ..options(&pool) };
         let mut study = scratch.create(name, if cost.is_some() { &with } else { &without });
         assert_eq!(study.summary().columns.len(), 3);
-        let truth = |row: usize| value(row) - if row % 2 == 0 { 0.1 } else { 0.0 };
+        let truth = |row: usize| value(row) - if row.is_multiple_of(2) { 0.1 } else { 0.0 };
         tell(&mut study, 1..=4, truth);
         dear(&search(&mut study, 12, |row| (truth(row), vec![])))
     };
