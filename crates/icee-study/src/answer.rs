@@ -1,6 +1,7 @@
 //! What a study answers, in the user's unit and ready for JSON.
 
-use crate::aims::{Aim, Aims, Front};
+use crate::aim::Aim;
+use crate::aims::{Aims, Front};
 use crate::goals::{Direction, Goals};
 use crate::record::{ModelPin, SamplerKind};
 use crate::rows::Cells;

@@ -1,6 +1,6 @@
 //! Which rows to try next.
 //!
-//! Everything here is in the models' unit (see [`Units`](crate::aims::Units)) and depends on the pool, the trials and
+//! Everything here is in the models' unit (see [`Units`](crate::aim::Units)) and depends on the pool, the trials and
 //! one stream of random numbers. Rows that are still running, and those picked so far, count as known with an outcome
 //! drawn from the model's belief: that keeps a batch from crowding into one place.
 

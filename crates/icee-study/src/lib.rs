@@ -34,6 +34,7 @@
 
 #![forbid(unsafe_code)]
 
+mod aim;
 mod aims;
 mod answer;
 mod ask;

@@ -347,7 +347,8 @@ impl Trials {
 mod tests {
     use super::*;
     use crate::SamplerKind;
-    use crate::aims::{Aim, Aims};
+    use crate::aim::Aim;
+    use crate::aims::Aims;
     use crate::goals::{Bounds, Direction};
     use crate::record::ToldValue;
 
