@@ -6,7 +6,7 @@
 //! is multiplied by the probability that they hold.
 
 use crate::aim::{Aim, Want};
-use crate::goals::{Bounds, Goals, dominates};
+use crate::goals::{Bounds, Goals, dominates, undominated};
 use crate::trials::Trials;
 use icee_base::math::ln;
 use icee_bo::belief::Belief;
@@ -231,14 +231,8 @@ impl Aims {
 
     /// What a new row has to be compared with.
     pub fn front(&self) -> Front {
-        let mut front: Vec<Vec<f64>> = Vec::new();
-        for row in self.standing(&self.histories(usize::MAX)).losses {
-            if !front.iter().any(|other| dominates(other, &row) || *other == row) {
-                front.retain(|other| !dominates(&row, other));
-                front.push(row);
-            }
-        }
-        Front(front)
+        let Standing { losses } = self.standing(&self.histories(usize::MAX));
+        Front(undominated(losses.into_iter().map(|row| (row, ()))).into_iter().map(|(row, ())| row).collect())
     }
 }
 

@@ -177,6 +177,18 @@ pub fn dominates(one: &[f64], other: &[f64]) -> bool {
     one.iter().zip(other).all(|(one, other)| one <= other) && one != other
 }
 
+/// The rows that no other dominates, in their order.
+pub fn undominated<T>(rows: impl Iterator<Item = (Vec<f64>, T)>) -> Vec<(Vec<f64>, T)> {
+    let mut front: Vec<(Vec<f64>, T)> = Vec::new();
+    for (losses, row) in rows {
+        if !front.iter().any(|(other, _)| dominates(other, &losses)) {
+            front.retain(|(other, _)| !dominates(&losses, other));
+            front.push((losses, row));
+        }
+    }
+    front
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use crate::aims::Aims;
 use crate::answer::{BestRow, Forecast, RowForecast, Status, Summary, ToldRow};
-use crate::goals::dominates;
+use crate::goals::undominated;
 use crate::record::SamplerKind;
 use crate::replicates::Replicates;
 use crate::rows::Cells;
@@ -39,13 +39,7 @@ impl Study {
         self.mention_torn();
         let goals = self.header.goals();
         let losses = |trial: &'_ Trial| goals.losses(&self.trials.outcomes_of(trial));
-        let mut front: Vec<(Vec<f64>, &Trial)> = Vec::new();
-        for (row, trial) in self.trials.told.iter().filter_map(|trial| Some((losses(trial)?, trial))) {
-            if !front.iter().any(|(other, _)| dominates(other, &row)) {
-                front.retain(|(other, _)| !dominates(&row, other));
-                front.push((row, trial));
-            }
-        }
+        let mut front = undominated(self.trials.told.iter().filter_map(|trial| Some((losses(trial)?, trial))));
         front.sort_by(|(one, _), (other, _)| one[0].total_cmp(&other[0]));
         front.into_iter().map(|(_, trial)| self.outcome(trial)).collect()
     }
