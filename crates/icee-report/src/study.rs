@@ -1,10 +1,13 @@
 //! A study on one page: how it went, what comes next and why, how far its forecasts could be trusted.
 
+use crate::draw::svg_file;
 use crate::figure::{Axis, Figure, Mark, Point, Series};
 use crate::ink;
-use crate::page::{Block, Cell, Page, Section, Table, Tone};
+use crate::page::{Block, Cell, Page, Section, Table, Tone, escape};
 use icee_base::numbers::{percent, short};
-use icee_study::{Answer, Cells, Effect, Forecast, LEVELS, Review, Status, Suggestion, Summary, ToldRow};
+use icee_study::{
+    Answer, AskOptions, Cells, Effect, Forecast, LEVELS, Review, Status, Study, Suggestion, Summary, ToldRow,
+};
 
 /// Rows that a table shows; the journal has all of them.
 const ROWS: usize = 200;
@@ -14,6 +17,107 @@ const POINTS: usize = 1000;
 const LEVELS_SHOWN: usize = 12;
 /// Characters of a cell.
 const CELL: usize = 60;
+
+/// The page of a study as it stands, looking this many rows ahead, and what else is to be said. Nothing is written down in the
+/// study.
+///
+/// # Errors
+/// Where the study cannot be read, or its model is another one.
+pub fn page_of(study: &mut Study, name: &str, ahead: usize) -> icee_study::Result<(Page, Vec<String>)> {
+    let review = study.review(None)?;
+    let effects = study.effects(None)?;
+    let running = study.running(None)?.map(|answer| answer.suggestions).unwrap_or_default();
+    let mut notes = Vec::new();
+    // Where nothing is left, there is nothing to look ahead to.
+    let next = match study.preview(&AskOptions { count: ahead, ..AskOptions::default() }) {
+        Ok(next) => Some(next),
+        Err(error) => {
+            notes.push(format!("nothing to look ahead to: {error}"));
+            None
+        }
+    };
+    let summary = study.summary();
+    notes.extend(summary.notes.iter().cloned());
+    let page = StudyPage {
+        name,
+        summary: &summary,
+        review: &review,
+        next: next.as_ref(),
+        running: &running,
+        effects: &effects,
+    };
+    Ok((page.page(), notes))
+}
+
+/// A study at a glance, as a piece of HTML for a page of somebody else's: where it stands, and a picture of how it came there.
+#[must_use]
+pub fn glance(summary: &Summary, name: &str) -> String {
+    let Summary { rows, direction, told, .. } = summary;
+    let mut best: Option<f64> = None;
+    let mut steps = Vec::new();
+    for value in told.iter().map(|row| row.value) {
+        let beats = |value: &f64| best.is_none_or(|best| direction.loss(*value) < direction.loss(best));
+        best = value.filter(beats).or(best);
+        // With further outcomes the highest value need not be the best.
+        steps.push((value, best.filter(|_| summary.goals.len() == 1)));
+    }
+    let items: String = standing(summary).iter().map(|item| format!("<li>{}</li>", escape(item))).collect();
+    let picture = progress(&steps, &value_name(summary)).map_or_else(String::new, |figure| svg_file(&figure));
+    let (title, wishes) = (escape(&cut(name)), escape(&wishes(summary)));
+    format!("<div><p><b>Study {title}</b>: {rows} rows; {wishes}.</p><ul>{items}</ul>{picture}</div>")
+}
+
+/// What is wanted, in words.
+fn wishes(summary: &Summary) -> String {
+    let wish = |(name, wish): &(Option<String>, String)| match name {
+        Some(name) => format!("{}: {wish}", cut(name)),
+        None => wish.clone(),
+    };
+    summary.goals.iter().map(wish).collect::<Vec<_>>().join("; ")
+}
+
+/// Where a study stands, item by item.
+fn standing(summary: &Summary) -> Vec<String> {
+    let Summary { told, running, left, best, noise, front, .. } = summary;
+    let mut items = vec![format!("{} told, {} running, {left} left", told.len(), running.len())];
+    if let Some(best) = best.as_ref().filter(|_| front.is_empty()) {
+        let value = best.row.value.map_or_else(String::new, short);
+        items.push(format!("best so far {value}, row {}: {}", cut(&best.row.id), line(&best.row.cells)));
+        if let Some(sure) = best.sure {
+            items.push(format!("it is the best of the rows told with probability {}", percent(sure)));
+        }
+    }
+    if !front.is_empty() {
+        items.push(format!("{} rows are beaten by none", front.len()));
+    }
+    if let Some(noise) = noise {
+        items.push(format!("measurements of one row differ by {} (standard deviation)", short(*noise)));
+    }
+    items
+}
+
+/// What the value is called.
+fn value_name(summary: &Summary) -> String {
+    summary.value_column.as_deref().map_or_else(|| "value".into(), cut)
+}
+
+/// Values one after another, and the best so far.
+fn progress(steps: &[(Option<f64>, Option<f64>)], value_name: &str) -> Option<Figure> {
+    let of = |value: &dyn Fn(&(Option<f64>, Option<f64>)) -> Option<f64>| -> Vec<Point> {
+        let every = steps.len().div_ceil(POINTS).max(1);
+        let points = steps.iter().enumerate().step_by(every).filter_map(|(at, step)| Some((at, value(step)?)));
+        points.map(|(at, y)| Point { x: at as f64 + 1.0, y, half_width: None }).collect()
+    };
+    let (values, bests) = (of(&|step| step.0), of(&|step| step.1));
+    if values.len() < 2 {
+        return None;
+    }
+    let best = Series::new(ink::of("icee"), Mark::Line, bests).called("best so far");
+    let each = Series::new(ink::of("random"), Mark::Points, values).called("each experiment");
+    let axes = (Axis::count("experiment"), Axis::linear(value_name));
+    let caption = "Every experiment in the order told, and the best up to there.";
+    Some(Figure::single("progress", "Best so far", caption, axes.0, axes.1, vec![best, each]))
+}
 
 /// All that a page tells.
 #[derive(Clone, Debug)]
@@ -43,37 +147,15 @@ impl StudyPage<'_> {
         sections.extend(self.told());
         Page {
             title: format!("Study {}", self.name),
-            lead: format!("{} rows; {}.", self.summary.rows, self.wishes()),
+            lead: format!("{} rows; {}.", self.summary.rows, wishes(self.summary)),
             sections,
             footer: format!("Written by: icee study report {}. The study itself is its journal.", self.name),
         }
     }
 
-    fn wishes(&self) -> String {
-        let wish = |(name, wish): &(Option<String>, String)| match name {
-            Some(name) => format!("{}: {wish}", cut(name)),
-            None => wish.clone(),
-        };
-        self.summary.goals.iter().map(wish).collect::<Vec<_>>().join("; ")
-    }
-
     /// Where it stands, and how it came there.
     fn glance(&self) -> Section {
-        let Summary { told, running, left, best, noise, .. } = self.summary;
-        let mut items = vec![format!("{} told, {} running, {left} left", told.len(), running.len())];
-        if let Some(best) = best.as_ref().filter(|_| self.summary.front.is_empty()) {
-            let value = best.row.value.map_or_else(String::new, short);
-            items.push(format!("best so far {value}, row {}: {}", cut(&best.row.id), line(&best.row.cells)));
-            if let Some(sure) = best.sure {
-                items.push(format!("it is the best of the rows told with probability {}", percent(sure)));
-            }
-        }
-        if !self.summary.front.is_empty() {
-            items.push(format!("{} rows are beaten by none", self.summary.front.len()));
-        }
-        if let Some(noise) = noise {
-            items.push(format!("measurements of one row differ by {} (standard deviation)", short(*noise)));
-        }
+        let mut items = standing(self.summary);
         if let Some(remaining) = self.next.and_then(|next| next.remaining.as_ref()) {
             items.push(format!("a better row is left with probability {}", percent(remaining.any)));
         }
@@ -87,26 +169,13 @@ impl StudyPage<'_> {
 
     /// Values one after another, and the best so far.
     fn progress(&self) -> Option<Figure> {
-        let steps = self.review.steps.iter().enumerate();
-        let of = |value: &dyn Fn(usize) -> Option<f64>| -> Vec<Point> {
-            let every = self.review.steps.len().div_ceil(POINTS);
-            let points = steps.clone().step_by(every.max(1)).filter_map(|(at, _)| Some((at, value(at)?)));
-            points.map(|(at, y)| Point { x: at as f64 + 1.0, y, half_width: None }).collect()
-        };
-        let values = of(&|at| self.review.steps[at].value);
-        if values.len() < 2 {
-            return None;
-        }
-        let best = Series::new(ink::of("icee"), Mark::Line, of(&|at| self.review.steps[at].best)).called("best so far");
-        let each = Series::new(ink::of("random"), Mark::Points, values).called("each experiment");
-        let axes = (Axis::count("experiment"), Axis::linear(&self.value_name()));
-        let caption = "Every experiment in the order told, and the best up to there.";
-        Some(Figure::single("progress", "Best so far", caption, axes.0, axes.1, vec![best, each]))
+        let steps = self.review.steps.iter().map(|step| (step.value, step.best));
+        progress(&steps.collect::<Vec<_>>(), &self.value_name())
     }
 
     /// What the value is called.
     fn value_name(&self) -> String {
-        self.summary.value_column.as_deref().map_or_else(|| "value".into(), cut)
+        value_name(self.summary)
     }
 
     /// What is being tried, and what would be tried next.

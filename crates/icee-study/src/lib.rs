@@ -71,6 +71,7 @@ mod take_back;
 mod tell;
 mod trials;
 mod units;
+mod words;
 mod workbook;
 
 pub use answer::{Answer, BestRow, Forecast, FurtherForecast, RowForecast, Status, Suggestion, Summary, ToldRow};
@@ -91,3 +92,4 @@ pub use storage::{Home, Storage};
 pub use study::Study;
 pub use suspects::{Suspect, suspects};
 pub use tell::{Repeat, TellSummary};
+pub use words::duration;

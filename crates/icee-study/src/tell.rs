@@ -8,6 +8,7 @@ use crate::study::{Study, not_loaded, shown};
 use crate::trials::{Known, Trial, Trials};
 use crate::{Error, Result};
 use icee_base::names::Unknown;
+use icee_base::table::Table;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -148,7 +149,14 @@ impl Study {
     /// # Errors
     /// With every line that cannot be told; then nothing changes.
     pub fn tell_csv(&mut self, path: &Path, value: Option<&str>, repeat: Repeat) -> Result<TellSummary> {
-        let mut table = formats::read(path)?;
+        self.tell_table(formats::read(path)?, value, repeat)
+    }
+
+    /// The same of a table at hand.
+    ///
+    /// # Errors
+    /// As [`Study::tell_csv`].
+    pub fn tell_table(&mut self, mut table: Table, value: Option<&str>, repeat: Repeat) -> Result<TellSummary> {
         let value = value.or(self.header.value.as_deref()).unwrap_or(results::VALUE).to_owned();
         self.load_and_update()?;
         let lines = results::read(&mut table, &self.header, &value)?;

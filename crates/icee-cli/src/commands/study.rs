@@ -8,7 +8,7 @@ use crate::terminal::{printable, say};
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use icee_models::study_models;
-use icee_study::{AskOptions, SamplerKind, Status, Study};
+use icee_study::{AskOptions, SamplerKind, Status, Study, duration};
 use std::io::{BufWriter, IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
@@ -190,24 +190,6 @@ fn ask(out: &mut impl Write, args: &AskArgs) -> anyhow::Result<()> {
     let among = if args.condition.is_some() { " among those that were asked for" } else { "" };
     let printed = print::answer(out, &answer, None, among, args.study.json);
     answered(out, printed)
-}
-
-/// A time such as 90m, 8h or 3d, in seconds.
-fn duration(text: &str) -> Result<u64, String> {
-    let wrong = || format!("\"{text}\" is no time; write 90m, 8h or 3d");
-    let text = text.trim();
-    let unit = text.chars().last().ok_or_else(wrong)?;
-    let seconds = match unit.to_ascii_lowercase() {
-        's' => 1.0,
-        'm' => 60.0,
-        'h' => 3600.0,
-        'd' => 86_400.0,
-        'w' => 604_800.0,
-        _ => return Err(wrong()),
-    };
-    let number: f64 = text[..text.len() - unit.len_utf8()].trim().parse().map_err(|_| wrong())?;
-    let total = number * seconds;
-    if (1.0..=1e10).contains(&total) { Ok(total as u64) } else { Err(wrong()) }
 }
 
 /// Seconds since 1970.

@@ -6,7 +6,7 @@ use crate::terminal::{ask, is_interactive, say};
 use anyhow::bail;
 use clap::Args;
 use icee_models::study_models;
-use icee_study::{Bounds, Direction, Further, Scale, Study, StudyOptions, Suspect, Wanted, suspects};
+use icee_study::{Bounds, Direction, Further, Scale, Study, StudyOptions, Suspect, suspects};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -36,16 +36,16 @@ pub struct CreateArgs {
     #[arg(long, value_name = "COLUMN")]
     value: Option<String>,
     /// Which values are good: maximize (max, higher) or minimize (min, lower).
-    #[arg(long, value_name = "WORD", value_parser = direction)]
+    #[arg(long, value_name = "WORD")]
     direction: Option<Direction>,
     /// Values near this one are good, instead of high or low ones.
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, conflicts_with = "direction")]
     target: Option<f64>,
     /// Between which ends values can lie at all: 0..100, 0.. or ..100. Predictions stay within, and other values are refused.
-    #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = bounds)]
+    #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true)]
     bounds: Option<Bounds>,
     /// A further outcome and what is wanted of it: "price min", "purity >= 95", "pH = 7". May be given many times.
-    #[arg(long, value_name = "WISH", value_parser = further)]
+    #[arg(long, value_name = "WISH")]
     also: Vec<Further>,
     /// The column that says what a row costs: improvement is weighed against it. It is never learned from.
     #[arg(long, value_name = "COLUMN")]
@@ -89,59 +89,6 @@ pub struct CreateArgs {
 /// Said where nobody says which values are good: to guess would be worse.
 const NO_DIRECTION: &str =
     "which values are good? add --direction maximize or --direction minimize, or --target NUMBER";
-
-/// A direction by any of its names.
-fn direction(word: &str) -> Result<Direction, String> {
-    match word.to_lowercase().as_str() {
-        "maximize" | "maximise" | "maximum" | "max" | "higher" | "high" | "up" => Ok(Direction::Maximize),
-        "minimize" | "minimise" | "minimum" | "min" | "lower" | "low" | "down" => Ok(Direction::Minimize),
-        _ => Err("say maximize where high values are good, minimize where low ones are".into()),
-    }
-}
-
-/// Ends of values: `0..100`, `0..` or `..100`.
-fn bounds(text: &str) -> Result<Bounds, String> {
-    let wrong = || format!("\"{text}\" are no bounds; write 0..100, 0.. or ..100");
-    let (low, high) = text.split_once("..").ok_or_else(wrong)?;
-    let end = |text: &str| match text.trim() {
-        "" => Ok(None),
-        number => number.parse().map(Some).map_err(|_| wrong()),
-    };
-    match (end(low)?, end(high)?) {
-        (None, None) => Err(wrong()),
-        (low, high) => Ok(Bounds { low, high }),
-    }
-}
-
-/// A further outcome: its name, and a direction, a limit or a target.
-fn further(text: &str) -> Result<Further, String> {
-    let number = |text: &str| text.trim().parse::<f64>().ok();
-    let of = |name: &str, wanted| Ok(Further { name: name.trim().to_owned(), wanted });
-    let limits = [
-        (">=", Wanted::AtLeast as fn(f64) -> Wanted),
-        ("≥", Wanted::AtLeast),
-        ("<=", Wanted::AtMost),
-        ("≤", Wanted::AtMost),
-    ];
-    for (sign, limit) in limits {
-        if let Some((name, value)) = text.split_once(sign) {
-            let value = number(value).ok_or_else(|| format!("\"{}\" is not a number", value.trim()))?;
-            return of(name, limit(value));
-        }
-    }
-    let wrong = || format!("what is wanted of \"{text}\"? Write \"price min\", \"purity >= 95\" or \"pH = 7\"");
-    // The last word says it; names may have blanks.
-    let (name, wish) =
-        text.split_once('=').or_else(|| text.trim().rsplit_once(char::is_whitespace)).ok_or_else(wrong)?;
-    if name.trim_end().ends_with(['<', '>', '!']) {
-        return Err(format!("\"{text}\": a limit is written >= or <="));
-    }
-    match number(wish) {
-        Some(target) if text.contains('=') => of(name, Wanted::Best(Direction::Target(target))),
-        Some(_) => Err(wrong()),
-        None => of(name, Wanted::Best(direction(wish.trim()).map_err(|_| wrong())?)),
-    }
-}
 
 /// Runs `icee study create`.
 pub fn create(out: &mut impl Write, args: &CreateArgs) -> anyhow::Result<()> {
@@ -208,7 +155,7 @@ fn earlier(like: &str, folder: &Path) -> anyhow::Result<PathBuf> {
 /// Asks which values are good, until it is said.
 fn asked_direction() -> anyhow::Result<Direction> {
     while let Some(answer) = ask("Which values are good, high or low ones?") {
-        match direction(&answer) {
+        match answer.parse::<Direction>() {
             Ok(direction) => return Ok(direction),
             Err(advice) => say(advice),
         }
@@ -230,39 +177,5 @@ fn clear_up(doubt: &Suspect, options: &mut StudyOptions) {
     match doubt.is_result && options.value.is_none() {
         true => options.value = Some(name.clone()),
         false => options.ignore.push(name.clone()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn wishes_as_people_type_them() {
-        let price = |direction| Further { name: "unit price".into(), wanted: Wanted::Best(direction) };
-        assert_eq!(further("unit price min").unwrap(), price(Direction::Minimize));
-        assert_eq!(further("unit price=max").unwrap(), price(Direction::Maximize));
-        assert_eq!(further("unit price = 7").unwrap(), price(Direction::Target(7.0)));
-        let purity = |wanted| Further { name: "purity".into(), wanted };
-        assert_eq!(further("purity>=95").unwrap(), purity(Wanted::AtLeast(95.0)));
-        assert_eq!(further("purity <= -2e3").unwrap(), purity(Wanted::AtMost(-2e3)));
-        for (wish, said) in [
-            ("purity", "Write"),
-            ("purity good", "Write"),
-            ("purity >= high", "\"high\" is not a number"),
-            ("purity > 95", ">= or <="),
-            ("purity 95", "Write"),
-            ("purity<5", "Write"),
-        ] {
-            assert!(further(wish).unwrap_err().contains(said), "{wish}");
-        }
-    }
-
-    #[test]
-    fn bounds_as_people_type_them() {
-        assert_eq!(bounds("0..100").unwrap(), Bounds { low: Some(0.0), high: Some(100.0) });
-        assert_eq!(bounds("-1.5 ..").unwrap(), Bounds { low: Some(-1.5), high: None });
-        assert_eq!(bounds("..3").unwrap(), Bounds { low: None, high: Some(3.0) });
-        assert!(["", "..", "5", "a..b", "0..100..200"].iter().all(|text| bounds(text).is_err()));
     }
 }

@@ -2,13 +2,13 @@
 
 use super::study::{LookArgs, StudyArgs, names_in};
 use super::study_print::write_json;
-use crate::terminal::{printable, say};
+use crate::terminal::printable;
 use anyhow::bail;
 use clap::Args;
 use icee_base::numbers::short;
 use icee_report::output;
-use icee_report::study::StudyPage;
-use icee_study::{AskOptions, Models, Status, Study, Summary};
+use icee_report::study::page_of;
+use icee_study::{Models, Status, Study, Summary};
 use serde::Serialize;
 use std::io::{IsTerminal, Write, stdout};
 use std::path::PathBuf;
@@ -123,29 +123,10 @@ pub fn effects(out: &mut impl Write, args: &LookArgs) -> anyhow::Result<()> {
 pub fn report(out: &mut impl Write, args: &ReportArgs) -> anyhow::Result<()> {
     let name = &args.study.name;
     let mut study = args.study.open()?;
-    let review = study.review(None)?;
-    let effects = study.effects(None)?;
-    let running = study.running(None)?.map(|answer| answer.suggestions).unwrap_or_default();
-    // Where nothing is left, there is nothing to look ahead to.
-    let next = match study.preview(&AskOptions { count: args.count, ..AskOptions::default() }) {
-        Ok(next) => Some(next),
-        Err(error) => {
-            say(format_args!("note: nothing to look ahead to: {error}"));
-            None
-        }
-    };
-    let summary = study.summary();
-    super::study_print::notes(&summary.notes);
-    let page = StudyPage {
-        name,
-        summary: &summary,
-        review: &review,
-        next: next.as_ref(),
-        running: &running,
-        effects: &effects,
-    };
+    let (page, notes) = page_of(&mut study, name, args.count)?;
+    super::study_print::notes(&notes);
     let path = args.out.clone().unwrap_or_else(|| args.study.dir.join(format!("{name}.html")));
-    let path = output::write_page(&page.page(), &path)?;
+    let path = output::write_page(&page, &path)?;
     match args.study.json {
         true => write_json(out, &serde_json::json!({ "page": path.display().to_string() })),
         false => Ok(writeln!(out, "{}", printable(&path.display().to_string()))?),

@@ -1,0 +1,103 @@
+//! How Python calls the engine: without the interpreter's lock, on threads of this process, and nothing but exceptions
+//! comes back.
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use serde::Serialize;
+use std::any::Any;
+use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+create_exception!(icee, Error, PyValueError, "What the engine refuses, in the words of the command line.");
+
+/// What goes wrong on the other side.
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// An error in words.
+pub fn said(words: impl Into<String>) -> Box<dyn std::error::Error + Send + Sync> {
+    words.into().into()
+}
+
+/// Does `work` without the interpreter's lock. Errors become [`Error`]; a panic, which is a bug of ours, a `RuntimeError`.
+///
+/// # Errors
+/// Those.
+pub fn call<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    let done = py.detach(|| catch_unwind(AssertUnwindSafe(|| threads()?.install(work))));
+    match done {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(exception(&*error)),
+        Err(panic) => Err(bug(&*panic)),
+    }
+}
+
+/// The exception of an error: what the system refuses is Python's own.
+fn exception(error: &(dyn std::error::Error + Send + Sync + 'static)) -> PyErr {
+    let mut words = error.to_string();
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    let mut kind = None;
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !words.contains(&more) {
+            words = format!("{words}: {more}");
+        }
+        kind = kind.or_else(|| error.downcast_ref::<std::io::Error>().map(std::io::Error::kind));
+        cause = error.source();
+    }
+    match kind {
+        Some(ErrorKind::NotFound) => PyFileNotFoundError::new_err(words),
+        Some(ErrorKind::PermissionDenied) => PyPermissionError::new_err(words),
+        Some(_) => PyOSError::new_err(words),
+        None => Error::new_err(words),
+    }
+}
+
+fn bug(panic: &(dyn Any + Send)) -> PyErr {
+    let words = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    PyRuntimeError::new_err(format!("a bug in icee, please report it: {}", words.unwrap_or("no words")))
+}
+
+/// Threads of this very process: those of a parent do not live on in a fork.
+fn threads() -> Result<Arc<ThreadPool>> {
+    static THREADS: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+    let mut known = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    if let Some((owner, pool)) = &*known
+        && *owner == process
+    {
+        return Ok(Arc::clone(pool));
+    }
+    let pool = Arc::new(ThreadPoolBuilder::new().build()?);
+    // Those of a parent are gone, and to wait for their end would be for ever.
+    if let Some(parents) = known.replace((process, Arc::clone(&pool))) {
+        std::mem::forget(parents);
+    }
+    Ok(pool)
+}
+
+/// The process that something was made in: what has threads of its own cannot be used in a fork.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Process(u32);
+
+impl Process {
+    /// This one.
+    pub fn this() -> Process {
+        Process(std::process::id())
+    }
+
+    /// Whether it is this one still.
+    pub fn is_this(self) -> bool {
+        self == Process::this()
+    }
+}
+
+/// An answer as JSON, as the command line prints it.
+///
+/// # Errors
+/// Where it cannot be written so.
+pub fn json(value: &impl Serialize) -> Result<String> {
+    Ok(serde_json::to_string(value)?)
+}

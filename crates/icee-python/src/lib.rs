@@ -1,0 +1,28 @@
+//! icee as a Python module, `icee._native`.
+//!
+//! Thin: what crosses is numbers, arrays, and answers as JSON, the same that the command line prints. The Python package
+//! around it (`python/icee`) knows frames, Gymnasium, Optuna and scikit-learn.
+
+// Python code documents itself in the package; here are only its bones.
+#![allow(missing_docs)]
+
+mod call;
+mod study;
+
+use pyo3::prelude::*;
+
+/// The engine, as Python sees it.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::call::Error;
+    #[pymodule_export]
+    use super::study::Study;
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,4 @@
+"""Studies."""
+
+class Study:
+    pass
