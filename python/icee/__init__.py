@@ -1,6 +1,9 @@
-"""Which experiment next? And agents that learn a new task while they play it."""
+"""Which experiment next? And agents that learn a new task while they play it.
+
+What is slow to import is imported when it is first used.
+"""
 
 from icee._native import Error, __version__
-from icee.study import Study
+from icee.study import Note, Study
 
-__all__ = ["Error", "Study", "__version__"]
+__all__ = ["Error", "Note", "Study", "__version__"]

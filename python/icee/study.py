@@ -1,4 +1,400 @@
-"""Studies."""
+"""Studies: which row of a table to try next."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from icee import _native, frames
+from icee._native import Error
+
+Repeat = Literal["refuse", "again", "replace"]
+Sampler = Literal["icee", "gp-ei", "random"]
+
+
+class Note(UserWarning):
+    """What the user of a study should know; not an error."""
+
 
 class Study:
-    pass
+    """Which experiment next? A study of the rows of a table, kept in one file.
+
+    A study suggests rows (:meth:`ask`), is told what came out (:meth:`tell`) and says what to expect of all others
+    (:meth:`predict`). Everything is in its file, a journal that the program ``icee`` reads, too; whoever opens it again goes
+    on where it was left. Nothing is trained.
+
+    >>> import icee
+    >>> bread = {"heat": [180, 200, 220, 240, 180, 200, 220, 240], "flour": ["rye"] * 4 + ["wheat"] * 4}
+    >>> study = icee.Study.create(folder / "bread.jsonl", bread, direction="maximize")
+    >>> row = study.ask()["row"][0]
+    >>> study.tell(row, 7.5)
+    >>> study.best()["value"]
+    7.5
+
+    Rows are numbered from 1, as on the command line. Where a column names them (``id=``), or a pandas table has an index of
+    its own, those names are used. Answers come in the kind of table that was given: pandas, polars, pyarrow or a dict.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, pool: str | os.PathLike[str] | None = None) -> None:
+        """Opens a study; ``pool`` says where its sheet lies now, if it was moved."""
+        where = Path(path).absolute()
+        if not where.exists():
+            raise FileNotFoundError(f"there is no study {path}; create it with icee.Study.create")
+        self._begin(_native.Study.open(where, None if pool is None else Path(pool).absolute()), frames.default_kind())
+
+    def _begin(self, native: _native.Study, kind: str) -> None:
+        self._native = native
+        self._kind = kind
+        self._answer: dict[str, Any] | None = None
+        #: The columns as they were given, where they were.
+        self._given: frames.Columns | None = None
+        self._labels: list[Any] | None = None
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        pool: Any,
+        *,
+        value: str | None = None,
+        direction: str | None = None,
+        target: float | None = None,
+        bounds: tuple[float | None, float | None] | None = None,
+        also: Iterable[str] = (),
+        cost: str | None = None,
+        id: str | None = None,
+        columns: Sequence[str] | None = None,
+        ignore: Iterable[str] = (),
+        log: Iterable[str] = (),
+        linear: Iterable[str] = (),
+        categories: Iterable[str] = (),
+        like: str | os.PathLike[str] | None = None,
+        sampler: Sampler | None = None,
+        seed: int = 0,
+    ) -> Study:
+        """Starts a study of the rows of a table.
+
+        ``pool`` is a CSV or Excel file, a pandas, polars or pyarrow table (or anything that offers Arrow's C stream), or a dict
+        of columns. What is no file is written beside the study, as NAME.csv.
+
+        ``direction`` is ``"maximize"`` or ``"minimize"``; ``target`` a value to come near to instead. ``value`` names a column of the
+        table that holds results: cells that are filled are told at once. ``bounds`` are the ends of what values can be. ``also``
+        are further outcomes and what is wanted of them: ``"price min"``, ``"purity >= 95"``, ``"pH = 7"``. ``cost`` names the column
+        of prices, ``like`` an earlier study of such rows. ``columns`` are those to learn from, ``ignore`` those not to; ``log``,
+        ``linear`` and ``categories`` say how to take them where that is not plain. ``seed`` fixes all that is random.
+
+        >>> study = icee.Study.create(folder / "tea.jsonl", {"minutes": [1, 2, 3, 4]}, target=7.0)
+        >>> study
+        <Study tea: 4 rows; the nearer to 7 the better; 0 told, 0 running, 4 left>
+        """
+        where = Path(path).absolute()
+        if where.exists():
+            raise FileExistsError(f"{path} exists already; choose another name, or open it with icee.Study({str(path)!r})")
+        scales = [(name, "log") for name in _names("log", log)]
+        scales += [(name, "linear") for name in _names("linear", linear)]
+        scales += [(name, "categories") for name in _names("categories", categories)]
+        for name in {name for name, _ in scales}:
+            if [other for other, _ in scales].count(name) > 1:
+                raise Error(f'"{name}" stands in two of log, linear and categories')
+        given = labels = None
+        if isinstance(pool, (str, os.PathLike)):
+            kind, sheet, own = frames.default_kind(), Path(pool).absolute(), False
+            if not sheet.exists():
+                raise FileNotFoundError(f"there is no file {pool}")
+        else:
+            kind, sheet, own = frames.kind_of(pool), where.with_suffix(".csv"), True
+            given, index = frames.columns_of(pool)
+            if index is not None and id is None:
+                id, labels = index, given[index]
+            if sheet.exists():
+                raise FileExistsError(f"{sheet} is in the way: the table is to be written there; choose another name")
+            where.parent.mkdir(parents=True, exist_ok=True)
+            sheet.write_text(frames.to_csv(given), encoding="utf-8")
+        try:
+            native, notes = _native.Study.create(
+                where,
+                sheet,
+                value=value,
+                direction=direction,
+                target=target,
+                bounds=bounds,
+                also=_names("also", also),
+                cost=cost,
+                id=id,
+                columns=None if columns is None else _names("columns", columns),
+                ignore=_names("ignore", ignore),
+                scales=scales,
+                like=None if like is None else Path(like).absolute(),
+                sampler=sampler,
+                seed=seed,
+            )
+        except BaseException:
+            if own and not where.exists():
+                sheet.unlink(missing_ok=True)
+            raise
+        study = cls.__new__(cls)
+        study._begin(native, kind)
+        study._given, study._labels = given, labels
+        _warn(notes)
+        return study
+
+    @property
+    def path(self) -> Path:
+        """The study's file."""
+        return Path(self._native.path)
+
+    @property
+    def name(self) -> str:
+        """The study's name: that of its file."""
+        return self.path.stem
+
+    @property
+    def answer(self) -> dict[str, Any] | None:
+        """All of the last answer to :meth:`ask`, as the command line's JSON: how likely it is that a better row is left, say."""
+        return self._answer
+
+    def ask(
+        self,
+        n: int = 1,
+        *,
+        where: str | None = None,
+        more: bool = False,
+        same: Iterable[str] = (),
+        within: str | float | datetime.timedelta | None = None,
+        sampler: Sampler | None = None,
+    ) -> Any:
+        """Which rows next? A table of ``n`` rows with what to expect of each.
+
+        Beside the row's cells stand ``mean``, ``low`` and ``high`` (what is predicted, and the interval that holds it with
+        probability 95 %), ``beats_best`` (the probability of beating the best so far) and ``reasons``. While rows are running they are
+        repeated; ``more=True`` asks for others. ``where`` is a condition such as ``"heat < 230 and flour != rye"``, ``same`` names columns
+        in which all rows are to be equal, ``within`` says when rows are given back (``"8h"``, seconds, or a timedelta).
+
+        >>> study = icee.Study.create(folder / "asked.jsonl", {"heat": list(range(10))}, direction="minimize")
+        >>> sorted(study.ask(2))
+        ['beats_best', 'heat', 'high', 'low', 'mean', 'reasons', 'row']
+        """
+        if isinstance(within, datetime.timedelta):
+            within = within.total_seconds()
+        text = self._native.ask(
+            _count("n", n), condition=where, more=more, same=_names("same", same), within=within, sampler=sampler
+        )
+        answer = json.loads(text)
+        self._answer = answer
+        _warn(answer["notes"] + self._native.take_notes())
+        return self._rows(answer["suggestions"], reasons=True)
+
+    def tell(
+        self,
+        row: Any,
+        value: float | str | None = None,
+        *,
+        also: Mapping[str, float] | None = None,
+        failed: bool = False,
+        impossible: bool = False,
+        repeat: Repeat = "refuse",
+    ) -> None:
+        """Tells what came out.
+
+        Of one row: ``tell(23, 7.5)``, with ``also={"purity": 97}`` where there are further outcomes; ``failed=True`` where the
+        experiment failed, ``impossible=True`` where it cannot be made. Of many: a table with the rows' numbers, names or cells and a
+        column of values (called as the study's, ``"value"``, or ``tell(table, "score")``), or the path of such a file (a
+        ``pathlib.Path``: text is the name of a row).
+
+        A row that has a value is refused; ``repeat="again"`` takes it as one more measurement, ``repeat="replace"`` as a correction.
+
+        >>> study = icee.Study.create(folder / "told.jsonl", {"heat": list(range(10))}, direction="minimize")
+        >>> study.tell({"row": [1, 2, 3], "value": [4.5, 3.5, None]})
+        >>> [told["value"] for told in study.summary()["told"]]
+        [4.5, 3.5]
+        """
+        if isinstance(row, os.PathLike) or frames.is_table(row):
+            if also is not None or failed or impossible:
+                raise Error("also, failed and impossible are for one row; a table has columns for that")
+            column = None if value is None else str(value)
+            if isinstance(row, os.PathLike):
+                self._native.tell_file(Path(row), column, repeat=repeat)
+            else:
+                told, _ = frames.columns_of(row, self._native.id_column or "row")
+                self._native.tell_table(frames.to_csv(told).encode(), column, repeat=repeat)
+        else:
+            if (value is not None) + failed + impossible != 1:
+                raise Error("give a value, failed=True or impossible=True")
+            self._native.tell(
+                frames.text(row),
+                None if value is None else _number("the value", value),
+                [(name, _number(name, number)) for name, number in (also or {}).items()],
+                impossible=impossible,
+                repeat=repeat,
+            )
+        _warn(self._native.take_notes())
+
+    def predict(self, top: int | None = None, *, sampler: Sampler | None = None) -> Any:
+        """What is believed of every row, or of the ``top`` most promising of those that are left.
+
+        >>> study = icee.Study.create(folder / "believed.jsonl", {"heat": list(range(10))}, direction="minimize")
+        >>> study.tell({"row": [1, 5, 9], "value": [4.5, 3.5, 6.0]})
+        >>> study.predict()["status"][:5]
+        ['told', 'left', 'left', 'left', 'told']
+        """
+        rows = json.loads(self._native.predict(sampler))
+        if top is not None:
+            rows = [row for row in rows if row["status"] == "left"]
+            rows.sort(key=lambda row: -row["beats_best"])
+            rows = rows[: _count("top", top)]
+        _warn(self._native.take_notes())
+        return self._rows(rows)
+
+    def best(self) -> dict[str, Any] | None:
+        """The best row told so far: ``row``, ``value``, ``cells`` and more; None where there is none. See :meth:`front`."""
+        best = json.loads(self._native.best())
+        _warn(self._native.take_notes())
+        if best is not None:
+            best["row"] = self._label(best)
+        found: dict[str, Any] | None = best
+        return found
+
+    def front(self) -> Any:
+        """Where several outcomes are to be good: the rows that no other row beats in all of them."""
+        rows = json.loads(self._native.front())
+        return self._rows(rows)
+
+    def summary(self) -> dict[str, Any]:
+        """All there is to know: columns, goals, what was told and is running, the best; as the command line's JSON."""
+        summary: dict[str, Any] = json.loads(self._native.summary())
+        return summary
+
+    def why(self, row: Any) -> dict[str, Any]:
+        """Why a row is worth trying, or is not: its forecast, how it compares with the best, and the rows most like it."""
+        why: dict[str, Any] = json.loads(self._native.why(frames.text(row)))
+        return why
+
+    def effects(self) -> list[dict[str, Any]]:
+        """What each column does to the value; empty where too little was told."""
+        effects: list[dict[str, Any]] = json.loads(self._native.effects())
+        return effects
+
+    def report(self, path: str | os.PathLike[str] | None = None, *, ahead: int = 5) -> Path:
+        """Writes a page about the study, which fetches nothing: progress, what comes next and why; gives its path."""
+        where = self.path.with_suffix(".html") if path is None else Path(path)
+        _warn(self._native.report(where, _count("ahead", ahead)))
+        return where
+
+    def withdraw(self, *rows: Any) -> None:
+        """Takes back rows that were asked for and will not be tried."""
+        self._native.withdraw([frames.text(row) for row in rows])
+        _warn(self._native.take_notes())
+
+    def forget(self, *rows: Any) -> None:
+        """Forgets what was told of rows by mistake."""
+        self._native.forget([frames.text(row) for row in rows])
+        _warn(self._native.take_notes())
+
+    def undo(self) -> str:
+        """Takes back the last thing that was asked, told, withdrawn or forgotten, and says what it was."""
+        undone: str = self._native.undo()
+        _warn(self._native.take_notes())
+        return undone
+
+    def update(self, *, replace: bool = False) -> dict[str, Any]:
+        """Takes in what has changed in the sheet: rows added or sorted otherwise, values filled in; ``replace`` for corrections."""
+        change: dict[str, Any] = json.loads(self._native.update(repeat="replace" if replace else "refuse"))
+        # What was given is not what the sheet holds now.
+        if change["changed"]:
+            self._given = self._labels = None
+        _warn(self._native.take_notes())
+        return change
+
+    def accept_model(self) -> None:
+        """Goes on with this version's learned model, though the study began with another one."""
+        self._native.accept_model()
+
+    def __repr__(self) -> str:
+        summary = self.summary()
+        wishes = "; ".join(wish if name is None else f"{name}: {wish}" for name, wish in summary["goals"])
+        told, running = len(summary["told"]), len(summary["running"])
+        state = f"{told} told, {running} running, {summary['left']} left"
+        best = summary["best"]
+        found = "" if best is None else f"; best {best['value']:g}, row {best['id']}"
+        return f"<Study {self.name}: {summary['rows']} rows; {wishes}; {state}{found}>"
+
+    def _repr_html_(self) -> str:
+        return self._native.glance()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _opened, (str(self.path), self._native.pool, self._kind)
+
+    def _label(self, row: Mapping[str, Any]) -> Any:
+        """What the user calls a row: its number, its id, or its label in the pandas table."""
+        if self._labels is not None:
+            return self._labels[row["row"] - 1]
+        return row["row"] if str(row["row"]) == row["id"] else row["id"]
+
+    def _rows(self, rows: list[dict[str, Any]], reasons: bool = False) -> Any:
+        """Answers about rows as a table: the row, its cells, then what is said of it."""
+        table: dict[str, list[Any]] = {"row": [self._label(row) for row in rows]}
+        cells = self._given if self._given is not None else self._parsed()
+        hidden = self._native.id_column
+        numbers = [row["row"] - 1 for row in rows]
+        for name, column in cells.items():
+            if name != hidden:
+                table[name] = [column[at] for at in numbers]
+        said: dict[str, list[Any]] = {}
+        for place, row in enumerate(rows):
+            forecast = row.get("forecast", row) or {}
+            entries = {name: row[name] for name in ("status", "value") if name in row}
+            if "values" in row:  # told: the further outcomes are values, not beliefs
+                entries |= dict(row.get("further", []))
+            entries |= {name: forecast[name] for name in ("mean", "low", "high", "beats_best") if name in forecast}
+            for other in forecast.get("further", []) if "mean" in forecast else []:
+                ends = ("mean", "low", "high", "holds")
+                entries |= {f"{other['name']}_{end}": other[end] for end in ends if other[end] is not None}
+            if reasons:
+                entries |= {name: forecast.get(name) for name in ("mean", "low", "high", "beats_best")}
+                entries["reasons"] = "; ".join(row["reasons"])
+            for name, entry in entries.items():
+                said.setdefault(name, [None] * place).append(entry)
+        for name, column in said.items():
+            # A column of the table keeps its name.
+            table[name if name not in table else f"predicted_{name}"] = column
+        return frames.frame(self._kind, table, "row")
+
+    def _parsed(self) -> frames.Columns:
+        """The sheet's columns, read from the study."""
+        return {name: frames.parsed(cells) for name, cells in self._native.cells()}
+
+
+def _opened(path: str, pool: Path | None, kind: str) -> Study:
+    """A study that was pickled: opened again."""
+    study = Study.__new__(Study)
+    study._begin(_native.Study.open(path, pool), kind)
+    return study
+
+
+def _names(what: str, names: Iterable[str]) -> list[str]:
+    if isinstance(names, str):
+        raise Error(f"{what} is a list of names: [{names!r}]")
+    return [str(name) for name in names]
+
+
+def _count(what: str, number: int) -> int:
+    if isinstance(number, bool) or int(number) != number or number < 1:
+        raise Error(f"{what} is a whole number from 1, not {number!r}")
+    return int(number)
+
+
+def _number(what: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise Error(f"{what} is a number, not {value!r}") from None
+
+
+def _warn(notes: Iterable[str]) -> None:
+    for note in notes:
+        warnings.warn(note, Note, stacklevel=3)

@@ -54,6 +54,7 @@ enum Command {
     Eval(commands::eval::Args),
     Tune(commands::tune::Args),
     Play(commands::play::Args),
+    Act(commands::act::Args),
     /// Which row next? Search a CSV of candidates for the best one, in few experiments.
     #[command(subcommand)]
     Study(commands::study::StudyCommand),
@@ -121,6 +122,7 @@ fn dispatch(command: Command, registry: &Registry, models: &ModelStore) -> anyho
         Command::Eval(args) => commands::eval::run(&args, registry, models),
         Command::Tune(args) => commands::tune::run(&args, registry, models),
         Command::Play(args) => commands::play::run(&args, registry, models),
+        Command::Act(args) => commands::act::run(&args, models),
         Command::Study(command) => commands::study::run(&command),
         Command::Functions(arguments) => commands::functions::run(arguments),
     }

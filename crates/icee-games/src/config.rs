@@ -105,6 +105,9 @@ pub struct DataConfig {
     /// was ever earned, and places are new once more after a reward.
     #[serde(default)]
     pub goals_in_turn: bool,
+    /// The share of a log's games that are not learned from, but tell how it goes. Runs from before there was one hold out none.
+    #[serde(default)]
+    pub held_out: f64,
 }
 
 fn one() -> f64 {
@@ -173,7 +176,14 @@ impl Default for Config {
                 tied_keys: false,
                 coordinates: false,
             },
-            data: DataConfig { episodes: 0, novices: 0.0, searchers: 0.0, search_weight: 1.0, goals_in_turn: false },
+            data: DataConfig {
+                episodes: 0,
+                novices: 0.0,
+                searchers: 0.0,
+                search_weight: 1.0,
+                goals_in_turn: false,
+                held_out: 0.1,
+            },
             train: TrainConfig::default(),
             acting: Acting {
                 episode_rule: EpisodeRule::Joint,
@@ -278,6 +288,9 @@ impl Config {
             if !(0.0..=1.0).contains(&value) {
                 return fail(&format!("data.{key} is {value}; it must lie between 0 and 1"));
             }
+        }
+        if !(0.0..1.0).contains(&self.data.held_out) {
+            return fail(&format!("data.held_out is {}; it must be at least 0 and below 1", self.data.held_out));
         }
         train.check()?;
         self.acting.check()

@@ -15,6 +15,11 @@ use icee_train::{
 use icee_worlds::Split;
 use serde_json::Value;
 
+/// What is watched where games come from a log.
+const HELD_OUT_LOSS: &str = "held_out/loss";
+/// Games by whose loss training is judged, where there are as many.
+const FEWEST_JUDGED: usize = 64;
+
 /// Games to learn from.
 pub struct Games {
     config: Config,
@@ -28,9 +33,38 @@ impl Games {
     /// # Errors
     /// Where they do not fit.
     pub fn new(config: Config, source: Source) -> Result<Games> {
-        let config = if let Source::Logs(logs) = &source { config.for_logs(&logs.task) } else { config };
+        let (config, source) = match source {
+            Source::Logs(logs) => {
+                let config = config.for_logs(&logs.task);
+                let logs = logs.holding_out(config.data.held_out);
+                (config, Source::Logs(logs))
+            }
+            world => (config, world),
+        };
         let blueprint = Blueprint::new(&config, &source.task())?;
         Ok(Games { config, source, blueprint })
+    }
+}
+
+impl Games {
+    /// The loss on logged games that are not learned from.
+    fn held_out_loss(&self, device: &Device, models: &[&Model]) -> icee_train::Result<Option<HeldOutMetrics>> {
+        let most = (2 * self.config.train.batch).max(FEWEST_JUDGED);
+        let Some(sequences) = self.source.held_out(&self.config, self.blueprint.episodes, most)? else {
+            return Ok(None);
+        };
+        let labels = self.blueprint.labels(&sequences);
+        let mut loss = 0.0;
+        for (model, batch) in models.iter().zip(self.blueprint.batches(&sequences, &labels)) {
+            loss += device.losses(model, &batch)?.iter().sum::<f64>();
+        }
+        let games = sequences.order.len();
+        Ok(Some(HeldOutMetrics {
+            values: vec![loss],
+            brief: format!("held-out {loss:.3}"),
+            line: format!("loss on {games} sequences that are not learned from: {loss:.4}"),
+            details: serde_json::json!({ "held_out_loss": loss, "sequences": games }),
+        }))
     }
 }
 
@@ -89,11 +123,19 @@ impl Problem for Games {
     }
 
     fn held_out_metrics(&self) -> &'static [&'static str] {
-        &["return/first", "return/middle", "return/last", "return/mean"]
+        match &self.source {
+            Source::World(_) => &["return/first", "return/middle", "return/last", "return/mean"],
+            Source::Logs(_) => &[HELD_OUT_LOSS],
+        }
+    }
+
+    fn early_stopping(&self) -> Option<&'static str> {
+        let limited = matches!(&self.source, Source::Logs(logs) if !logs.held_out().is_empty());
+        limited.then_some(HELD_OUT_LOSS)
     }
 
     fn evaluate(&self, device: &Device, models: &[&Model]) -> icee_train::Result<Option<HeldOutMetrics>> {
-        let Source::World(world) = &self.source else { return Ok(None) };
+        let Source::World(world) = &self.source else { return self.held_out_loss(device, models) };
         let mut agent = Agent::of_models(device, self.blueprint.clone(), &self.config, models.iter().copied())?;
         let (episodes, seed) = (world.spec().episodes, self.config.seed ^ HELD_OUT);
         let games = self.config.train.eval_games;

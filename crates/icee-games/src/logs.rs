@@ -5,9 +5,11 @@ use crate::task::{GameSpec, ObservationKind};
 use crate::{Error, Result};
 use icee_base::files::FileError;
 use icee_base::hash::checksum;
+use icee_base::random::{self, HELD_OUT};
 use icee_base::table::{Row, Table};
 use icee_train::DataFile;
 use icee_worlds::{Observation, ObservationSpace, Observations, PlayedStep, SequenceBatch, WorldSpec, returns_to_go};
+use rand::seq::index::sample;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::Write;
@@ -28,6 +30,8 @@ const MAX_CELLS: u32 = 1 << 20;
 /// So beyond this many, at least one in so many must occur.
 const DENSE_ACTIONS: (usize, usize) = (64, 4);
 const DENSE_CELLS: (usize, usize) = (1 << 16, 16);
+/// Games below which none is held out: one of a few is no measure, and is missed.
+const FEWEST_TO_SPLIT: usize = 10;
 /// Classes of real-valued rewards.
 const REWARD_CLASSES: usize = 16;
 
@@ -42,6 +46,8 @@ pub struct Logs {
     pub has_probabilities: bool,
     /// Where it was read from, and what it was.
     pub file: DataFile,
+    /// The games that are learned from, and those that are not.
+    split: (Vec<usize>, Vec<usize>),
 }
 
 /// One line.
@@ -90,6 +96,31 @@ impl Logs {
         }
         let file = DataFile { path: path.to_owned(), checksum: checksum(0, text.as_bytes()) };
         Ok(assemble(&lines, file))
+    }
+
+    /// Puts a share of the games aside: always the same ones, so that a trained model can be judged by them later. Of fewer
+    /// than [`FEWEST_TO_SPLIT`] games none is.
+    #[must_use]
+    pub fn holding_out(mut self, share: f64) -> Logs {
+        let games = self.data.sequences();
+        let count = if games < FEWEST_TO_SPLIT { 0 } else { ((games as f64 * share).round() as usize).min(games - 1) };
+        let mut aside = sample(&mut random::path(HELD_OUT, &[]), games, count).into_vec();
+        aside.sort_unstable();
+        let learned = (0..games).filter(|game| aside.binary_search(game).is_err()).collect();
+        self.split = (learned, aside);
+        self
+    }
+
+    /// The games that are learned from.
+    #[must_use]
+    pub fn learned(&self) -> &[usize] {
+        &self.split.0
+    }
+
+    /// The games that are not.
+    #[must_use]
+    pub fn held_out(&self) -> &[usize] {
+        &self.split.1
     }
 }
 
@@ -297,7 +328,8 @@ fn assemble(lines: &[Line], file: DataFile) -> Logs {
         }
     }
     let task = task_of(&data, observation);
-    Logs { data: Arc::new(data), task, has_probabilities, file }
+    let split = ((0..data.sequences()).collect(), vec![]);
+    Logs { data: Arc::new(data), task, has_probabilities, file, split }
 }
 
 /// Sizes and ranges, as far as the data shows them.

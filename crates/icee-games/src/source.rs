@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::logs::Logs;
-use crate::methods::Span;
+use crate::methods::{Method, Span};
 use crate::sequences::Sequences;
 use crate::task::GameSpec;
 use crate::{Error, Result};
@@ -36,6 +36,19 @@ impl Source {
         }
     }
 
+    /// The beginnings of games that are not learned from, at most so many, as sequences; none where there are none.
+    ///
+    /// # Errors
+    /// Where the method needs what a log does not have.
+    pub fn held_out(&self, config: &Config, episodes: usize, most: usize) -> Result<Option<Sequences>> {
+        let Source::Logs(logs) = self else { return Ok(None) };
+        let method = config.method()?;
+        check_logs_suffice(method)?;
+        let beginning = |&game: &usize| logs.data.sequence_episodes(game).take(episodes).collect();
+        let order: Vec<Vec<usize>> = logs.held_out().iter().take(most).map(beginning).collect();
+        Ok((!order.is_empty()).then(|| Sequences::arrange(method, Arc::clone(&logs.data), order)))
+    }
+
     /// The sequences of batch number `index`: fixed by the seed and the number, whatever was drawn before.
     ///
     /// # Errors
@@ -58,17 +71,11 @@ impl Source {
                 Ok(Sequences::all(method, Arc::new(collect(&**world, &collection)?)))
             }
             Source::Logs(logs) => {
-                let needed = match (method.expert_labels, method.span) {
-                    (ExpertLabels::BestActions, _) => Some("learns from the best actions"),
-                    (_, Span::GameSorted) => Some("sorts episodes by their noise"),
-                    _ => None,
-                };
-                if let Some(needed) = needed {
-                    return Err(Error::Config(format!("{} {needed}, which a log does not say", method.name)));
-                }
+                check_logs_suffice(method)?;
                 let mut rng = stream(config.seed, Purpose::Collection, index);
                 let window = |_| {
-                    let game = logs.data.sequence_episodes(rng.random_range(0..logs.data.sequences()));
+                    let learned = logs.learned();
+                    let game = logs.data.sequence_episodes(learned[rng.random_range(0..learned.len())]);
                     let last_start = game.len().saturating_sub(episodes);
                     let start = game.start + rng.random_range(0..=last_start);
                     (start..game.end.min(start + episodes)).collect()
@@ -78,4 +85,14 @@ impl Source {
             }
         }
     }
+}
+
+/// Whether a method can learn from a log, which knows no best actions and no noise.
+fn check_logs_suffice(method: &Method) -> Result<()> {
+    let needed = match (method.expert_labels, method.span) {
+        (ExpertLabels::BestActions, _) => "learns from the best actions",
+        (_, Span::GameSorted) => "sorts episodes by their noise",
+        _ => return Ok(()),
+    };
+    Err(Error::Config(format!("{} {needed}, which a log does not say", method.name)))
 }

@@ -14,7 +14,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Said where nobody says which values are good: to guess would be worse.
-const NO_DIRECTION: &str = "which values are good? add direction=\"maximize\" or direction=\"minimize\", or target=NUMBER";
+const NO_DIRECTION: &str =
+    "which values are good? add direction=\"maximize\" or direction=\"minimize\", or target=NUMBER";
 
 /// What stands for the path of a table that is in no file.
 const FRAME: &str = "the table";
@@ -45,9 +46,17 @@ impl Study {
         Ok(study)
     }
 
-    /// Does something with the study.
-    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut icee_study::Study) -> Result<T> + Send) -> PyResult<T> {
-        call(py, || work(&mut self.lock()?.1))
+    /// Does something with the study as it is now: others may have written meanwhile.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut icee_study::Study) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        call(py, || {
+            let study = &mut self.lock()?.1;
+            study.refresh()?;
+            work(study)
+        })
     }
 
     /// What a page calls it.
@@ -120,6 +129,17 @@ impl Study {
     #[getter]
     fn path(&self) -> &Path {
         &self.path
+    }
+
+    #[getter]
+    fn pool(&self) -> Option<&Path> {
+        self.pool.as_deref()
+    }
+
+    /// The column that names the rows, if there is one.
+    #[getter]
+    fn id_column(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.with(py, |study| Ok(study.id_column().map(str::to_owned)))
     }
 
     /// What is to be said after what was done last.

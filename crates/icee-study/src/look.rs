@@ -59,6 +59,11 @@ impl Study {
         self.header.value.as_deref()
     }
 
+    /// The column that names the rows, if there is one.
+    pub fn id_column(&self) -> Option<&str> {
+        self.header.id.as_deref()
+    }
+
     /// A row's cells by its number, from one; none where there is no such row or the pool has not been read.
     pub fn cells(&self, row: usize) -> Cells {
         let known = self.rows.as_ref().filter(|_| (1..=self.header.pool.rows).contains(&row));

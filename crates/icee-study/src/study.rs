@@ -196,8 +196,11 @@ impl Study {
         self.take_in(&news)
     }
 
-    /// Takes in what is new, and changes nothing.
-    pub(crate) fn refresh(&mut self) -> Result<()> {
+    /// Takes in what others have written meanwhile, and changes nothing. Asking and telling do so by themselves.
+    ///
+    /// # Errors
+    /// Where the journal cannot be used.
+    pub fn refresh(&mut self) -> Result<()> {
         let news = self.journal.look()?;
         self.torn = news.is_torn();
         self.take_in(&news)

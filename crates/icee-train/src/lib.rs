@@ -60,6 +60,7 @@
 
 pub mod config;
 mod device;
+mod early_stopping;
 mod error;
 mod events;
 mod feed;

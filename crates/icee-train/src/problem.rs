@@ -82,6 +82,12 @@ pub trait Problem: Send + Sync {
         &[]
     }
 
+    /// The held-out metric whose least value marks the networks to keep, where the data is limited: training then ends when
+    /// it only rises.
+    fn early_stopping(&self) -> Option<&'static str> {
+        None
+    }
+
     /// How the networks do on what they never learn from, the same at every call; none where there is nothing to try.
     ///
     /// # Errors

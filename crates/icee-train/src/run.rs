@@ -3,6 +3,7 @@
 //! [`Problem`](crate::Problem).
 
 use crate::device::{Load, Loader};
+use crate::early_stopping::EarlyStopping;
 use crate::metrics::Metrics;
 use crate::{Error, HeldOutMetrics, Prepared, Result, RunFolder, Trainer, feed};
 use std::path::Path;
@@ -65,6 +66,8 @@ pub enum Stopped {
     Interrupted,
     /// The time was up.
     OutOfTime,
+    /// What is held out was only getting worse.
+    Overfitting,
 }
 
 /// How it ended.
@@ -74,8 +77,10 @@ pub struct Summary {
     pub step: u64,
     /// Why it stopped.
     pub stopped: Stopped,
-    /// The last evaluation.
+    /// The last evaluation; where the best networks are kept, theirs.
     pub evaluation: Option<HeldOutMetrics>,
+    /// Where the best networks are kept: the step of the checkpoint to act with.
+    pub best: Option<u64>,
     /// Seconds of wall-clock time.
     pub seconds: f64,
 }
@@ -129,6 +134,12 @@ fn run(
     let mut last_good = folder.state().is_file().then(|| folder.state());
     let mut evaluation = None;
     let mut stopped = Stopped::Finished;
+    let watched = trainer.problem().early_stopping();
+    let place = watched.and_then(|name| trainer.problem().held_out_metrics().iter().position(|known| *known == name));
+    let mut held_out = match watched {
+        Some(name) => EarlyStopping::read(&folder.metrics(), name)?,
+        None => EarlyStopping::default(),
+    };
     while trainer.step() < steps {
         let begun = Instant::now();
         let fed = batches()?;
@@ -152,14 +163,26 @@ fn run(
         let due = step == steps || (every > 0 && step.is_multiple_of(every));
         let fresh = if due { trainer.evaluate()? } else { None };
         metrics.write(step, rate, &update, &fed.metrics, tokens_per_second, fresh.as_ref())?;
+        // Without anything to go by, the last networks are the ones to act with.
+        let mut to_act = held_out.best().is_none();
+        let mut improved = false;
         if let Some(fresh) = fresh {
             observer.evaluated(step, &fresh);
-            evaluation = Some(fresh);
+            if let Some(value) = place.and_then(|place| fresh.values.get(place)) {
+                improved = held_out.note(step, *value);
+                to_act = improved;
+            }
+            if to_act {
+                evaluation = Some(fresh);
+            }
+        }
+        if stopped == Stopped::Finished && held_out.is_rising() {
+            stopped = Stopped::Overfitting;
         }
         let stopping = step < steps && stopped != Stopped::Finished;
-        if stopping || step == steps || step.is_multiple_of(settings.save_every) {
+        if improved || stopping || step == steps || step.is_multiple_of(settings.save_every) {
             metrics.flush()?;
-            match trainer.save(folder) {
+            match trainer.save(folder, to_act) {
                 // Weights that could not be read back are not saved.
                 Err(Error::Engine(icee_nn::Error::Checkpoint { .. })) => {
                     return Err(Error::Diverged { step, loss, rate, last_good });
@@ -176,5 +199,6 @@ fn run(
     if trainer.step() == steps {
         stopped = Stopped::Finished;
     }
-    Ok(Summary { step: trainer.step(), stopped, evaluation, seconds: start.elapsed().as_secs_f64() })
+    let best = held_out.best().map(|(step, _)| step);
+    Ok(Summary { step: trainer.step(), stopped, evaluation, best, seconds: start.elapsed().as_secs_f64() })
 }

@@ -103,20 +103,27 @@ impl<'p> Trainer<'p> {
         self.learner.synchronise(&mut self.models)
     }
 
-    /// Writes the checkpoint to act with and the state to go on from.
+    /// Writes the state to go on from and, where it is `to_act`, the checkpoint to act with.
     ///
     /// # Errors
     /// Where they cannot be written.
-    pub fn save(&mut self, folder: &RunFolder) -> Result<()> {
+    pub fn save(&mut self, folder: &RunFolder, to_act: bool) -> Result<()> {
         self.synchronise()?;
+        if to_act {
+            self.save_checkpoint(folder)?;
+        }
+        let meta = self.problem.meta(self.step)?;
+        let whole: Vec<_> = self.names.iter().zip(&self.models).map(|(name, (m, adam))| (*name, m, adam)).collect();
+        Ok(checkpoint::save_training(&folder.state(), &whole, &meta)?)
+    }
+
+    fn save_checkpoint(&self, folder: &RunFolder) -> Result<()> {
         let meta = self.problem.meta(self.step)?;
         let named: Vec<_> = self.names.iter().copied().zip(self.models()).collect();
         checkpoint::save(&folder.checkpoint(), &named, &meta, Storage::Single)?;
         let weights = self.models().map(|model| model.weights().len()).sum();
         let card = self.problem.card(self.step, weights);
-        write_atomically(&folder.checkpoint().join("README.md"), card.as_bytes())?;
-        let whole: Vec<_> = self.names.iter().zip(&self.models).map(|(name, (m, adam))| (*name, m, adam)).collect();
-        Ok(checkpoint::save_training(&folder.state(), &whole, &meta)?)
+        Ok(write_atomically(&folder.checkpoint().join("README.md"), card.as_bytes())?)
     }
 
     /// The networks.

@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub mod act;
 pub mod acting;
 pub mod bench;
 mod bench_agent;

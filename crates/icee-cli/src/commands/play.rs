@@ -87,13 +87,13 @@ pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Res
 }
 
 /// An observation that outlives its world's next step.
-enum Owned {
+pub(super) enum Owned {
     Discrete(u32),
     Vector(Vec<f32>),
 }
 
 impl Owned {
-    fn borrow(&self) -> Observation<'_> {
+    pub(super) fn borrow(&self) -> Observation<'_> {
         match self {
             Owned::Discrete(index) => Observation::Discrete(*index),
             Owned::Vector(values) => Observation::Vector(values),

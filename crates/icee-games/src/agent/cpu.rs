@@ -50,6 +50,10 @@ impl Brain for CpuBrain {
         let bins = blueprint.bins.count;
         for (memory, logits) in chosen(memories, games).zip(logits.chunks_exact(classes)) {
             let probabilities = softmax(logits);
+            memory.thought.marginal = match joint {
+                true => (0..bins).map(|bin| probabilities[bin] + probabilities[bins + bin]).collect(),
+                false => probabilities.clone(),
+            };
             let slice = if joint {
                 if memory.at_episode_start() && rules.acting.episode_rule == EpisodeRule::Joint {
                     memory.thought.episode_rtg = rules.draw_episode_rtg(&probabilities, &mut memory.rng);

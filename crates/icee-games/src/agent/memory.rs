@@ -17,6 +17,8 @@ pub struct Thought {
     pub actions: Vec<f64>,
     /// p(c | c̃, h), empty where the method predicts no returns or where they were drawn on a GPU.
     pub returns: Vec<f64>,
+    /// p(c | h), whatever c̃ is; empty where `returns` is.
+    pub marginal: Vec<f64>,
     /// c̃ that it asked for.
     pub episode_rtg: u32,
     /// The bin of c that it asked for.

@@ -107,7 +107,7 @@ impl Agent {
     }
 
     /// New games; the first has the number `first` among those of the seed.
-    fn begin_games(&mut self, games: usize, seed: u64, first: u64) -> Result<()> {
+    pub(crate) fn begin_games(&mut self, games: usize, seed: u64, first: u64) -> Result<()> {
         let observations = self.blueprint.task.observation.none();
         let memory =
             |game: u64| Memory::new(observations.clone(), stream(seed, Purpose::Agent, first.wrapping_add(game)));
@@ -143,7 +143,7 @@ impl Agent {
         self.brain.append(network, games, &lengths, &writer.finish())
     }
 
-    fn decide(&mut self, turn: Turn<'_>, decisions: &mut [Decision]) -> Result<()> {
+    pub(crate) fn decide(&mut self, turn: Turn<'_>, decisions: &mut [Decision]) -> Result<()> {
         let games = turn.games;
         if games.windows(2).any(|w| w[0] >= w[1]) || games.last().is_some_and(|&g| g as usize >= self.games.len()) {
             return Err(Error::Agent("the games of a turn must ascend and have begun".into()));
@@ -198,7 +198,14 @@ impl Agent {
         Ok(())
     }
 
-    fn learn_outcomes(&mut self, games: &[u32], outcomes: &[StepOutcome]) -> Result<()> {
+    /// Remembers that another action was taken than it had decided for: somebody else plays, and it looks on.
+    pub(crate) fn take_instead(&mut self, game: usize, action: u32) {
+        if let Some(last) = self.games[game].actions.last_mut() {
+            *last = action;
+        }
+    }
+
+    pub(crate) fn learn_outcomes(&mut self, games: &[u32], outcomes: &[StepOutcome]) -> Result<()> {
         let mut over = Vec::new();
         for (&game, outcome) in games.iter().zip(outcomes) {
             let Some(memory) = self.games.get_mut(game as usize) else {

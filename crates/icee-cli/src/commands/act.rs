@@ -1,0 +1,183 @@
+//! `icee act`: a trained model as a player for any program of any language, in JSON lines.
+
+use super::acting::ActingArgs;
+use super::play::Owned;
+use icee_games::{LiveAgent, ObservationKind, TrainedModel};
+use icee_models::ModelStore;
+use icee_train::Device;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::io::{BufRead, Write};
+
+/// The longest line that is read: no observation needs as much, and a file without line breaks must not fill the memory.
+const LONGEST_LINE: u64 = 1 << 22;
+
+/// Play an environment of your own: JSON lines in, JSON lines out.
+///
+/// Every line is an object, and is answered by exactly one line. {"observation": 12} asks for an action and gets
+/// {"action": 3}. What the action earned is told with the next observation, {"reward": 0, "observation": 13}; the end of
+/// an episode is {"reward": 1, "terminated": true} (or "truncated"), and gets {"episode": 2}. The agent remembers all episodes and
+/// so learns the game. {"reset": true} begins a new game and forgets all. {"describe": true} gets the actions and
+/// what observations look like. Add "explain": true to an observation, and the answer has the probability of every action.
+/// What is wrong is answered by {"error": "..."}; nothing is changed then, and the next line may be right.
+///
+/// Observations are numbers from 0 (in a grid the cells row by row; [x, y] will do), or lists of numbers.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  printf '{\"observation\": 40}\\n{\"reward\": 0, \"observation\": 41}\\n' | icee act dark-room__icee"
+)]
+pub struct Args {
+    /// A model's name (`icee models` lists them), a checkpoint folder or a run folder.
+    #[arg(value_name = "MODEL")]
+    model: String,
+    /// Fixes the agent's choices.
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    #[command(flatten)]
+    acting: ActingArgs,
+}
+
+/// A line that is read. Unknown keys are refused: a mistyped reward would be a reward that is never told.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    #[serde(default)]
+    describe: bool,
+    #[serde(default)]
+    reset: bool,
+    reward: Option<f64>,
+    #[serde(default)]
+    terminated: bool,
+    #[serde(default)]
+    truncated: bool,
+    observation: Option<Value>,
+    #[serde(default)]
+    explain: bool,
+}
+
+/// Runs `icee act`.
+pub fn run(args: &Args, models: &ModelStore) -> anyhow::Result<()> {
+    let mut model = models.find(&args.model)?.load_agent()?;
+    args.acting.apply(&mut model.config.acting)?;
+    let agent = LiveAgent::new(&Device::cpu(1)?, &model, args.seed)?;
+    let mut player = Player { model, agent, state: State::Ready, episode: 1 };
+    let (mut input, mut out) = (std::io::stdin().lock(), std::io::stdout().lock());
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = std::io::Read::take(&mut input, LONGEST_LINE).read_until(b'\n', &mut line)?;
+        if read == 0 {
+            return Ok(());
+        }
+        if read as u64 == LONGEST_LINE {
+            anyhow::bail!("a line is longer than {LONGEST_LINE} bytes; one object a line is read");
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let answer = player.answer(&line).unwrap_or_else(|error| json!({ "error": format!("{error:#}") }));
+        writeln!(out, "{answer}")?;
+        out.flush()?;
+    }
+}
+
+/// Where the conversation stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// An observation may come.
+    Ready,
+    /// An action waits for its reward.
+    Acted,
+}
+
+struct Player {
+    model: TrainedModel,
+    agent: LiveAgent,
+    state: State,
+    /// The current episode, from one.
+    episode: usize,
+}
+
+impl Player {
+    /// The answer to a line. All that can be wrong with it is found before anything is changed.
+    fn answer(&mut self, line: &[u8]) -> anyhow::Result<Value> {
+        let request: Request = serde_json::from_slice(line)?;
+        let done = request.terminated || request.truncated;
+        let observation = request.observation.as_ref().map(|value| self.observation(value)).transpose()?;
+        let acted = self.state == State::Acted && !request.reset;
+        match (acted, request.reward) {
+            (true, None) if observation.is_some() || done => {
+                anyhow::bail!("the reward of the last action is missing: add \"reward\"")
+            }
+            (false, Some(_)) => anyhow::bail!("a reward without an action before it; give an observation first"),
+            (_, Some(reward)) if !(reward as f32).is_finite() => anyhow::bail!("the reward {reward} is too large"),
+            _ => {}
+        }
+        if done && request.reward.is_none() {
+            anyhow::bail!("an episode ends with a reward: add \"reward\"");
+        }
+        if done && observation.is_some() {
+            anyhow::bail!("an episode that is over has no next observation; begin the next one with a line of its own");
+        }
+        if request.describe {
+            return Ok(self.description());
+        }
+        if request.reset {
+            self.agent.reset()?;
+            (self.state, self.episode) = (State::Ready, 1);
+        }
+        if let Some(reward) = request.reward {
+            self.agent.observe(reward as f32, done)?;
+            self.state = State::Ready;
+            self.episode += usize::from(done);
+        }
+        let Some(observation) = observation else { return Ok(json!({ "episode": self.episode })) };
+        let action = self.agent.act(observation.borrow())?;
+        self.state = State::Acted;
+        let mut answer = json!({ "action": action });
+        if request.explain {
+            answer["probabilities"] = json!(self.agent.thought().actions);
+        }
+        if let Some(notice) = self.agent.notice() {
+            answer["notice"] = json!(notice);
+        }
+        Ok(answer)
+    }
+
+    fn description(&self) -> Value {
+        let task = &self.model.task;
+        json!({
+            "world": task.name, "observation": task.observation, "actions": task.actions,
+            "episode_limit": task.episode_limit, "episodes": task.episodes, "episode": self.episode,
+        })
+    }
+
+    /// What is seen, checked.
+    fn observation(&self, value: &Value) -> anyhow::Result<Owned> {
+        let kind = self.model.task.observation;
+        let wrong = |meant: String| anyhow::anyhow!("the observation {value} is not {meant}");
+        let whole = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
+        let cell = |place: usize, size: usize| {
+            let number = u32::try_from(place).ok().filter(|_| place < size);
+            number.map(Owned::Discrete).ok_or_else(|| wrong(format!("a number from 0 to {}", size - 1)))
+        };
+        match (kind, value) {
+            (ObservationKind::Grid { width, height }, Value::Array(pair)) => {
+                let place = match &pair[..] {
+                    [x, y] => whole(x).zip(whole(y)).filter(|(x, y)| *x < width && *y < height),
+                    _ => None,
+                };
+                let (x, y) = place.ok_or_else(|| wrong(format!("a cell [x, y] of {width} x {height}")))?;
+                cell(y * width + x, width * height)
+            }
+            (ObservationKind::Discrete { size }, _) => cell(whole(value).unwrap_or(usize::MAX), size),
+            (ObservationKind::Grid { width, height }, _) => cell(whole(value).unwrap_or(usize::MAX), width * height),
+            (ObservationKind::Vector { size }, _) => {
+                let numbers = value.as_array().map(|values| values.iter().map(|v| v.as_f64().map(|v| v as f32)));
+                let numbers: Option<Vec<f32>> = numbers.and_then(Iterator::collect);
+                let fits = |numbers: &Vec<f32>| numbers.len() == size && numbers.iter().all(|v| v.is_finite());
+                numbers.filter(fits).map(Owned::Vector).ok_or_else(|| wrong(format!("a list of {size} numbers")))
+            }
+        }
+    }
+}

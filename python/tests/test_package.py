@@ -1,0 +1,47 @@
+"""The package as a whole: examples, types, and how fast it is there."""
+
+import doctest
+import importlib
+import pathlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import icee
+
+ROOT = pathlib.Path(__file__).parents[2]
+MODULES = sorted(module.name for module in pkgutil.walk_packages(icee.__path__, "icee."))
+
+
+@pytest.mark.parametrize("name", ["icee", *MODULES])
+def test_examples_in_docstrings(name, tmp_path):
+    module = importlib.import_module(name)
+    failed, _ = doctest.testmod(module, extraglobs={"icee": icee, "folder": tmp_path})
+    assert failed == 0
+
+
+def test_the_version_is_the_programs():
+    text = (ROOT / "Cargo.toml").read_text()
+    assert f'version = "{icee.__version__}"' in text
+
+
+def test_importing_it_imports_nothing_large():
+    large = "pandas polars pyarrow gymnasium optuna sklearn scipy torch matplotlib".split()
+    code = f"import sys, icee; print([name for name in {large} if name in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_types():
+    for words in (["-m", "mypy.stubtest", "icee._native", "--ignore-missing-stub"], ["-m", "mypy", "--strict", "-p", "icee"]):
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=ROOT / "python" / "tests")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples" / "python").glob("*.py")), ids=lambda path: path.stem)
+def test_programs(path, tmp_path):
+    assert len(path.read_text().splitlines()) <= 40
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout

@@ -1,0 +1,263 @@
+"""Studies from Python: the same rows, values and words as on the command line."""
+
+import json
+import multiprocessing
+import pathlib
+import pickle
+import threading
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+
+import icee
+from icee import frames
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+BREAD = {
+    "heat": [180, 200, 220, 240] * 3,
+    "minutes": [20.5, 30.0, 40.25, 50.0, 30.0, 40.25, 50.0, 20.5, 40.25, 50.0, 20.5, 30.0],
+    "flour": ["rye"] * 4 + ["wheat"] * 4 + ["spelt"] * 4,
+}
+SCORES = [6.0, 7.5, 4.0, 3.0, 5.5, 8.0, 6.5, 2.0, 5.0, 6.0, 3.5, 2.5]
+
+
+def bread(folder, pool=None, **options):
+    options = {"direction": "maximize", **options}
+    return icee.Study.create(folder / "bread.jsonl", BREAD if pool is None else pool, **options)
+
+
+@pytest.mark.parametrize("sampler", [None, "gp-ei"])
+def test_rows_and_numbers_equal_the_command_lines(folder, command, sampler):
+    study = bread(folder, pandas.DataFrame(BREAD), sampler=sampler, seed=3)
+    words = [] if sampler is None else ["--sampler", sampler]
+    (folder / "studies").mkdir()
+    command("study", "create", "bread", "--pool", "bread.csv", "--direction", "maximize", "--seed", 3, *words, folder=folder)
+    for _ in range(5):
+        asked = study.ask()
+        said = json.loads(command("study", "ask", "bread", "--json", folder=folder))["suggestions"][0]
+        assert asked.index[0] == said["row"]
+        assert asked.iloc[0][["heat", "minutes", "flour"]].tolist() == [
+            float(said["cells"]["heat"]),
+            float(said["cells"]["minutes"]),
+            said["cells"]["flour"],
+        ]
+        if said["forecast"] is not None:
+            assert asked.iloc[0][["mean", "low", "high", "beats_best"]].tolist() == [
+                said["forecast"][name] for name in ("mean", "low", "high", "beats_best")
+            ]
+        value = SCORES[said["row"] - 1]
+        study.tell(asked.index[0], value)
+        command("study", "tell", "bread", "--row", said["row"], "--value", value, folder=folder)
+    mine, theirs = study.predict(), json.loads(command("study", "predict", "bread", "--json", folder=folder))
+    assert mine["mean"].tolist() == [row["mean"] for row in theirs]
+    assert mine["status"].tolist() == [row["status"] for row in theirs]
+    best = json.loads(command("study", "best", "bread", "--json", folder=folder))
+    assert study.best()["value"] == best["value"]
+    # One file for both: what was begun here goes on there.
+    lines = (folder / "bread.jsonl").read_text().splitlines()
+    assert len(lines) == len((folder / "studies" / "bread.jsonl").read_text().splitlines())
+
+
+@pytest.mark.parametrize(
+    "made, kind",
+    [
+        (pandas.DataFrame, pandas.DataFrame),
+        (polars.DataFrame, polars.DataFrame),
+        (pyarrow.table, pyarrow.Table),
+        (dict, dict),
+        (lambda columns: {name: np.array(column) for name, column in columns.items()}, dict),
+    ],
+)
+def test_answers_come_in_the_kind_of_table_that_was_given(folder, made, kind):
+    study = bread(folder, made(BREAD))
+    study.tell(1, 6.0)
+    study.tell(2, 7.5)
+    asked, believed = study.ask(2), study.predict()
+    assert type(asked) is kind and type(believed) is kind
+    columns, _ = frames.columns_of(believed, "row")
+    assert columns["row"] == list(range(1, 13))
+    assert columns["heat"] == BREAD["heat"] and columns["flour"] == BREAD["flour"]
+    assert columns["value"][:2] == [6.0, 7.5] and all(np.isfinite(columns["mean"]))
+
+
+def test_anything_with_an_arrow_stream_is_read(folder):
+    class Elsewhere:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return pyarrow.table(BREAD).__arrow_c_stream__(requested_schema)
+
+    assert bread(folder, Elsewhere()).summary()["rows"] == 12
+
+
+def test_an_index_of_ones_own_names_the_rows(folder):
+    pool = pandas.DataFrame(BREAD, index=[f"loaf {at}" for at in range(12)])
+    study = bread(folder, pool)
+    study.tell("loaf 3", 7.0)
+    assert study.best()["row"] == "loaf 3"
+    asked = study.ask()
+    assert asked.index[0] in pool.index
+    assert pool.loc[asked.index[0], "heat"] == asked.iloc[0]["heat"]
+    again = icee.Study(study.path)
+    assert again.best()["row"] == "loaf 3"
+
+
+def test_tables_of_results(folder):
+    study = bread(folder, pandas.DataFrame(BREAD))
+    plate = study.ask(3)
+    plate["score"] = [SCORES[row - 1] for row in plate.index]
+    study.tell(plate, "score")
+    told = {row["row"]: row["value"] for row in study.summary()["told"]}
+    assert told == {row: SCORES[row - 1] for row in plate.index}
+    # By their cells, and from a file.
+    left = [row for row in range(1, 13) if row not in told]
+    frame = pandas.DataFrame(BREAD).iloc[[left[0] - 1]].reset_index(drop=True).assign(value=[1.5])
+    study.tell(frame)
+    (folder / "more.csv").write_text(f"row,value\n{left[1]},failed\n")
+    study.tell(folder / "more.csv")
+    assert [row["status"] for row in study.summary()["told"]][-2:] == ["told", "failed"]
+    with pytest.raises(icee.Error, match="the table.*line 2"):
+        study.tell({"row": [99], "value": [1.0]})
+
+
+def test_gaps_dates_and_odd_numbers_survive(folder):
+    pool = pandas.DataFrame(
+        {
+            "rate": [1e-5, 0.1, 1 / 3, 2.5e10],
+            "gap": [1.0, None, float("nan"), 4.0],
+            "when": pandas.to_datetime(["2026-01-01", "2026-01-02", "2026-01-03", None]),
+            "yes": [True, False, True, False],
+        }
+    )
+    study = icee.Study.create(folder / "odd.jsonl", pool, direction="minimize")
+    cells, _ = frames.columns_of(pandas.read_csv(folder / "odd.csv"))
+    assert cells["rate"] == pool["rate"].tolist()
+    assert np.isnan(cells["gap"][1]) and cells["when"][0] == "2026-01-01T00:00:00"
+    assert study.summary()["rows"] == 4
+
+
+def test_wishes_beyond_one_number(folder):
+    study = bread(folder, bounds=(0, 10), also=["price min", "crust >= 2"], cost="minutes")
+    for row in range(1, 5):
+        study.tell(row, SCORES[row - 1], also={"price": row * 1.5, "crust": 3.0})
+    front, _ = frames.columns_of(study.front(), "row")
+    assert sorted(zip(front["row"], front["value"], front["price"])) == [(1, 6.0, 1.5), (2, 7.5, 3.0)]
+    believed = study.predict(top=3)
+    assert {"price_mean", "crust_holds"} <= set(believed) and len(believed["row"]) == 3
+    assert "price: lower is better" in repr(study)
+    with pytest.raises(icee.Error, match="outside of what can be"):
+        study.tell(5, 11.0)
+    with pytest.raises(icee.Error, match='"prise".*price'):
+        study.tell(5, 4.0, also={"prise": 1.0})
+
+
+def test_taking_back_looking_and_a_page(folder):
+    study = bread(folder)
+    row = study.ask()["row"][0]
+    study.withdraw(row)
+    study.tell(row, 3.0)
+    study.tell(row, 4.0, repeat="again")
+    study.forget(row)
+    assert study.undo() == f"forgetting row {row}"
+    assert study.best()["value"] == 3.5
+    for at in range(1, 6):
+        if at != row:
+            study.tell(at, SCORES[at - 1])
+    assert study.why(12)["forecast"]["mean"] > 0
+    assert {effect["column"] for effect in study.effects()} == set(BREAD)
+    page = study.report()
+    assert page == folder / "bread.html" and "<svg" in page.read_text()
+    shown = study._repr_html_()
+    assert "<svg" in shown and "told" in shown and "best so far" in shown
+
+
+def test_errors_have_the_command_lines_words(folder):
+    with pytest.raises(icee.Error, match="which values are good"):
+        icee.Study.create(folder / "a.jsonl", BREAD)
+    assert not (folder / "a.csv").exists(), "nothing is left behind"
+    with pytest.raises(icee.Error, match="say maximize"):
+        bread(folder, direction="best")
+    with pytest.raises(FileNotFoundError, match="nowhere.csv"):
+        bread(folder, folder / "nowhere.csv")
+    with pytest.raises(icee.Error, match="heat: 12.*flour: 3"):
+        bread(folder, {"heat": list(range(12)), "flour": ["a", "b", "c"]})
+    with pytest.raises(icee.Error, match="a table is a path"):
+        bread(folder, [1, 2, 3])
+    with pytest.raises(icee.Error, match="one dimension, not the shape"):
+        bread(folder, {"heat": np.zeros((3, 2))})
+    with pytest.raises(icee.Error, match="inf cannot stand in a table"):
+        bread(folder, {"heat": [1.0, float("inf")]})
+    study = bread(folder)
+    with pytest.raises(FileExistsError, match="exists already"):
+        bread(folder)
+    for row in (0, 13, -1, "nobody"):
+        with pytest.raises(icee.Error, match="row|number"):
+            study.tell(row, 1.0)
+    with pytest.raises(icee.Error, match="not a finite number"):
+        study.tell(1, float("nan"))
+    with pytest.raises(icee.Error, match="a number, not 'good'"):
+        study.tell(1, "good")
+    with pytest.raises(icee.Error, match="give a value"):
+        study.tell(1)
+    with pytest.raises(icee.Error, match="n is a whole number from 1"):
+        study.ask(0)
+    with pytest.raises(icee.Error, match="list of names"):
+        study.ask(same="heat")
+    study.tell(1, 1.0)
+    with pytest.raises(icee.Error, match="told already"):
+        study.tell(1, 2.0)
+    with pytest.raises(icee.Error, match="repeat is"):
+        study.tell(1, 2.0, repeat="twice")
+    with pytest.raises(FileNotFoundError, match="there is no study"):
+        icee.Study(folder / "nothing.jsonl")
+    (folder / "broken.jsonl").write_text("{}\n")
+    with pytest.raises(icee.Error):
+        icee.Study(folder / "broken.jsonl")
+    assert issubclass(icee.Error, ValueError)
+
+
+def test_notes_are_warnings(folder):
+    with pytest.warns(icee.Note, match='"score".*looks|named'):
+        icee.Study.create(folder / "s.jsonl", {**BREAD, "score": SCORES}, direction="maximize")
+
+
+def test_a_study_can_be_pickled_and_shared_by_threads(folder):
+    study = bread(folder)
+    again = pickle.loads(pickle.dumps(study))
+    study.tell(1, 6.0)
+    assert again.best()["value"] == 6.0, "it is the same file"
+    asked, lock = [], threading.Lock()
+
+    def work(own):
+        for _ in range(2):
+            rows = own.ask(more=True)["row"]
+            with lock:
+                asked.extend(rows)
+
+    workers = [threading.Thread(target=work, args=(own,)) for own in (study, study, again)]
+    [worker.start() for worker in workers]
+    [worker.join() for worker in workers]
+    assert len(asked) == 6 and len(set(asked)) == 6, "no row is given twice"
+
+
+def _in_a_fork(study, results):
+    study.tell(3, 4.0)
+    results.put((study.ask()["row"][0], study.best()["value"]))
+
+
+@pytest.mark.parametrize("way", ["fork", "spawn"])
+def test_a_study_works_in_another_process(folder, way):
+    study = bread(folder)
+    study.tell(1, 6.0)
+    study.tell(2, 7.5)
+    study.predict()
+    context = multiprocessing.get_context(way)
+    results = context.Queue()
+    process = context.Process(target=_in_a_fork, args=(study, results))
+    process.start()
+    row, best = results.get(timeout=60)
+    process.join(timeout=60)
+    assert best == 7.5 and row == study.ask()["row"][0], "what is running there is known here"
+    assert len(study.summary()["told"]) == 3
