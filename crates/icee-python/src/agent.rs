@@ -90,10 +90,13 @@ impl Agent {
                 return Err(said(format!("the observation{} is {shown}; this model sees {known}", self.of(game))));
             }
         }
+        let mut actions = vec![0; self.games];
+        if games.is_empty() {
+            return Ok(actions);
+        }
         let mut decisions = vec![Decision::default(); games.len()];
         playing.agent.act(Turn { games: &games, observations: &seen }, &mut decisions)?;
-        playing.began |= !games.is_empty();
-        let mut actions = vec![0; self.games];
+        playing.began = true;
         for (&game, decision) in games.iter().zip(&decisions) {
             actions[game as usize] = i64::from(decision.action);
             playing.waiting[game as usize] = true;

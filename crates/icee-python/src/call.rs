@@ -62,7 +62,9 @@ pub fn watched<E: Send, T: Send>(
     let done = std::thread::scope(|scope| {
         let worker = scope.spawn(move || {
             // Nobody listens any more only where the caller has panicked.
-            let mut tell = move |event| drop(tell.send(event).ok().and_then(|()| heard.recv().ok()));
+            let mut tell = move |event| {
+                let _ = tell.send(event).map(|()| heard.recv());
+            };
             caught(|| threads()?.install(|| work(&mut tell)))
         });
         loop {

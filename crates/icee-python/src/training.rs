@@ -137,9 +137,10 @@ pub fn read_log(py: Python<'_>, path: PathBuf) -> PyResult<Vec<Py<PyAny>>> {
     Ok(columns)
 }
 
-/// A new run. `watch` is told what happens, as JSON, and stops it where it answers with truth. Gives the summary as JSON.
+/// A new run. `watch` is told what happens, as JSON, and stops it where it answers with truth; of every step if asked to. Gives
+/// the summary as JSON.
 #[pyfunction]
-#[pyo3(signature = (preset, *, method, settings, logs, out, device, threads, max_minutes, watch))]
+#[pyo3(signature = (preset, *, method, settings, logs, out, device, threads, max_minutes, watch, every_step))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword of Python's")]
 pub fn train(
     py: Python<'_>,
@@ -151,54 +152,63 @@ pub fn train(
     device: &str,
     threads: usize,
     max_minutes: Option<f64>,
-    watch: Option<Bound<'_, PyAny>>,
+    watch: Bound<'_, PyAny>,
+    every_step: bool,
 ) -> PyResult<String> {
     let start = |registry: &Registry| {
         let problem = new_problem(preset, method, &settings, logs.as_deref(), registry)?;
         Ok(Job::start(problem, &out))
     };
-    run(py, start, device, threads, max_minutes, watch)
+    run(py, start, &Run { device, threads, max_minutes, watch, every_step })
 }
 
 /// A run that was stopped goes on.
 #[pyfunction]
-#[pyo3(signature = (run_folder, *, device, threads, max_minutes, watch))]
+#[pyo3(signature = (run_folder, *, device, threads, max_minutes, watch, every_step))]
+#[expect(clippy::too_many_arguments, reason = "each is a keyword of Python's")]
 pub fn resume(
     py: Python<'_>,
     run_folder: PathBuf,
     device: &str,
     threads: usize,
     max_minutes: Option<f64>,
-    watch: Option<Bound<'_, PyAny>>,
+    watch: Bound<'_, PyAny>,
+    every_step: bool,
 ) -> PyResult<String> {
-    run(py, |registry| Ok(Job::resume(&run_folder, registry)?), device, threads, max_minutes, watch)
+    let job = |registry: &Registry| Ok(Job::resume(&run_folder, registry)?);
+    run(py, job, &Run { device, threads, max_minutes, watch, every_step })
+}
+
+/// How a run is done, whether it is new or not.
+struct Run<'a, 'py> {
+    device: &'a str,
+    threads: usize,
+    max_minutes: Option<f64>,
+    watch: Bound<'py, PyAny>,
+    every_step: bool,
 }
 
 fn run(
     py: Python<'_>,
     job: impl FnOnce(&Registry) -> Result<Job> + Send,
-    device: &str,
-    threads: usize,
-    max_minutes: Option<f64>,
-    watch: Option<Bound<'_, PyAny>>,
+    how: &Run<'_, '_>,
 ) -> PyResult<String> {
+    let Run { device, threads, max_minutes, ref watch, every_step } = *how;
     let stop = AtomicBool::new(false);
     let mut folder = String::new();
-    let watching = watch.is_some();
     let work = |tell: &mut dyn FnMut(Value)| {
         if max_minutes.is_some_and(|minutes| !(minutes >= 0.0 && minutes.is_finite())) {
             return Err(said("max_minutes must be a number of minutes from 0 on"));
         }
         let device = Device::choose(device_of(device)?, threads)?;
         let limits = Limits { max_minutes, stop: Some(&stop) };
-        let (summary, folder) = job(&Registry::builtin())?.run(&device, limits, None, &mut Teller { tell, watching })?;
+        let (summary, folder) = job(&Registry::builtin())?.run(&device, limits, None, &mut Teller { tell, every_step })?;
         json(&report(&summary, &folder))
     };
     let hear = |event: Value| {
         if let Some(run) = event["run"].as_str() {
             folder = run.to_owned();
         }
-        let Some(watch) = &watch else { return Ok(()) };
         if watch.call1((event.to_string(),))?.is_truthy()? {
             stop.store(true, Ordering::Relaxed);
         }
@@ -214,13 +224,12 @@ fn run(
 /// Tells the caller's thread what happens.
 struct Teller<'a> {
     tell: &'a mut dyn FnMut(Value),
-    /// Whether anybody wants to hear of every step.
-    watching: bool,
+    every_step: bool,
 }
 
 impl Observer for Teller<'_> {
     fn step(&mut self, report: &StepReport) {
-        if self.watching {
+        if self.every_step {
             let StepReport { step, steps, loss, rate, tokens_per_second } = *report;
             (self.tell)(json!({ "event": "step", "step": step, "steps": steps, "loss": loss, "rate": rate,
                 "tokens_per_second": tokens_per_second }));
