@@ -166,7 +166,7 @@ class _Watcher:
             return False
         if self.shows:
             self.show(event)
-        return self.callback is not None and self.callback(event) is True
+        return self.callback is not None and bool(self.callback(event))
 
     def show(self, event: dict[str, Any]) -> None:
         match event["event"]:
