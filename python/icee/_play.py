@@ -58,6 +58,11 @@ def _is_discrete(space: Any) -> bool:
     return hasattr(space, "n") and getattr(space, "shape", None) == ()
 
 
+def makes(env: Any) -> bool:
+    """Whether it is a function (or a class) that makes environments."""
+    return callable(env) and (isinstance(env, type) or not hasattr(env, "reset"))
+
+
 def each_game(env: Any, games: int, seed: int) -> Iterator[tuple[Any, Callable[[], Any]]]:
     """An environment for each game, and what begins the first episode in it.
 
@@ -67,7 +72,7 @@ def each_game(env: Any, games: int, seed: int) -> Iterator[tuple[Any, Callable[[
     for game in range(games):
         if isinstance(env, str):
             made = _made(env, "training")
-        elif callable(env) and not hasattr(env, "reset"):
+        elif makes(env):
             made = env(game)
         else:
             made = env

@@ -48,7 +48,7 @@ def evaluate(
         return _in_world(player.copy(games, seed), env, episodes)
     episodes = player.episodes if episodes is None else episodes
     _play.positive(episodes=episodes)
-    if isinstance(env, str) or not hasattr(env, "reset"):
+    if isinstance(env, str) or _play.makes(env):
         made = list(_play.each_game(env, games, seed))
         return _side_by_side(player.copy(games, seed), made, episodes)
     # One environment has one game at a time. After so many resets the draws are those of the game with that number.

@@ -31,7 +31,7 @@ class Run:
     """A run folder, and what is in it.
 
     >>> import icee, tempfile
-    >>> small = {"train.batch": 2, "train.eval_games": 2, "model.width": 16}
+    >>> small = {"train.batch": 2, "train.eval_games": 2, "model.width": 16, "model.attention_heads": 1}
     >>> run = icee.train(preset="dark-room-tiny", steps=2, settings=small, out=tempfile.mkdtemp())
     >>> run.summary["step"], run.summary["finished"]
     (2, True)

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SMALL = {"train": {"batch": 2, "eval_games": 2, "eval_every": 0, "warmup": 1}, "model.width": 16, "model.layers": 1}
+SMALL = {"train": {"batch": 2, "eval_games": 2, "eval_every": 0, "warmup": 1}, "model": {"width": 16, "layers": 1, "attention_heads": 1}}
 
 
 @pytest.fixture(scope="module")
