@@ -3,7 +3,47 @@
 What is slow to import is imported when it is first used.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from icee import _gymnasium
 from icee._native import Error, __version__
 from icee.study import Note, Study
 
-__all__ = ["Error", "Note", "Study", "__version__"]
+if TYPE_CHECKING:
+    from icee import worlds as worlds
+    from icee.agent import Agent as Agent
+    from icee.evaluation import evaluate as evaluate
+    from icee.logs import Logs as Logs
+    from icee.logs import collect as collect
+    from icee.training import Run as Run
+    from icee.training import resume as resume
+    from icee.training import train as train
+
+# Where the rest is; imported when it is first used, since some of it needs numpy.
+_LATER = {
+    "Agent": "icee.agent",
+    "Logs": "icee.logs",
+    "Run": "icee.training",
+    "collect": "icee.logs",
+    "evaluate": "icee.evaluation",
+    "resume": "icee.training",
+    "train": "icee.training",
+}
+_MODULES = ("worlds",)
+
+__all__ = ["Error", "Note", "Study", "__version__", *_LATER, *_MODULES]
+
+_gymnasium.register_when_imported()
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"icee.{name}")
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'icee' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

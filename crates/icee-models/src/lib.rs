@@ -1,6 +1,6 @@
 //! The trained models: which there are ([`catalogue`]) and how each is trained ([`recipes`]), where they lie
 //! ([`ModelStore`]: folders beside the repository, and the defaults inside the program), whether one plays games or optimises
-//! functions ([`kind`]), what they earned ([`results`]), how a training run becomes one ([`add`]), and which of them studies
+//! functions ([`kind`]), how one is trained into a run folder ([`job`]), what they earned ([`results`]), how a training run becomes one ([`add`]), and which of them studies
 //! use ([`study_models`]).
 //!
 //! ```
@@ -18,6 +18,7 @@
 pub mod add;
 pub mod catalogue;
 mod error;
+pub mod job;
 pub mod kind;
 pub mod recipes;
 pub mod results;

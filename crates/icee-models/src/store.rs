@@ -80,7 +80,17 @@ impl Default for ModelStore {
     }
 }
 
+/// The variable that names a folder of models.
+const VARIABLE: &str = "ICEE_MODELS";
+
 impl ModelStore {
+    /// As the default, with the folder of the variable `ICEE_MODELS` before it, where there is one.
+    #[must_use]
+    pub fn of_environment() -> Self {
+        let variable = std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty());
+        variable.map_or_else(Self::default, |folder| Self::default().with_root(folder.into()))
+    }
+
     /// A store that looks into another folder first.
     #[must_use]
     pub fn with_root(mut self, root: PathBuf) -> Self {

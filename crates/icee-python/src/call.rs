@@ -9,9 +9,15 @@ use serde::Serialize;
 use std::any::Any;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 create_exception!(icee, Error, PyValueError, "What the engine refuses, in the words of the command line.");
+
+/// How often signals are looked for while something takes long.
+const SIGNALS_EVERY: Duration = Duration::from_millis(100);
 
 /// What goes wrong on the other side.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -26,7 +32,73 @@ pub fn said(words: impl Into<String>) -> Box<dyn std::error::Error + Send + Sync
 /// # Errors
 /// Those.
 pub fn call<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    let done = py.detach(|| catch_unwind(AssertUnwindSafe(|| threads()?.install(work))));
+    result(py.detach(|| caught(|| threads()?.install(work))))
+}
+
+/// As [`call`], on the caller's own thread: for what is short, or has threads of its own.
+///
+/// # Errors
+/// As [`call`].
+pub fn here<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    result(py.detach(|| caught(work)))
+}
+
+/// As [`call`], for what takes long: `work` gets a way to tell things, which `hear` hears on the thread of the caller, with the
+/// interpreter's lock; `work` waits until it has. Meanwhile signals are looked for. The first error of `hear` or of
+/// a signal sets `stop`, and is what comes back once `work` has ended.
+///
+/// # Errors
+/// Those, and as [`call`].
+pub fn watched<E: Send, T: Send>(
+    py: Python<'_>,
+    stop: &AtomicBool,
+    work: impl FnOnce(&mut dyn FnMut(E)) -> Result<T> + Send,
+    mut hear: impl FnMut(E) -> PyResult<()>,
+) -> PyResult<T> {
+    let (tell, told) = sync_channel::<E>(0);
+    let (go_on, heard) = sync_channel::<()>(0);
+    let told = Mutex::new(told);
+    let mut failure = None;
+    let done = std::thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            // Nobody listens any more only where the caller has panicked.
+            let mut tell = move |event| {
+                let _ = tell.send(event).map(|()| heard.recv());
+            };
+            caught(|| threads()?.install(|| work(&mut tell)))
+        });
+        loop {
+            let event = py.detach(|| told.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNALS_EVERY));
+            let answer = match event {
+                Ok(event) => {
+                    let answer = if failure.is_none() { hear(event) } else { Ok(()) };
+                    let _ = go_on.send(());
+                    answer
+                }
+                Err(RecvTimeoutError::Timeout) => Ok(()),
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            if let Err(error) = answer.and_then(|()| py.check_signals()) {
+                stop.store(true, Ordering::Relaxed);
+                failure.get_or_insert(error);
+            }
+        }
+        py.detach(|| worker.join()).unwrap_or_else(Err)
+    });
+    match failure {
+        Some(error) => Err(error),
+        None => result(done),
+    }
+}
+
+/// What came of work, its panics among it.
+type Done<T> = std::thread::Result<Result<T>>;
+
+fn caught<T>(work: impl FnOnce() -> Result<T>) -> Done<T> {
+    catch_unwind(AssertUnwindSafe(work))
+}
+
+fn result<T>(done: Done<T>) -> PyResult<T> {
     match done {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(exception(&*error)),

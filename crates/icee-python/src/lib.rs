@@ -6,8 +6,11 @@
 // Python code documents itself in the package; here are only its bones.
 #![allow(missing_docs)]
 
+mod agent;
 mod call;
 mod study;
+mod training;
+mod worlds;
 
 use pyo3::prelude::*;
 
@@ -15,9 +18,15 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::agent::Agent;
+    #[pymodule_export]
     use super::call::Error;
     #[pymodule_export]
     use super::study::Study;
+    #[pymodule_export]
+    use super::training::{keep_log, read_log, resume, train, write_log};
+    #[pymodule_export]
+    use super::worlds::{Worlds, world_specs};
 
     use pyo3::prelude::*;
 

@@ -64,17 +64,12 @@ struct Row {
     command: Option<String>,
 }
 
-/// The variable that names a folder of models.
-const VARIABLE: &str = "ICEE_MODELS";
-
-/// Where models are looked for: the folder of the flag, that of the variable, then as [`ModelStore::default`].
+/// Where models are looked for: the folder of the flag, then as [`ModelStore::of_environment`].
 pub fn store(flag: Option<PathBuf>) -> anyhow::Result<ModelStore> {
     if let Some(folder) = flag.as_ref().filter(|folder| !folder.is_dir()) {
         bail!("--models: there is no folder {}", folder.display());
     }
-    let variable = std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from);
-    // Each is put before all others.
-    Ok([variable, flag].into_iter().flatten().fold(ModelStore::default(), ModelStore::with_root))
+    Ok(flag.into_iter().fold(ModelStore::of_environment(), ModelStore::with_root))
 }
 
 pub fn run(args: &Args, store: &ModelStore) -> anyhow::Result<()> {

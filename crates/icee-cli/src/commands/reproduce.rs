@@ -3,10 +3,11 @@
 
 use super::device::DeviceName;
 use super::stop::was_stopped;
-use super::train::Job;
+use super::train::run_job;
 use crate::terminal::say;
 use anyhow::{Context, bail};
 use icee_models::add::{Addition, add};
+use icee_models::job::Job;
 use icee_models::kind::new_problem;
 use icee_models::{ModelStore, Recipe, recipes};
 use icee_report::paper::Verdict;
@@ -97,7 +98,7 @@ fn train_all(args: &Args, units: &[Unit], models: &Path, registry: &Registry) ->
         }
         let runs = args.out.join("runs").join(name);
         say(format!("training {name}"));
-        let (summary, folder) = job(&recipe, &args.settings, &runs, registry)?.run(&device, None)?;
+        let (summary, folder) = run_job(job(&recipe, &args.settings, &runs, registry)?, &device, None)?;
         if summary.stopped != Stopped::Finished {
             bail!("stopped; the same command goes on");
         }
@@ -110,7 +111,7 @@ fn train_all(args: &Args, units: &[Unit], models: &Path, registry: &Registry) ->
 fn job(recipe: &Recipe, settings: &[String], runs: &Path, registry: &Registry) -> anyhow::Result<Job> {
     let started = std::fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path());
     if let Some(run) = started.into_iter().find(|run| run.join("training.safetensors").is_file()) {
-        return Job::resume(&run, registry);
+        return Ok(Job::resume(&run, registry)?);
     }
     let mut all: Vec<String> = recipe.settings.iter().map(ToString::to_string).collect();
     all.push("seed=1".into());

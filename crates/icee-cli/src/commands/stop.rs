@@ -14,8 +14,13 @@ const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
 
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// From here on signals no longer end the program at once; gives what the first one sets.
-pub fn on_signals() -> &'static AtomicBool {
+/// What the first signal sets.
+pub fn flag() -> &'static AtomicBool {
+    &STOP
+}
+
+/// From here on signals no longer end the program at once.
+pub fn on_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let ignored = ignored_signals(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
@@ -27,7 +32,6 @@ pub fn on_signals() -> &'static AtomicBool {
             }
         }
     });
-    &STOP
 }
 
 /// Whether somebody asked to stop.

@@ -81,9 +81,6 @@ impl LiveAgent {
     /// What to tell a user once episodes were dropped.
     #[must_use]
     pub fn notice(&self) -> Option<String> {
-        let forgotten = self.agent.forgotten_episodes(0);
-        (forgotten > 0).then(|| {
-            format!("the oldest {forgotten} episodes were dropped: past the trained context, or nothing found in them")
-        })
+        self.agent.notice()
     }
 }

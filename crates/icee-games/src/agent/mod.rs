@@ -106,8 +106,20 @@ impl Agent {
         self.entropies.iter().map(|&(sum, count)| sum / count.max(1) as f64).collect()
     }
 
-    /// New games; the first has the number `first` among those of the seed.
-    pub(crate) fn begin_games(&mut self, games: usize, seed: u64, first: u64) -> Result<()> {
+    /// What to tell a user once episodes were dropped.
+    #[must_use]
+    pub fn notice(&self) -> Option<String> {
+        let forgotten = (0..self.games.len()).map(|game| self.forgotten_episodes(game)).max().filter(|&most| most > 0);
+        forgotten.map(|forgotten| {
+            format!("the oldest {forgotten} episodes were dropped: past the trained context, or nothing found in them")
+        })
+    }
+
+    /// New games begin: forgets everything. The first has the number `first` among those of the seed, which fix the draws.
+    ///
+    /// # Errors
+    /// Where there is no memory for them.
+    pub fn begin_games(&mut self, games: usize, seed: u64, first: u64) -> Result<()> {
         let observations = self.blueprint.task.observation.none();
         let memory =
             |game: u64| Memory::new(observations.clone(), stream(seed, Purpose::Agent, first.wrapping_add(game)));

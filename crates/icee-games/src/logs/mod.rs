@@ -1,5 +1,9 @@
 //! A user's own episodes: CSV or JSON lines of game, episode, step, observation, action, reward and, where it is known,
-//! the probability of the action. The same lines are written by `icee rollout --log`.
+//! the probability of the action. The same lines are written by [`LogWriter`].
+
+mod write;
+
+pub use write::{LogWriter, LoggedStep, log_bytes};
 
 use crate::task::{GameSpec, ObservationKind};
 use crate::{Error, Result};
@@ -8,11 +12,10 @@ use icee_base::hash::checksum;
 use icee_base::random::{self, HELD_OUT};
 use icee_base::table::{Row, Table};
 use icee_train::DataFile;
-use icee_worlds::{Observation, ObservationSpace, Observations, PlayedStep, SequenceBatch, WorldSpec, returns_to_go};
+use icee_worlds::{Observation, ObservationSpace, Observations, SequenceBatch, WorldSpec, returns_to_go};
 use rand::seq::index::sample;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::HashSet;
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -352,60 +355,6 @@ fn task_of(data: &SequenceBatch, observation: ObservationKind) -> GameSpec {
         return_range: range(&mut returns),
         reward_range,
         reward_classes: if two_values { 2 } else { REWARD_CLASSES },
-    }
-}
-
-/// Writes played steps in the format that [`Logs`] reads: JSON lines for a `.jsonl` or `.json` file, CSV otherwise.
-pub struct LogWriter<W: Write> {
-    out: W,
-    json: bool,
-    lines: Vec<Vec<String>>,
-}
-
-impl<W: Write> LogWriter<W> {
-    /// A log of `games` games. Games are written one after another at the end, since they are played side by side.
-    #[must_use]
-    pub fn new(out: W, path: &Path, games: usize) -> Self {
-        let json = path.extension().is_some_and(|e| e == "jsonl" || e == "json");
-        Self { out, json, lines: vec![Vec::new(); games] }
-    }
-
-    /// Takes a step down.
-    pub fn record(&mut self, played: &PlayedStep<'_>) {
-        let PlayedStep { game, episode, step, observation, decision, outcome, .. } = played;
-        let (action, reward, probability) = (decision.action, outcome.reward, decision.probability);
-        let line = if self.json {
-            let observation = match observation {
-                Observation::Discrete(index) => json!(index),
-                Observation::Vector(values) => json!(values),
-            };
-            json!({ "game": game, "episode": episode, "step": step, "observation": observation, "action": action,
-                "reward": reward, "probability": probability })
-            .to_string()
-        } else {
-            let observation = match observation {
-                Observation::Discrete(index) => index.to_string(),
-                Observation::Vector(values) => values.iter().map(|v| format!("{v:?}")).collect::<Vec<_>>().join(" "),
-            };
-            format!("{game},{episode},{step},{observation},{action},{reward},{probability}")
-        };
-        if let Some(lines) = self.lines.get_mut(*game) {
-            lines.push(line);
-        }
-    }
-
-    /// Writes everything.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn finish(mut self) -> std::io::Result<()> {
-        if !self.json {
-            writeln!(self.out, "{}", COLUMNS.join(","))?;
-        }
-        for line in self.lines.iter().flatten() {
-            writeln!(self.out, "{line}")?;
-        }
-        self.out.flush()
     }
 }
 

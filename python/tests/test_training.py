@@ -1,0 +1,240 @@
+"""Logs from everywhere, and runs: watched, stopped, interrupted, resumed."""
+
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import gymnasium
+import icee
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SMALL = {"train": {"batch": 2, "eval_games": 2, "eval_every": 0, "warmup": 1}, "model": {"width": 16, "layers": 1, "attention_heads": 1}}
+
+
+@pytest.fixture(scope="module")
+def logs() -> icee.Logs:
+    return icee.collect("icee/DarkRoomTiny-v0", "random", games=6, episodes=3, seed=1)
+
+
+class Walk(gymnasium.Env):
+    """Sees two numbers; its actions are numbered from 1."""
+
+    observation_space = gymnasium.spaces.Box(-9, 9, (1, 2), np.float64)
+    action_space = gymnasium.spaces.Discrete(3, start=1)
+
+    def __init__(self, game: int = 0) -> None:
+        self.game = game
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.at = np.zeros((1, 2))
+        return self.at.copy(), {}
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        assert action in (1, 2, 3)
+        self.at += action - 2
+        return self.at.copy(), float(self.at[0, 0]), False, abs(self.at[0, 0]) >= 2 or action == 2, {}
+
+
+def same(a: icee.Logs, b: icee.Logs) -> None:
+    ours, theirs = a.to_dict(), b.to_dict()
+    assert ours.keys() == theirs.keys()
+    for name, column in ours.items():
+        np.testing.assert_allclose(column, theirs[name], rtol=1e-6)
+        assert column.dtype == theirs[name].dtype
+
+
+def test_collecting(logs: icee.Logs) -> None:
+    assert repr(logs) == "Logs(144 steps, 18 episodes, 6 games, with probabilities)"
+    assert logs.observation.dtype == np.int64 and set(logs.action) == set(range(5))
+    assert (logs.probability == 0.2).all()
+    same(logs, icee.collect("icee/DarkRoomTiny-v0", "random", games=6, episodes=3, seed=1))
+    # An action alone has no known probability; with one it has.
+    vectors = icee.collect(Walk, lambda observation: 3, games=2, episodes=2)
+    assert vectors.observation.shape == (8, 2) and vectors.probability is None
+    assert (vectors.action == 2).all() and vectors.reward.tolist() == [1.0, 2.0] * 4
+    known = icee.collect(Walk(), lambda observation: (1, 0.5), games=2, episodes=1)
+    assert known.probability is not None and (known.probability == 0.5).all()
+    with pytest.raises(icee.Error, match="the policy chose 4, which is none of the 3 actions"):
+        icee.collect(Walk, lambda observation: 4, games=1, episodes=1)
+    with pytest.raises(icee.Error, match="games is 0"):
+        icee.collect(Walk, "random", games=0, episodes=1)
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.jsonl"])
+def test_files_come_back(logs: icee.Logs, tmp_path: Path, name: str) -> None:
+    logs.save(tmp_path / name)
+    same(icee.Logs.of(tmp_path / name), logs)
+    vectors = icee.collect(Walk, lambda observation: 3, games=2, episodes=2)
+    vectors.save(tmp_path / name)
+    same(icee.Logs.of(str(tmp_path / name)), vectors)
+
+
+def test_frames_and_dicts(logs: icee.Logs) -> None:
+    import pandas
+
+    columns = logs.to_dict()
+    same(icee.Logs.of(columns), logs)
+    same(icee.Logs.of(pandas.DataFrame(columns)), logs)
+    vectors = icee.collect(Walk, "random", games=2, episodes=2)
+    lists = {**vectors.to_dict(), "observation": vectors.observation.tolist()}
+    same(icee.Logs.of(pandas.DataFrame(lists)), vectors)
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_other_frames(logs: icee.Logs, library: str) -> None:
+    frames = pytest.importorskip(library)
+    vectors = icee.collect(Walk, "random", games=2, episodes=2)
+    for each in (logs, vectors):
+        columns = {name: column.tolist() for name, column in each.to_dict().items()}
+        same(icee.Logs.of(frames.DataFrame(columns) if library == "polars" else frames.table(columns)), each)
+
+
+def test_minari(logs: icee.Logs) -> None:
+    minari = pytest.importorskip("minari")
+    episodes = [
+        minari.EpisodeData(
+            id=number,
+            observations=np.arange(4),
+            actions=np.array([0, 1, 0]),
+            rewards=np.ones(3),
+            terminations=np.zeros(3, dtype=bool),
+            truncations=np.array([False, False, True]),
+            infos={},
+        )
+        for number in range(3)
+    ]
+    one = icee.Logs.of(episodes)
+    assert repr(one) == "Logs(9 steps, 3 episodes, 1 game, without probabilities)"
+    assert one.observation.tolist() == [0, 1, 2] * 3 and one.episode.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    two = icee.Logs.of(SimpleNamespace(iterate_episodes=lambda: iter(episodes)), games=[0, 1, 0])
+    assert two.game.tolist() == [0] * 6 + [1] * 3
+    with pytest.raises(icee.Error, match="games has 2 entries"):
+        icee.Logs.of(episodes, games=[0, 1])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"reward": None}, "the log has no column reward"),
+        ({"action": [0.5]}, "the column action holds float64"),
+        ({"action": [0, 1]}, "one length"),
+        ({"observation": ["x"]}, "the column observation holds"),
+    ],
+)
+def test_wrong_tables_are_named(change: dict[str, Any], said: str) -> None:
+    table = {"game": [0], "episode": [0], "step": [0], "observation": [0], "action": [0], "reward": [0.0]} | change
+    with pytest.raises(icee.Error, match=said):
+        icee.Logs.of({name: column for name, column in table.items() if column is not None})
+
+
+def test_a_run_on_logs(logs: icee.Logs, tmp_path: Path) -> None:
+    events: list[dict[str, Any]] = []
+    run = icee.train(logs, steps=3, settings=SMALL, out=tmp_path, callback=events.append, progress=False)
+    assert run.path.parent == tmp_path and run.summary["finished"] and run.summary["step"] == 3
+    assert [event["event"] for event in events] == ["start", "step", "step", "step", "saved"]
+    assert events[1]["loss"] == pytest.approx(run.metrics()["loss"][0], rel=1e-6)
+    agent = run.agent(games=2)
+    assert agent.observation_space == {"type": "discrete", "n": 25} and agent.actions == 5
+    assert icee.evaluate(agent, "icee/DarkRoomTiny-v0", games=2, episodes=2).shape == (2, 2)
+    with pytest.raises(icee.Error, match="learned from logs"):
+        icee.evaluate(agent)
+    # The log lies beside the run, once.
+    icee.train(logs, steps=1, settings=SMALL, out=tmp_path)
+    assert len(list(tmp_path.glob("log-*.csv"))) == 1
+
+
+def test_a_run_on_vectors_without_probabilities(tmp_path: Path) -> None:
+    vectors = icee.collect(Walk, lambda observation: 3, games=2, episodes=2)
+    run = icee.train(vectors.to_dict(), steps=1, settings=SMALL, out=tmp_path, method="ad")
+    assert icee.evaluate(run.agent(), Walk, games=2, episodes=2).shape == (2, 2)
+    with pytest.warns(UserWarning, match="no probability of every action"):
+        icee.train(vectors, steps=1, settings=SMALL, out=tmp_path, method="icee-weighted")
+
+
+def test_stopped_and_resumed_is_as_never_stopped(tmp_path: Path) -> None:
+    whole = icee.train(preset="dark-room-tiny", steps=4, settings=SMALL, seed=2, out=tmp_path)
+    stopped = icee.train(
+        preset="dark-room-tiny",
+        steps=4,
+        settings=SMALL,
+        seed=2,
+        out=tmp_path,
+        callback=lambda event: event["event"] == "step" and event["step"] == 2,
+    )
+    assert stopped.summary["step"] == 2 and not stopped.summary["finished"]
+    assert icee.resume(stopped).summary["finished"]
+    weights, theirs = (next((run.path / "checkpoint").glob("*.safetensors")) for run in (whole, stopped))
+    assert weights.read_bytes() == theirs.read_bytes()
+    assert "evaluation" in whole.summary and whole.summary["evaluation"]["games"] == 2
+    np.testing.assert_array_equal(whole.metrics()["loss"], stopped.metrics()["loss"])
+
+
+def test_time_and_errors(tmp_path: Path, logs: icee.Logs) -> None:
+    run = icee.train(steps=1000, settings=SMALL, out=tmp_path, max_minutes=0)
+    assert run.summary["step"] == 1
+    for arguments, said in [
+        ({"preset": "dark-rom"}, "did you mean"),
+        ({"settings": {"train.lrr": 1}}, 'did you mean "train.lr"'),
+        ({"device": "gpu"}, 'device is "cpu", "cuda" or "auto"'),
+        ({"max_minutes": float("nan")}, "max_minutes"),
+        ({"logs": {**logs.to_dict(), "step": logs.step + 1}}, "the first step of an episode is step 0"),
+    ]:
+        with pytest.raises(icee.Error, match=said):
+            icee.train(**arguments, out=tmp_path)
+    with pytest.raises(OSError, match="gone.csv"):
+        icee.train("gone.csv", out=tmp_path)
+
+    def fail(event: dict[str, Any]) -> None:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        icee.train(steps=1000, settings=SMALL, out=tmp_path, callback=fail)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are of another kind there")
+def test_ctrl_c_saves_and_is_resumable(tmp_path: Path) -> None:
+    code = f"""
+        import icee, sys
+        def started(event):
+            if event["event"] == "step" and event["step"] == 2:
+                print("going", flush=True)
+        try:
+            icee.train(steps=10**6, settings={SMALL!r}, out={str(tmp_path)!r}, callback=started, progress=True)
+        except KeyboardInterrupt as stopped:
+            print(stopped)
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "going\n"
+    time.sleep(0.2)
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert "saved; go on with icee.resume(" in out, err
+    assert "run folder" in err
+    (run,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    assert json.loads((run / "summary.json").read_text())["finished"] is False
+    again = icee.resume(run, max_minutes=0)
+    assert again.summary["step"] > 2
+
+
+def test_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    example = runpy.run_path(str(ROOT / "examples" / "python" / "own_world.py"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        returns = example["main"](steps=3, games=20)
+    assert returns.shape == (100, 6)
