@@ -26,7 +26,22 @@ pub struct GameSpec {
     pub reward_range: (f32, f32),
     /// Classes into which rewards are sorted for the auxiliary head.
     pub reward_classes: usize,
+    /// Whether a step that earns nothing counts −1/T in c. Not so in worlds whose rewards can be negative.
+    #[serde(default = "yes", skip_serializing_if = "is_so")]
+    pub idle_costs: bool,
 }
+
+fn yes() -> bool {
+    true
+}
+
+/// What older programs take for granted is not written down, so that they can read it.
+fn is_so(value: &bool) -> bool {
+    *value
+}
+
+/// Classes of rewards that are reals.
+pub(crate) const REWARD_CLASSES: usize = 16;
 
 /// What one observation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,7 +101,7 @@ impl ObservationKind {
 }
 
 impl GameSpec {
-    /// The task of a world. Worlds pay 0 or 1 a step.
+    /// The task of a world.
     #[must_use]
     pub fn of_world(spec: &WorldSpec) -> GameSpec {
         let observation = match &spec.observation_space {
@@ -101,8 +116,9 @@ impl GameSpec {
             episode_limit: spec.episode_limit,
             episodes: spec.episodes,
             return_range: spec.return_range,
-            reward_range: (0.0, 1.0),
-            reward_classes: 2,
+            reward_range: spec.reward_range,
+            reward_classes: spec.reward_levels.unwrap_or(REWARD_CLASSES),
+            idle_costs: spec.idle_price() > 0.0,
         }
     }
 
@@ -153,6 +169,12 @@ impl GameSpec {
     #[must_use]
     pub fn tokens(&self, episodes: usize) -> usize {
         self.episode_limit * episodes
+    }
+
+    /// What a step that earns nothing costs in c.
+    #[must_use]
+    pub fn idle_price(&self) -> f32 {
+        if self.idle_costs { 1.0 / self.episode_limit as f32 } else { 0.0 }
     }
 
     /// Rewards as the model sees them: divided by the greatest magnitude.
