@@ -206,3 +206,35 @@ impl GameSpec {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use icee_worlds::Registry;
+
+    fn task(id: &str) -> GameSpec {
+        GameSpec::of_world(Registry::builtin().make(id).expect("a world").spec())
+    }
+
+    /// What is written down of the paper's worlds is what it always was, and can be read by older programs.
+    #[test]
+    fn worlds_that_pay_nothing_or_one_are_written_as_they_were() {
+        let room = task("DarkRoom-v0");
+        assert_eq!((room.reward_range, room.reward_classes, room.idle_price()), ((0.0, 1.0), 2, 1.0 / 20.0));
+        let text = serde_json::to_string(&room).expect("JSON");
+        assert!(!text.contains("idle"), "{text}");
+        assert_eq!(serde_json::from_str::<GameSpec>(&text).expect("a task"), room);
+    }
+
+    #[test]
+    fn rewards_that_are_reals_have_classes_of_their_own_and_no_price() {
+        let bandit = task("GaussianBandit5-v0");
+        bandit.check().expect("a task that works");
+        assert_eq!((bandit.reward_classes, bandit.idle_price()), (REWARD_CLASSES, 0.0));
+        let (low, high) = bandit.reward_range;
+        assert_eq!([low, high].map(|reward| bandit.reward_class(reward)), [0, REWARD_CLASSES as u32 - 1]);
+        assert!([low, high, 0.3].iter().all(|&reward| bandit.scaled_reward(reward).abs() <= 1.0));
+        let text = serde_json::to_string(&bandit).expect("JSON");
+        assert_eq!(serde_json::from_str::<GameSpec>(&text).expect("a task"), bandit);
+    }
+}
