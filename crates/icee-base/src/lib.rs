@@ -1,8 +1,8 @@
 //! What every crate of this project shares, and what is therefore written once.
 //!
 //! [`random`] gives independent streams of random numbers, [`math`] exponentials and logarithms whose bits are the same on
-//! every machine, [`names`] what was probably meant by a name that does not exist, [`files`] files that appear whole or not
-//! at all, [`hash`] checksums, [`stats`] means with their intervals, [`table`] CSV files as people have them.
+//! every machine, [`distributions`] random numbers that are not uniform, [`names`] what was probably meant by a name that does
+//! not exist, [`files`] files that appear whole or not at all, [`hash`] checksums, [`stats`] means with their intervals, [`table`] CSV files as people have them.
 //!
 //! ```
 //! use icee_base::{names::nearest, random, stats::Estimate};
@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod distributions;
 pub mod files;
 pub mod hash;
 pub mod math;

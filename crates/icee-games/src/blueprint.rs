@@ -164,7 +164,7 @@ impl Blueprint {
     /// Labels of sequences.
     #[must_use]
     pub fn labels(&self, sequences: &Sequences) -> Labels {
-        let mut labels = Labels::new(sequences, self.bins, self.task.episode_limit, self.weighing);
+        let mut labels = Labels::new(sequences, self.bins, self.task.idle_price(), self.weighing);
         if self.auxiliary.novelty > 0.0 {
             labels.novelty = Novelty::new(sequences, self.weighing.goals_in_turn);
         }

@@ -125,7 +125,7 @@ struct Label {
 impl Labels {
     /// Labels of all steps of some sequences.
     #[must_use]
-    pub fn new(sequences: &Sequences, bins: ReturnBins, episode_limit: usize, weighing: Weighing) -> Labels {
+    pub fn new(sequences: &Sequences, bins: ReturnBins, idle_price: f32, weighing: Weighing) -> Labels {
         let Weighing { clip, search, goals_in_turn } = weighing;
         let data = &*sequences.data;
         let actions = data.action_count as f32;
@@ -138,7 +138,7 @@ impl Labels {
                 let steps = data.episode_steps(episode);
                 let before = record;
                 let episode_rtg = record.episode_rtg(k == 0, data.episode_return(episode));
-                let returns = returns_to_go(&data.rewards[steps.clone()], episode_limit);
+                let returns = returns_to_go(&data.rewards[steps.clone()], idle_price);
                 let mut earned = 0.0;
                 for (step, step_rtg) in steps.zip(returns) {
                     let own = Label {

@@ -172,7 +172,7 @@ impl Played {
         let mut played = Vec::new();
         for (number, episode) in episodes.enumerate() {
             let steps = data.episode_steps(episode);
-            let to_go = returns_to_go(&data.rewards[steps.clone()], agent.blueprint().task.episode_limit);
+            let to_go = returns_to_go(&data.rewards[steps.clone()], agent.blueprint().task.idle_price());
             let better = data.episode_return(episode) >= median;
             played.extend(to_go.iter().enumerate().map(|(at, &to_go)| Played {
                 progress: number as f64 / count as f64,

@@ -25,6 +25,10 @@ pub const WORLDS: &[Preset] = presets!("worlds":
     "dark-room-dpt",
     "dark-room-tiny",
     "dark-room-hard-tiny",
+    "dark-room-permuted",
+    "bernoulli-bandit",
+    "bandit-tiny",
+    "tabular-mdp",
 );
 
 /// One a method and variant.
@@ -53,13 +57,24 @@ mod tests {
     use crate::{Blueprint, Config, GameSpec, Source, methods};
     use icee_worlds::Registry;
 
-    /// Worlds to test generalisation with, and whose preset trains them: `--set world=ID`.
-    const VARIANTS: [(&str, &str); 5] = [
+    /// Worlds without a preset of their own (most are there to test generalisation with), and whose preset trains them:
+    /// `--set world=ID`.
+    const VARIANTS: [(&str, &str); 15] = [
         ("DarkRoomHeldOut-v0", "dark-room"),
         ("DarkRoomHardHeldOut-v0", "dark-room-hard"),
         ("DarkKeyToDoorHeldOut-v0", "key-to-door"),
         ("DarkRoomAnyStart-v0", "dark-room"),
         ("DarkRoomInner7-v0", "dark-room"),
+        ("DarkRoom17-v0", "dark-room"),
+        ("DarkRoom20-v0", "dark-room"),
+        ("BernoulliBandit10-v0", "bernoulli-bandit"),
+        ("BernoulliBandit20-v0", "bernoulli-bandit"),
+        ("GaussianBandit5-v0", "bernoulli-bandit"),
+        ("GaussianBandit10-v0", "bernoulli-bandit"),
+        ("GaussianBandit20-v0", "bernoulli-bandit"),
+        ("LinearBandit-v0", "bernoulli-bandit"),
+        ("TMaze-v0", "tabular-mdp"),
+        ("FrozenLakeHidden-v0", "tabular-mdp"),
     ];
 
     #[test]

@@ -26,7 +26,22 @@ pub struct GameSpec {
     pub reward_range: (f32, f32),
     /// Classes into which rewards are sorted for the auxiliary head.
     pub reward_classes: usize,
+    /// Whether a step that earns nothing counts −1/T in c. Not so in worlds whose rewards can be negative.
+    #[serde(default = "yes", skip_serializing_if = "is_so")]
+    pub idle_costs: bool,
 }
+
+fn yes() -> bool {
+    true
+}
+
+/// What older programs take for granted is not written down, so that they can read it.
+fn is_so(value: &bool) -> bool {
+    *value
+}
+
+/// Classes of rewards that are reals.
+pub(crate) const REWARD_CLASSES: usize = 16;
 
 /// What one observation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,7 +101,7 @@ impl ObservationKind {
 }
 
 impl GameSpec {
-    /// The task of a world. Worlds pay 0 or 1 a step.
+    /// The task of a world.
     #[must_use]
     pub fn of_world(spec: &WorldSpec) -> GameSpec {
         let observation = match &spec.observation_space {
@@ -101,8 +116,9 @@ impl GameSpec {
             episode_limit: spec.episode_limit,
             episodes: spec.episodes,
             return_range: spec.return_range,
-            reward_range: (0.0, 1.0),
-            reward_classes: 2,
+            reward_range: spec.reward_range,
+            reward_classes: spec.reward_levels.unwrap_or(REWARD_CLASSES),
+            idle_costs: spec.idle_price() > 0.0,
         }
     }
 
@@ -155,6 +171,12 @@ impl GameSpec {
         self.episode_limit * episodes
     }
 
+    /// What a step that earns nothing costs in c.
+    #[must_use]
+    pub fn idle_price(&self) -> f32 {
+        if self.idle_costs { 1.0 / self.episode_limit as f32 } else { 0.0 }
+    }
+
     /// Rewards as the model sees them: divided by the greatest magnitude.
     #[must_use]
     pub fn scaled_reward(&self, reward: f32) -> f32 {
@@ -182,5 +204,37 @@ impl GameSpec {
             }
             _ => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use icee_worlds::Registry;
+
+    fn task(id: &str) -> GameSpec {
+        GameSpec::of_world(Registry::builtin().make(id).expect("a world").spec())
+    }
+
+    /// What is written down of the paper's worlds is what it always was, and can be read by older programs.
+    #[test]
+    fn worlds_that_pay_nothing_or_one_are_written_as_they_were() {
+        let room = task("DarkRoom-v0");
+        assert_eq!((room.reward_range, room.reward_classes, room.idle_price()), ((0.0, 1.0), 2, 1.0 / 20.0));
+        let text = serde_json::to_string(&room).expect("JSON");
+        assert!(!text.contains("idle"), "{text}");
+        assert_eq!(serde_json::from_str::<GameSpec>(&text).expect("a task"), room);
+    }
+
+    #[test]
+    fn rewards_that_are_reals_have_classes_of_their_own_and_no_price() {
+        let bandit = task("GaussianBandit5-v0");
+        bandit.check().expect("a task that works");
+        assert_eq!((bandit.reward_classes, bandit.idle_price()), (REWARD_CLASSES, 0.0));
+        let (low, high) = bandit.reward_range;
+        assert_eq!([low, high].map(|reward| bandit.reward_class(reward)), [0, REWARD_CLASSES as u32 - 1]);
+        assert!([low, high, 0.3].iter().all(|&reward| bandit.scaled_reward(reward).abs() <= 1.0));
+        let text = serde_json::to_string(&bandit).expect("JSON");
+        assert_eq!(serde_json::from_str::<GameSpec>(&text).expect("a task"), bandit);
     }
 }

@@ -45,7 +45,7 @@ fn recompute(model: &TrainedModel, played: &Played, now: &icee_games::Thought) -
             let end = over.unwrap_or(played.observations.len());
             let rewards = &played.rewards[start..end.min(played.rewards.len())];
             let truth = record.episode_rtg(episode == 0, rewards.iter().sum());
-            let returns = returns_to_go(rewards, model.task.episode_limit);
+            let returns = returns_to_go(rewards, model.task.idle_price());
             for at in start..end {
                 let (step_bin, episode_rtg) = match over {
                     Some(_) => (blueprint.bins.bin(returns[at - start]), truth),

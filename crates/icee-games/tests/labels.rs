@@ -11,19 +11,19 @@ proptest! {
 
     #[test]
     fn labels_are_the_equations(
-        seed in any::<u64>(), world in 0usize..10, sorted in any::<bool>(),
+        seed in any::<u64>(), world in 0..Registry::builtin().specs().count(), sorted in any::<bool>(),
         searchers in 0.0f32..1.0, clip in 1.0f32..20.0, search in 0.5f32..8.0, goals_in_turn in any::<bool>(),
     ) {
         let registry = Registry::builtin();
         let id = registry.specs().nth(world).unwrap().id.clone();
         let world = registry.make(&id).unwrap();
         let spec = world.spec();
-        let limit = spec.episode_limit;
+        let price = spec.idle_price();
         let bins = ReturnBins { low: spec.return_range.0, high: spec.return_range.1, count: 64 };
         let data = Arc::new(collect(&*world, &Collection { searchers, ..Collection::new(2, 5, seed) }).unwrap());
         let method = Method::named(if sorted { "ad-sorted" } else { "icee" }).unwrap();
         let sequences = Sequences::all(method, Arc::clone(&data));
-        let labels = Labels::new(&sequences, bins, limit, Weighing { clip, search, goals_in_turn });
+        let labels = Labels::new(&sequences, bins, price, Weighing { clip, search, goals_in_turn });
 
         let mut row = 0;
         for order in &sequences.order {
@@ -38,8 +38,8 @@ proptest! {
                 for step in data.episode_steps(episode) {
                     // c = Σ_{t' ≥ t} r', the reward or −1/T.
                     let end = data.episode_steps(episode).end;
-                    let shaped = |s: usize| if data.rewards[s] != 0.0 { f64::from(data.rewards[s]) } else { -1.0 / limit as f64 };
-                    let own: f64 = (step..end).map(shaped).sum();
+                    let shaped = |s: usize| if data.rewards[s] != 0.0 { f64::from(data.rewards[s]) } else { -f64::from(price) };
+                    let own = f64::from((step..end).map(shaped).sum::<f64>() as f32);
                     // Where an expert relabelled the step: what it did, earned and made of the episode.
                     let relabel = match data.label(step) {
                         StepLabel::Relabelled(relabel) => Some(relabel),
@@ -47,7 +47,8 @@ proptest! {
                     };
                     // Steps of a search count `search` times: where nothing was earned yet, or nothing beyond this.
                     let before: f32 = (data.episode_steps(episode).start..step).map(|s| data.rewards[s]).sum();
-                    let has_paid = before + order[..k].iter().map(|&e| total(e)).sum::<f32>() > 0.0;
+                    let earlier = order[..k].iter().flat_map(|&e| data.episode_steps(e));
+                    let has_paid = earlier.chain(data.episode_steps(episode).start..step).any(|s| data.rewards[s] != 0.0);
                     let most = order[..k].iter().map(|&e| total(e)).fold(0.0, f32::max);
                     let searches = if goals_in_turn { before >= most } else { !has_paid };
                     let counts = if searches { search } else { 1.0 };
@@ -89,7 +90,8 @@ fn weights_average_to_one_under_the_behaviour_policy() {
     // Episodes with little noise have weights of unbounded variance; the mean of the others settles.
     sequences.order.iter_mut().for_each(|o| o.retain(|&e| data.epsilons[e] > 0.3));
     let bins = ReturnBins { low: -1.0, high: 8.0, count: 72 };
-    let labels = Labels::new(&sequences, bins, 8, Weighing { clip: f32::MAX, search: 1.0, goals_in_turn: false });
+    let labels =
+        Labels::new(&sequences, bins, 1.0 / 8.0, Weighing { clip: f32::MAX, search: 1.0, goals_in_turn: false });
     let mean = labels.weights.iter().map(|&w| f64::from(w)).sum::<f64>() / labels.weights.len() as f64;
     assert!((mean - 1.0).abs() < 0.02, "{mean}");
     assert_eq!(labels.clipped_share, 0.0);

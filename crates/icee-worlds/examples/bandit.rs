@@ -30,6 +30,8 @@ impl Bandit {
             episode_limit: 10,
             episodes: 20,
             return_range: (-1.0, 10.0),
+            reward_range: (0.0, 1.0),
+            reward_levels: Some(2),
         };
         let (clock, rng) = (EpisodeClock::default(), StreamRng::seed_from_u64(0));
         let mut bandit = Self { spec, chances: [0.0; ARMS], clock, rng };

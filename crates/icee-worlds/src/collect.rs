@@ -133,7 +133,7 @@ fn collect_part(
 /// Most games are searched for a few episodes only, and are easy from then on. So a share of the sequences begins with
 /// m ~ U{0..K/2} episodes in which nothing was found (or, where more than one thing can be, no more than one): other games are
 /// dealt until it is so. From there on the game is what it would be had nobody asked for that, given what was seen; before, it
-/// is not, so nothing is learned there.
+/// is not, so nothing is learned there. Where every step may pay there is no such beginning.
 fn search_sequence(
     world: &mut dyn World,
     collection: &Collection,
@@ -143,6 +143,9 @@ fn search_sequence(
     let several = world.spec().return_range.1 >= 2.0;
     let most = if several && rng.random::<bool>() { 1.0 } else { 0.0 };
     let mut quiet = if rng.random::<f32>() < QUIET { rng.random_range(0..=collection.episodes / 2) } else { 0 };
+    if !world.sparse_rewards() {
+        quiet = 0;
+    }
     let mut sequence = SequenceBatch::new(world.spec());
     sequence.reserve(collection.episodes * world.spec().episode_limit, collection.episodes);
     for attempt in 1.. {

@@ -8,7 +8,7 @@
 
 use crate::{
     Observation, ObservationSpace, Observations, Policy, Purpose, Reference, Split, StreamRng, World, WorldError,
-    WorldSpec, sample_action, stream,
+    WorldSpec, sample_action, shaped_reward, stream,
 };
 use rand::{Rng, RngExt};
 use thiserror::Error;
@@ -69,6 +69,12 @@ fn check_spec(spec: &WorldSpec) -> Result<(), Violation> {
     let (low, high) = spec.return_range;
     let range = low.is_finite() && high.is_finite() && low < high;
     require(range, spec, "the return-to-go range is finite and not empty", || format!("[{low}, {high}]"))?;
+    let (low, high) = spec.reward_range;
+    let range =
+        low.is_finite() && high.is_finite() && low < high && spec.reward_levels.is_none_or(|levels| levels >= 2);
+    require(range, spec, "the rewards' range is finite and not empty, with two levels at least", || {
+        format!("[{low}, {high}], {:?} levels", spec.reward_levels)
+    })?;
     let space = match &spec.observation_space {
         ObservationSpace::Discrete { size } => *size > 0,
         ObservationSpace::Grid { width, height } => *width > 0 && *height > 0,
@@ -138,7 +144,7 @@ fn record(world: &mut dyn World, seed: u64, actions: &[usize]) -> Result<Episode
     for &action in actions {
         let step = world.step(action).map_err(|error| broken(&spec, &error))?;
         keep(&spec, step.observation, &mut episode.observations)?;
-        require(step.reward.is_finite(), &spec, "rewards are finite", || step.reward.to_string())?;
+        check_reward(&spec, step.reward)?;
         episode.rewards.push(step.reward);
         let (length, limit) = (episode.rewards.len(), spec.episode_limit);
         let not_both = !(step.terminated && step.truncated);
@@ -162,13 +168,26 @@ fn keep(spec: &WorldSpec, observation: Observation<'_>, kept: &mut Observations)
     require(inside, spec, "observations lie in their space", || format!("{observation:?}"))
 }
 
+/// A reward lies in the range that the spec states, and on one of its levels if it has some.
+fn check_reward(spec: &WorldSpec, reward: f32) -> Result<(), Violation> {
+    require(reward.is_finite(), spec, "rewards are finite", || reward.to_string())?;
+    let (low, high) = spec.reward_range;
+    let inside = (low..=high).contains(&reward);
+    require(inside, spec, "rewards lie in their range", || format!("{reward} in [{low}, {high}]"))?;
+    let Some(levels) = spec.reward_levels else { return Ok(()) };
+    let level = (reward - low) / (high - low) * (levels - 1) as f32;
+    require((level - level.round()).abs() < 1e-4, spec, "rewards are on their levels", || {
+        format!("{reward} is none of {levels} between {low} and {high}")
+    })
+}
+
 /// Every return-to-go of the episode, with −1/T for steps that earned nothing, lies in the range that the spec states.
 fn check_returns(spec: &WorldSpec, rewards: &[f32]) -> Result<(), Violation> {
     let (low, high) = spec.return_range;
     let tolerance = 1e-4 * (high - low);
     let mut to_go = 0.0;
     for &reward in rewards.iter().rev() {
-        to_go += if reward == 0.0 { -1.0 / spec.episode_limit as f32 } else { reward };
+        to_go += shaped_reward(reward, spec.idle_price());
         let inside = (low - tolerance..=high + tolerance).contains(&to_go);
         require(inside, spec, "returns-to-go lie in their range", || format!("{to_go} in [{low}, {high}]"))?;
     }

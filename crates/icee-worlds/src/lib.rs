@@ -24,15 +24,18 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+pub mod bandit;
 mod batch;
 mod collect;
 pub mod conformance;
 mod error;
 pub mod grid;
+pub mod mdp;
 mod observation;
 mod policy;
 mod reference;
 mod registry;
+mod regret;
 mod relabel;
 mod returns;
 mod returns_to_go;
@@ -48,6 +51,7 @@ pub use observation::{Observation, ObservationSpace, Observations};
 pub use policy::{Policy, UniformPolicy, sample_action};
 pub use reference::{Reference, ReferenceAgent};
 pub use registry::Registry;
+pub use regret::cumulative_regret;
 pub use relabel::{ExpertLabels, Relabel, StepLabel};
 pub use returns::Returns;
 pub use returns_to_go::returns_to_go;

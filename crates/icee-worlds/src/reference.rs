@@ -22,11 +22,13 @@ pub enum Reference {
     Posterior,
     /// Walks to the nearest cell not yet visited.
     Sweep,
+    /// Upper confidence bounds.
+    Ucb,
 }
 
 impl Reference {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Source, Self::Random, Self::Oracle, Self::Posterior, Self::Sweep];
+    pub const ALL: [Self; 6] = [Self::Source, Self::Random, Self::Oracle, Self::Posterior, Self::Sweep, Self::Ucb];
 
     /// Its name on the command line.
     #[must_use]
@@ -37,6 +39,7 @@ impl Reference {
             Self::Oracle => "oracle",
             Self::Posterior => "posterior",
             Self::Sweep => "sweep",
+            Self::Ucb => "ucb",
         }
     }
 
@@ -51,6 +54,7 @@ impl Reference {
             Self::Oracle => world.oracle(),
             Self::Posterior => world.posterior(),
             Self::Sweep => world.sweep(),
+            Self::Ucb => world.ucb(),
         };
         policy.ok_or_else(|| WorldError::NoReference { world: world.spec().id.clone(), agent: self.name() })
     }
@@ -152,6 +156,6 @@ mod tests {
         let said = "orcale".parse::<Reference>().expect_err("a typing error").to_string();
         assert!(said.contains("did you mean \"oracle\"?"), "{said}");
         let said = "dqn".parse::<Reference>().expect_err("another agent").to_string();
-        assert!(said.contains("known are source, random, oracle, posterior, sweep"), "{said}");
+        assert!(said.contains("known are source, random, oracle, posterior, sweep, ucb"), "{said}");
     }
 }

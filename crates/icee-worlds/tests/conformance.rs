@@ -37,6 +37,7 @@ enum Fault {
     NeverEnds,
     HiddenPartChanges,
     PaysTooMuch,
+    PaysHalf,
     KeepsTheEpisodeOfTheOldGame,
     ImproperPolicy,
 }
@@ -93,6 +94,7 @@ impl World for Faulty {
         Ok(match fault {
             Fault::LeavesItsSpace => Step { observation: Observation::Discrete(81), ..step },
             Fault::PaysTooMuch => Step { reward: 3.0, ..step },
+            Fault::PaysHalf => Step { reward: 0.5, ..step },
             _ => step,
         })
     }
@@ -125,6 +127,7 @@ fn a_world_with_a_fault_does_not_conform_and_is_told_which() {
         (Fault::NeverEnds, "truncated at step T"),
         (Fault::HiddenPartChanges, "again and again"),
         (Fault::PaysTooMuch, "range"),
+        (Fault::PaysHalf, "levels"),
         (Fault::KeepsTheEpisodeOfTheOldGame, "new game ends"),
         (Fault::ImproperPolicy, "sum to 1"),
     ] {

@@ -19,7 +19,7 @@ pub struct Args {
     /// The world's id (`icee worlds` lists them).
     #[arg(value_name = "ID")]
     world: String,
-    /// Who plays: source (the behaviour policy), random, oracle, posterior or sweep.
+    /// Who plays: source (the behaviour policy), random, oracle, posterior, sweep or ucb.
     #[arg(long, default_value = "source")]
     agent: String,
     /// Evaluation games to play, each with a hidden part of its own.

@@ -45,5 +45,7 @@ fn to_json(spec: &WorldSpec) -> Value {
         "episode_limit": spec.episode_limit,
         "episodes": spec.episodes,
         "return_range": [spec.return_range.0, spec.return_range.1],
+        "reward_range": [spec.reward_range.0, spec.reward_range.1],
+        "reward_levels": spec.reward_levels,
     })
 }

@@ -185,7 +185,7 @@ impl Memory {
             if start < from {
                 continue;
             }
-            let returns = returns_to_go(rewards, blueprint.task.episode_limit);
+            let returns = returns_to_go(rewards, blueprint.task.idle_price());
             for (step, at) in (start..end).enumerate() {
                 let (step_bin, episode_rtg) = match over {
                     true => (blueprint.bins.bin(returns[step]), true_rtg),

@@ -5,7 +5,7 @@ mod write;
 
 pub use write::{LogWriter, LoggedStep, log_bytes};
 
-use crate::task::{GameSpec, ObservationKind};
+use crate::task::{GameSpec, ObservationKind, REWARD_CLASSES};
 use crate::{Error, Result};
 use icee_base::files::FileError;
 use icee_base::hash::checksum;
@@ -35,8 +35,6 @@ const DENSE_ACTIONS: (usize, usize) = (64, 4);
 const DENSE_CELLS: (usize, usize) = (1 << 16, 16);
 /// Games below which none is held out: one of a few is no measure, and is missed.
 const FEWEST_TO_SPLIT: usize = 10;
-/// Classes of real-valued rewards.
-const REWARD_CLASSES: usize = 16;
 
 /// Logged games.
 #[derive(Clone, Debug)]
@@ -303,6 +301,8 @@ fn assemble(lines: &[Line], file: DataFile) -> Logs {
         episode_limit: 1,
         episodes: 1,
         return_range: (0.0, 1.0),
+        reward_range: (0.0, 1.0),
+        reward_levels: None,
     });
     data.observations = Observations::new(&space);
     for (index, line) in lines.iter().enumerate() {
@@ -343,7 +343,8 @@ fn task_of(data: &SequenceBatch, observation: ObservationKind) -> GameSpec {
         let (low, high) = values.fold((f32::MAX, f32::MIN), |(low, high), v| (low.min(v), high.max(v)));
         if low < high { (low, high) } else { (low.min(0.0), high.max(low.min(0.0) + 1.0)) }
     };
-    let mut returns = (0..data.episodes()).flat_map(|e| returns_to_go(&data.rewards[data.episode_steps(e)], longest));
+    let price = 1.0 / longest as f32;
+    let mut returns = (0..data.episodes()).flat_map(|e| returns_to_go(&data.rewards[data.episode_steps(e)], price));
     let reward_range = range(&mut data.rewards.iter().copied());
     let two_values = data.rewards.iter().all(|&r| r == reward_range.0 || r == reward_range.1);
     GameSpec {
@@ -355,6 +356,7 @@ fn task_of(data: &SequenceBatch, observation: ObservationKind) -> GameSpec {
         return_range: range(&mut returns),
         reward_range,
         reward_classes: if two_values { 2 } else { REWARD_CLASSES },
+        idle_costs: true,
     }
 }
 

@@ -88,8 +88,20 @@ pub fn presets() -> Vec<GridRules> {
     // For models of the Dark Room: starts that it does not have, and walls where it has none.
     let any_start = GridRules { id: "DarkRoomAnyStart-v0".into(), start: Start::Uniform, ..room.clone() };
     let inner = GridRules { id: "DarkRoomInner7-v0".into(), margin: 1, ..room.clone() };
+    // Four and five times as many cells. Every goal is within reach of an episode, with time left to be paid for it; a sweep needs
+    // about ten episodes. 1,600 and 2,000 tokens of context, where the Dark Room has 1,000.
+    let large = |side: u32, episode_limit: usize| GridRules {
+        id: format!("DarkRoom{side}-v0"),
+        width: side,
+        height: side,
+        start: Start::At { x: side / 2, y: side / 2 },
+        episode_limit,
+        episodes: 40,
+        ..room.clone()
+    };
+    let large = [large(17, 40), large(20, 50)];
     let papers = [room, hard, biased, key_to_door];
     let others = [hard_17, key_to_door_ad_eps, key_to_door_dicp, room_dpt, tiny, hard_tiny];
     let tests = [room_held_out, hard_held_out, key_held_out, any_start, inner];
-    papers.into_iter().chain(others).chain(tests).collect()
+    papers.into_iter().chain(others).chain(tests).chain(large).collect()
 }

@@ -113,7 +113,7 @@ impl GridRules {
     }
 
     /// Turns the rules into the spec of a world, or says why they cannot work.
-    pub(super) fn check(&self) -> Result<WorldSpec, WorldError> {
+    pub(crate) fn check(&self) -> Result<WorldSpec, WorldError> {
         let fail = |reason: String| Err(WorldError::InvalidRules { id: self.id.clone(), reason });
         let cells = u64::from(self.width) * u64::from(self.height);
         if cells == 0 || cells > MAX_CELLS {
@@ -163,6 +163,8 @@ impl GridRules {
             episode_limit: self.episode_limit,
             episodes: self.episodes,
             return_range: (LEAST_RETURN_TO_GO, most),
+            reward_range: (0.0, 1.0),
+            reward_levels: Some(2),
         })
     }
 
@@ -261,6 +263,8 @@ mod tests {
             ("DarkKeyToDoorHeldOut-v0", (9, 9), 50, 20, Start::Uniform, true),
             ("DarkRoomAnyStart-v0", (9, 9), 20, 50, Start::Uniform, false),
             ("DarkRoomInner7-v0", (9, 9), 20, 50, centre, false),
+            ("DarkRoom17-v0", (17, 17), 40, 40, Start::At { x: 8, y: 8 }, false),
+            ("DarkRoom20-v0", (20, 20), 50, 40, Start::At { x: 10, y: 10 }, false),
         ];
         assert_eq!(pinned, expected.map(|(id, room, t, k, start, early)| (id.to_owned(), room, t, k, start, early)));
     }

@@ -78,6 +78,15 @@ impl GridWorld {
         Ok(())
     }
 
+    pub(super) fn room(&self) -> Room {
+        self.room
+    }
+
+    #[cfg(test)]
+    pub(super) fn goal(&self) -> Cell {
+        self.goals[0]
+    }
+
     fn informed(&self) -> InformedPolicy {
         InformedPolicy::new(self.room, self.goals, self.rules.goals)
     }
