@@ -6,7 +6,9 @@
 // Python code documents itself in the package; here are only its bones.
 #![allow(missing_docs)]
 
+mod benchmark;
 mod call;
+mod regression;
 mod study;
 
 use pyo3::prelude::*;
@@ -15,7 +17,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::benchmark::{benchmark, benchmarks};
+    #[pymodule_export]
     use super::call::Error;
+    #[pymodule_export]
+    use super::regression::{Beliefs, Column, Surrogate};
     #[pymodule_export]
     use super::study::Study;
 
