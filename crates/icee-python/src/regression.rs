@@ -223,7 +223,7 @@ impl Beliefs {
         &self,
         py: Python<'py>,
         at: &[f64],
-        number: impl Fn(&Belief, f64) -> f64 + Send,
+        number: impl Fn(&Belief, f64) -> f64 + Sync,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let numbers: Vec<f64> =
             py.detach(|| self.beliefs.iter().flat_map(|belief| at.iter().map(|&x| number(belief, x))).collect());
