@@ -18,7 +18,7 @@ __all__ = ["Space"]
 Rows = NDArray[np.float64]
 
 # Spaces of no more points are looked at as a whole.
-ENUMERATED = 2048
+ENUMERATED = 1024
 # Steps up to which a number is told as one of a grid's.
 GRID = 1024
 # How far the neighbours of a good point lie, in widths of the space: from this to that, evenly in the logarithm.

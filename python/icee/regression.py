@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from icee._native import Beliefs, Column
+from icee._native import Column
 from icee._surrogate import surrogate
 
 try:
@@ -29,8 +29,16 @@ except ImportError:
 
 __all__ = ["InContextRegressor"]
 
+Rows = NDArray[np.float64]
+Places = NDArray[np.intp]
+
 # Rows that are predicted at once; the answers do not depend on it.
 CHUNK = 4096
+# Neighbourhoods of a long table, for each time that it is longer than what the model reads. On scikit-learn's made-up tables and
+# draws of Gaussian processes, two explain more than one, a sample of the rows, or the mean over such samples.
+CENTRES = 2
+# Rounds in which they find their places.
+ROUNDS = 10
 
 
 class InContextRegressor(RegressorMixin, BaseEstimator):
@@ -92,12 +100,15 @@ class InContextRegressor(RegressorMixin, BaseEstimator):
                 stacklevel=2,
             )
             self.model_ = "gp"
+        self.centres_: Rows | None = None
         most = surrogate(self.model_).most_rows
         if len(self.rows_) > most:
             warnings.warn(
-                f"{len(self.rows_)} rows are more than the model reads at once ({most}): each prediction rests on {most} of them.",
+                f"{len(self.rows_)} rows are more than the model reads at once ({most}): "
+                f"each prediction rests on {most} of them, those of a neighbourhood.",
                 stacklevel=2,
             )
+            self.centres_ = _centres(self._located(self.rows_), CENTRES * -(-len(self.rows_) // most))
         return self
 
     def predict(
@@ -120,20 +131,45 @@ class InContextRegressor(RegressorMixin, BaseEstimator):
             Column.sampled(name, np.ascontiguousarray(told)) if words is None else Column.words(name, words)
             for name, told, words in zip(self.names_, self.rows_.T, levels)
         ]
-        parts = [self._beliefs(columns, rows[at : at + CHUNK]) for at in range(0, len(rows), CHUNK)]
-        mean = np.concatenate([part.mean() for part in parts])
-        if not return_std and quantiles is None:
-            return mean
+        mean, std = np.empty(len(rows)), np.empty(len(rows))
+        levels_of = np.empty((len(rows), len(quantiles or ())))
+        for places, context in self._contexts(rows):
+            beliefs = surrogate(self.model_).predict(columns, self.rows_[context], self.values_[context], rows[places])
+            mean[places], std[places] = beliefs.mean(), beliefs.std()
+            levels_of[places] = beliefs.quantiles(list(quantiles or ()))
+        if np.ptp(self.values_) == 0.0:
+            # Nothing tells by how much values may differ.
+            mean[:], std[:], levels_of[:] = self.values_[0], 0.0, self.values_[0]
         answers = [mean]
-        if return_std:
-            answers.append(np.concatenate([part.std() for part in parts]))
-        if quantiles is not None:
-            answers.append(np.concatenate([part.quantiles(list(quantiles)) for part in parts]))
-        return tuple(answers)
+        answers += [std] if return_std else []
+        answers += [levels_of] if quantiles is not None else []
+        return tuple(answers) if len(answers) > 1 else mean
 
-    def _beliefs(self, columns: list[Column], rows: NDArray[np.float64]) -> Beliefs:
-        most = surrogate(self.model_).most_rows
-        return surrogate(self.model_).predict(columns, self.rows_[:most], self.values_[:most], rows)
+    def _contexts(self, rows: Rows) -> Iterator[tuple[Places, Places]]:
+        """The places of rows that are asked together, and of the training rows that they are predicted from."""
+        if self.centres_ is None:
+            nearest = np.zeros(len(rows), dtype=int)
+        else:
+            nearest = _distances(self._located(rows), self.centres_).argmin(axis=1)
+        for centre in np.unique(nearest):
+            context = np.arange(len(self.rows_))
+            if self.centres_ is not None:
+                far = _distances(self._located(self.rows_), self.centres_[centre][None])[:, 0]
+                context = np.sort(np.argsort(far, kind="stable")[: surrogate(self.model_).most_rows])
+            places = np.flatnonzero(nearest == centre)
+            for at in range(0, len(places), CHUNK):
+                yield places[at : at + CHUNK], context
+
+    def _located(self, rows: Rows) -> Rows:
+        """Rows as points: numbers in deviations from their means, a coordinate for each word; gaps in the middle."""
+        coordinates = []
+        for told, asked, words in zip(self.rows_.T, rows.T, self.levels_):
+            if words is not None:
+                coordinates.append((asked[:, None] == np.arange(len(words))) / 2**0.5)
+            elif np.isfinite(told).any():
+                spread = np.nanstd(told)
+                coordinates.append(np.nan_to_num((asked - np.nanmean(told)) / (spread if spread > 0 else 1.0))[:, None])
+        return np.concatenate([np.zeros((len(rows), 1)), *coordinates], axis=1)
 
     def _named(self, names: list[Any]) -> set[int]:
         """The places of `categorical_features`."""
@@ -146,6 +182,21 @@ class InContextRegressor(RegressorMixin, BaseEstimator):
             else:
                 raise ValueError(f"categorical_features has {feature!r}, which is neither a column's name nor its place")
         return places
+
+
+def _distances(points: Rows, centres: Rows) -> Rows:
+    """Squares of distances, a column a centre."""
+    return np.stack([((points - centre) ** 2).sum(axis=1) for centre in centres], axis=1)
+
+
+def _centres(points: Rows, count: int) -> Rows:
+    """Centres of neighbourhoods, by k-means; always the same for the same points."""
+    centres = points[np.random.default_rng(0).choice(len(points), min(count, len(points)), replace=False)]
+    for _ in range(ROUNDS):
+        nearest = _distances(points, centres).argmin(axis=1)
+        for centre in np.unique(nearest):
+            centres[centre] = points[nearest == centre].mean(axis=0)
+    return centres
 
 
 def _categorical(X: Any) -> set[int]:
@@ -178,7 +229,7 @@ def _words(column: NDArray[Any]) -> list[str]:
 
 def _coded(
     cells: NDArray[Any], levels: list[list[str] | None], unseen: bool = True
-) -> tuple[NDArray[np.float64], list[list[str] | None]]:
+) -> tuple[Rows, list[list[str] | None]]:
     """Rows of numbers, words as the places of their levels; and the levels with those that are new, unless these are missing."""
     rows = np.empty(cells.shape)
     known: list[list[str] | None] = []
