@@ -11,18 +11,21 @@ from icee._native import Error, __version__
 from icee.study import Note, Study
 
 if TYPE_CHECKING:
+    from icee import optuna as optuna
     from icee import worlds as worlds
     from icee.agent import Agent as Agent
     from icee.evaluation import evaluate as evaluate
     from icee.logs import Logs as Logs
     from icee.logs import collect as collect
+    from icee.regression import InContextRegressor as InContextRegressor
     from icee.training import Run as Run
     from icee.training import resume as resume
     from icee.training import train as train
 
-# Where the rest is; imported when it is first used, since some of it needs numpy.
+# Where the rest is; imported when it is first used, since some of it needs other packages.
 _LATER = {
     "Agent": "icee.agent",
+    "InContextRegressor": "icee.regression",
     "Logs": "icee.logs",
     "Run": "icee.training",
     "collect": "icee.logs",
@@ -30,7 +33,7 @@ _LATER = {
     "resume": "icee.training",
     "train": "icee.training",
 }
-_MODULES = ("worlds",)
+_MODULES = ("optuna", "worlds")
 
 __all__ = ["Error", "Note", "Study", "__version__", *_LATER, *_MODULES]
 

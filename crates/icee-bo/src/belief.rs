@@ -48,6 +48,20 @@ impl Belief {
         }
     }
 
+    /// The standard deviation.
+    pub fn deviation(&self) -> f64 {
+        match self {
+            Self::Normal(prediction) => prediction.variance.sqrt(),
+            Self::Histogram { width, probabilities, .. } => {
+                let places = || probabilities.iter().enumerate().map(|(bin, &p)| (bin as f64, f64::from(p)));
+                let mean: f64 = places().map(|(bin, p)| p * bin).sum();
+                let square: f64 = places().map(|(bin, p)| p * (bin - mean) * (bin - mean)).sum();
+                // A twelfth: within a bin all values are as likely.
+                width * (square + 1.0 / 12.0).sqrt()
+            }
+        }
+    }
+
     /// P(value < `bound`).
     pub fn below(&self, bound: f64) -> f64 {
         match self {
@@ -155,6 +169,7 @@ mod tests {
     fn both_forms_agree() {
         let (normal, histogram) = pair();
         assert!((normal.mean() - histogram.mean()).abs() < 1e-5);
+        assert!((normal.deviation() - histogram.deviation()).abs() < 1e-5);
         for at in [-1.5, -0.2, 0.4, 1.1] {
             assert!((normal.below(at) - histogram.below(at)).abs() < 1e-5, "{at}");
             assert!((normal.improvement(at) - histogram.improvement(at)).abs() < 1e-5, "{at}");

@@ -1,8 +1,7 @@
 //! A table's columns: numbers, ordered grids and categories, any of whose cells may be missing.
 
+use crate::frame::{Frame, Order};
 use icee_base::hash::checksum;
-use icee_base::random;
-use rand::seq::index::sample;
 use std::collections::HashMap;
 
 /// What a column's cells are.
@@ -16,19 +15,13 @@ pub enum ColumnKind {
     Category,
 }
 
-/// The most different numbers of a grid.
-const GRID_LEVELS: usize = 16;
-/// Rows of a column, drawn once and for all, in whose order a number is placed; all of them where there are no more.
-const RANKED: usize = 1 << 12;
-
 /// One column of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     kind: ColumnKind,
     key: u64,
     cells: Vec<f32>,
-    /// The different numbers of a grid, or those of [`RANKED`] rows, ascending.
-    ranks: Vec<f32>,
+    order: Order,
     level_keys: Vec<u64>,
 }
 
@@ -36,22 +29,19 @@ impl Column {
     /// A column of numbers: scaled to [0, 1] by the lowest and the highest; NaN is missing. The key is what it is known by,
     /// such as a checksum of its name: where it stands among the others means nothing.
     pub fn numbers(key: u64, numbers: &[f64]) -> Self {
-        let present = || numbers.iter().copied().filter(|x| x.is_finite());
-        let (low, high) = present().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
-        let scaled = |x: f64| if high > low { (x - low) / (high - low) } else { 0.5 };
-        let cells: Vec<f32> =
-            numbers.iter().map(|&x| if x.is_finite() { scaled(x) as f32 } else { f32::NAN }).collect();
-        let (kind, ranks) = match different(&cells) {
-            Some(levels) => (ColumnKind::Grid, levels),
-            None => (ColumnKind::Number, ranks(&cells)),
-        };
-        Self { kind, key, cells, ranks, level_keys: Vec::new() }
+        Self::placed(key, &Frame::of(numbers), numbers)
+    }
+
+    /// A column of numbers whose frame of reference is given: what a row is then depends on no other row.
+    pub fn placed(key: u64, frame: &Frame, numbers: &[f64]) -> Self {
+        let (kind, order) = (frame.kind(), frame.order().clone());
+        Self { kind, key, cells: frame.cells(numbers), order, level_keys: Vec::new() }
     }
 
     /// A column of categories, by the number of each row's level, where it is not missing; and the key of each level.
     pub fn categories(key: u64, level_keys: Vec<u64>, levels: impl IntoIterator<Item = Option<usize>>) -> Self {
         let cells: Vec<f32> = levels.into_iter().map(|level| level.map_or(f32::NAN, |level| level as f32)).collect();
-        Self { kind: ColumnKind::Category, key, cells, ranks: Vec::new(), level_keys }
+        Self { kind: ColumnKind::Category, key, cells, order: Order::Even, level_keys }
     }
 
     /// The key of a column or a level that has a name.
@@ -86,13 +76,7 @@ impl Column {
         if x.is_nan() || self.kind == ColumnKind::Category {
             return x;
         }
-        let ranks = &self.ranks;
-        if ranks.len() < 2 {
-            return 0.5;
-        }
-        let (below, within) = (ranks.partition_point(|&r| r < x), ranks.partition_point(|&r| r <= x));
-        // The middle of those that are equal; between two where it is none of those that were looked at.
-        ((below + within) as f32 - 1.0).max(0.0) / (2 * (ranks.len() - 1)) as f32
+        self.order.position(x)
     }
 
     /// Forgets a row's cell.
@@ -132,32 +116,6 @@ impl Words {
     pub fn finish(self) -> Column {
         Column::categories(self.key, self.level_keys, self.levels)
     }
-}
-
-/// The different numbers, ascending, where they are few enough for a grid.
-fn different(cells: &[f32]) -> Option<Vec<f32>> {
-    let mut levels: Vec<f32> = Vec::new();
-    for &x in cells.iter().filter(|x| x.is_finite()) {
-        if let Err(place) = levels.binary_search_by(|level| level.total_cmp(&x)) {
-            if levels.len() == GRID_LEVELS {
-                return None;
-            }
-            levels.insert(place, x);
-        }
-    }
-    Some(levels)
-}
-
-/// The numbers of [`RANKED`] rows, ascending.
-fn ranks(cells: &[f32]) -> Vec<f32> {
-    let mut ranks: Vec<f32> = match cells.len() {
-        ..=RANKED => cells.to_vec(),
-        // By chance: every so-many-th row of a design may be always the same.
-        many => sample(&mut random::path(0, &[many as u64]), many, RANKED).into_iter().map(|row| cells[row]).collect(),
-    };
-    ranks.retain(|x| x.is_finite());
-    ranks.sort_by(f32::total_cmp);
-    ranks
 }
 
 #[cfg(test)]

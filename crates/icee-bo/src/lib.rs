@@ -33,6 +33,7 @@ pub mod belief;
 pub mod columns;
 mod error;
 mod fourier;
+pub mod frame;
 pub mod fresh;
 pub mod functions;
 pub mod gp;

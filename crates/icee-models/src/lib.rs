@@ -29,7 +29,7 @@ pub use error::{Error, Result};
 pub use kind::{Kind, Model};
 pub use recipes::Recipe;
 pub use store::{Description, Found, ModelStore, Place};
-pub use studies::study_models;
+pub use studies::{learned_models, study_models};
 
 /// The files of a model that is inside the program.
 struct Embedded {

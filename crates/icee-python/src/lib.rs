@@ -7,7 +7,9 @@
 #![allow(missing_docs)]
 
 mod agent;
+mod benchmark;
 mod call;
+mod regression;
 mod study;
 mod training;
 mod worlds;
@@ -20,7 +22,11 @@ mod _native {
     #[pymodule_export]
     use super::agent::Agent;
     #[pymodule_export]
+    use super::benchmark::{benchmark, benchmarks};
+    #[pymodule_export]
     use super::call::Error;
+    #[pymodule_export]
+    use super::regression::{Beliefs, Column, Surrogate};
     #[pymodule_export]
     use super::study::Study;
     #[pymodule_export]
