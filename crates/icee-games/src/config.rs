@@ -1,7 +1,8 @@
 //! Everything a run can be told: a preset's TOML over these defaults, then `--set key=value`, then checks.
 
+use crate::logs::Logs;
 use crate::methods::{Condition, Method};
-use crate::task::{GameSpec, ObservationKind};
+use crate::task::ObservationKind;
 use crate::{Error, Result};
 use icee_train::{Schema, TrainConfig};
 use icee_worlds::ExpertLabels;
@@ -50,7 +51,7 @@ pub struct ModelConfig {
     pub attention_heads: usize,
     /// Hidden width of each block's MLP as a multiple of the width.
     pub mlp_ratio: usize,
-    /// Bins of the return-to-go.
+    /// Bins of the return-to-go; 0 takes as many as a log needs.
     pub bins: usize,
     /// Weight of the auxiliary loss −log p(r | a, h); 0 for no such head.
     pub reward_head: f64,
@@ -227,7 +228,12 @@ impl Config {
     /// Without what a log of such games cannot give, whatever the preset of a world says: nobody makes more of its games, and
     /// its places lie on no grid, or are none.
     #[must_use]
-    pub(crate) fn for_logs(mut self, task: &GameSpec) -> Config {
+    pub(crate) fn for_logs(mut self, logs: &Logs) -> Config {
+        let task = &logs.task;
+        self.world.clone_from(&task.name);
+        if self.model.bins == 0 {
+            self.model.bins = logs.bins();
+        }
         self.model.coordinates &= matches!(task.observation, ObservationKind::Grid { .. });
         if matches!(task.observation, ObservationKind::Vector { .. }) {
             self.model.novelty_head = 0.0;
@@ -247,8 +253,8 @@ impl Config {
         let fail = |message: &str| Err(Error::Config(message.into()));
         let method = self.method()?;
         let (model, train) = (&self.model, &self.train);
-        if model.bins < 2 || model.bins > 4096 {
-            return fail("model.bins must lie between 2 and 4096");
+        if model.bins == 1 || model.bins > 4096 {
+            return fail("model.bins must lie between 2 and 4096 (or be 0: as a log has it)");
         }
         if model.mlp_ratio == 0 || model.mlp_ratio > 64 {
             return fail("model.mlp_ratio must lie between 1 and 64");

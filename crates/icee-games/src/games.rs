@@ -5,20 +5,27 @@ use crate::blueprint::Blueprint;
 use crate::config::Config;
 use crate::eval::{Evaluation, evaluate_agent};
 use crate::model::Meta;
+use crate::model::TrainedModel;
+use crate::offline::evaluate_offline;
 use crate::source::Source;
-use crate::{KIND, Result, card};
+use crate::{Error, KIND, Result, card};
 use icee_base::random::HELD_OUT;
 use icee_nn::Model;
-use icee_train::{
-    DataFile, Device, Error, HeldOutMetrics, Initialisation, NetworkSpec, Prepared, Problem, TrainConfig,
-};
-use icee_worlds::Split;
+use icee_train::{DataFile, Device, HeldOutMetrics, Initialisation, NetworkSpec, Prepared, Problem, TrainConfig};
+use icee_worlds::{Reference, ReferenceAgent, Split, World};
 use serde_json::Value;
+use std::path::Path;
 
 /// What is watched where games come from a log.
 const HELD_OUT_LOSS: &str = "held_out/loss";
 /// Games by whose loss training is judged, where there are as many.
 const FEWEST_JUDGED: usize = 64;
+
+/// Games by which a model is judged at the end, at most.
+const MOST_JUDGED: usize = 200;
+/// Said where an agent earns no more than the policy it learned from.
+const NOTHING_LEARNED: &str = "no better than the behaviour policy at any episode: it has not learned to use its history. \
+     Try more updates (train.steps), another rate (train.lr=1.5e-3 or 3e-3), model.reward_head=1 and model.tied_keys=true";
 
 /// Games to learn from.
 pub struct Games {
@@ -35,18 +42,34 @@ impl Games {
     pub fn new(config: Config, source: Source) -> Result<Games> {
         let (config, source) = match source {
             Source::Logs(logs) => {
-                let config = config.for_logs(&logs.task);
+                let config = config.for_logs(&logs);
                 let logs = logs.holding_out(config.data.held_out);
                 (config, Source::Logs(logs))
             }
             world => (config, world),
         };
+        if config.model.bins == 0 {
+            return Err(Error::Config("model.bins=0 takes them from a log; give --logs, or a number".into()));
+        }
         let blueprint = Blueprint::new(&config, &source.task())?;
         Ok(Games { config, source, blueprint })
     }
 }
 
 impl Games {
+    /// Whether a model earns no more than the behaviour policy in every episode of the same games, beyond chance.
+    fn learned_nothing(&self, device: &Device, model: &TrainedModel, world: &dyn World) -> Result<bool> {
+        let (games, seed) = (self.config.train.eval_games.clamp(2, MOST_JUDGED), self.config.seed ^ HELD_OUT);
+        let mut agent = Agent::new(device, model)?;
+        let episodes = world.spec().episodes;
+        let (earned, _) = evaluate_agent(&mut agent, world, games, episodes, seed, Split::Evaluation)?;
+        let mut dealt = icee_worlds::Games::deal(world, games, seed, Split::Evaluation)?;
+        let mut behaviour = ReferenceAgent::new(Reference::Source, &dealt)?;
+        let theirs = dealt.play(&mut behaviour, episodes)?;
+        let no_better = |at: usize| earned.episodes[at].mean <= theirs.estimate(at).mean;
+        Ok((0..episodes).all(no_better))
+    }
+
     /// The loss on logged games that are not learned from.
     fn held_out_loss(&self, device: &Device, models: &[&Model]) -> icee_train::Result<Option<HeldOutMetrics>> {
         let most = (2 * self.config.train.batch).max(FEWEST_JUDGED);
@@ -150,13 +173,29 @@ impl Problem for Games {
         }
     }
 
-    fn remarks(&self) -> Vec<&'static str> {
-        match &self.source {
-            Source::Logs(logs) if !logs.has_probabilities && self.blueprint.uses_weights() => {
-                vec!["the log has no probability of every action: all weights are 1, which trains the biased form"]
-            }
-            _ => vec![],
+    fn remarks(&self) -> Vec<String> {
+        let Source::Logs(logs) = &self.source else { return vec![] };
+        let mut remarks = vec![logs.describe()];
+        if !logs.has_probabilities && self.blueprint.uses_weights() {
+            let biased = "the log has no probability of every action: all weights are 1, which trains the biased form";
+            remarks.push(biased.into());
         }
+        if logs.held_out().is_empty() {
+            remarks.push("no game is held out, so nothing will tell when it has learned enough".into());
+        }
+        remarks
+    }
+
+    fn judge(&self, device: &Device, folder: &Path) -> icee_train::Result<Option<String>> {
+        let model = TrainedModel::load(folder)?;
+        Ok(match &self.source {
+            Source::World(world) => self.learned_nothing(device, &model, &**world)?.then(|| NOTHING_LEARNED.into()),
+            Source::Logs(logs) if logs.held_out().is_empty() => None,
+            Source::Logs(logs) => {
+                let games = &logs.held_out()[..logs.held_out().len().min(MOST_JUDGED)];
+                Some(evaluate_offline(device, &model, logs, games)?.words())
+            }
+        })
     }
 }
 
@@ -167,6 +206,6 @@ fn held_out(evaluation: &Evaluation) -> icee_train::Result<HeldOutMetrics> {
         values: vec![first, middle, last, evaluation.mean()],
         brief: format!("return {last:.2}"),
         line: format!("return at episode 1 / {} / {count}: {first:.2} / {middle:.2} / {last:.2}", count / 2 + 1),
-        details: serde_json::to_value(evaluation).map_err(|e| Error::Config(e.to_string()))?,
+        details: serde_json::to_value(evaluation).map_err(|e| icee_train::Error::Config(e.to_string()))?,
     })
 }

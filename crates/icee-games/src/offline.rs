@@ -17,6 +17,8 @@ use serde::Serialize;
 const GREATEST_WEIGHT: f64 = 20.0;
 /// Games that are shown side by side.
 const SIDE_BY_SIDE: usize = 64;
+/// What to try where nothing was learned.
+const TRY: &str = "Try more games, more varied ones, more updates (train.steps), or another rate (train.lr)";
 /// Probabilities of the intervals that should hold the return so often.
 const LEVELS: [f64; 3] = [0.5, 0.8, 0.95];
 
@@ -52,6 +54,30 @@ impl Improvement {
     pub fn verdict(&self) -> Option<bool> {
         let difference = self.agent - self.logged;
         (difference.abs() > self.half_width_95).then_some(difference > 0.0)
+    }
+}
+
+impl OfflineEvaluation {
+    /// The result in words, with what to try where it is bad.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let OfflineEvaluation { games, steps, .. } = self;
+        let on = format!("on {games} held-out games ({steps} steps)");
+        let Some([all, ..]) = &self.improvement else {
+            let (better, worse) = self.agreement;
+            let word = if better > worse { "prefers" } else { "does not prefer" };
+            return format!(
+                "{on}: it {word} what was done in the better episodes ({better:.2} against {worse:.2}); the log has no \
+                 probabilities, so more cannot be said without playing"
+            );
+        };
+        let Improvement { logged, agent, half_width_95 } = all;
+        let numbers = format!("return-to-go {agent:.3} instead of {logged:.3} (± {half_width_95:.3})");
+        match all.verdict() {
+            Some(true) => format!("{on}: better than the log's own policy: {numbers} for one action of its own"),
+            Some(false) => format!("{on}: worse than the log's own policy: {numbers} for one action of its own. {TRY}"),
+            None => format!("{on}: no better than the log's own policy: {numbers} for one action of its own. {TRY}"),
+        }
     }
 }
 

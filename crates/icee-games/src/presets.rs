@@ -31,6 +31,9 @@ pub const WORLDS: &[Preset] = presets!("worlds":
     "tabular-mdp",
 );
 
+/// For logs of one's own, whatever they are of.
+pub const CUSTOM: Preset = ("custom", include_str!("../../../presets/custom.toml"));
+
 /// One a method and variant.
 pub const METHODS: &[Preset] =
     presets!("methods": "icee", "icee-weighted", "icee-paper", "icee-biased", "ad", "ad-sorted", "dpt", "mgdt");

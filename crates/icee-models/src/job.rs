@@ -83,6 +83,17 @@ impl Job {
         let from = trainer.step();
         onlooker.begins(&folder, &device, from);
         let summary = icee_train::train(&mut trainer, &folder, limits, onlooker)?;
+        if summary.stopped == Stopped::Overfitting {
+            onlooker.remark(&format!("stopped at step {}: what is held out was only getting worse", summary.step));
+        }
+        if let Some(best) = summary.best.filter(|best| *best < summary.step) {
+            onlooker.remark(&format!("the checkpoint is that of step {best}, the best on what is held out"));
+        }
+        if matches!(summary.stopped, Stopped::Finished | Stopped::Overfitting)
+            && let Some(words) = problem.judge(&device, folder.path())?
+        {
+            onlooker.remark(&words);
+        }
         let path = folder.path().join("summary.json");
         // Where there was nothing left to do, the summary of what was done stays.
         if summary.step > from || !path.is_file() {
@@ -101,7 +112,8 @@ pub fn report(summary: &Summary, folder: &RunFolder) -> Value {
     let (run, checkpoint) = (folder.path().display().to_string(), folder.checkpoint().display().to_string());
     json!({
         "run": run, "checkpoint": checkpoint, "step": summary.step,
-        "finished": summary.stopped == Stopped::Finished, "seconds": summary.seconds,
+        "finished": matches!(summary.stopped, Stopped::Finished | Stopped::Overfitting), "best": summary.best,
+        "seconds": summary.seconds,
         "evaluation": summary.evaluation.as_ref().map(|evaluation| &evaluation.details),
     })
 }

@@ -108,7 +108,7 @@ pub fn new_problem(
 
 /// The text of a preset, be it of a world or of functions.
 fn preset_text(name: &str) -> Result<&'static str> {
-    let all = [icee_games::presets::WORLDS, icee_optim::presets::FUNCTIONS].concat();
+    let all = [icee_games::presets::WORLDS, &[icee_games::presets::CUSTOM], icee_optim::presets::FUNCTIONS].concat();
     Ok(names::find("preset", name, &all)?)
 }
 
@@ -159,6 +159,9 @@ fn resumed_logs(folder: &RunFolder, path: &Path, checksum: Option<&str>) -> Resu
 fn source_of(config: &Config, logs: Option<&Path>, registry: &Registry) -> Result<Source> {
     Ok(match logs {
         Some(path) => Source::Logs(Logs::read(path)?),
+        None if config.world == "logs" => {
+            return Err(Error::Kind("this preset is for episodes of one's own: add --logs FILE".into()));
+        }
         None => Source::of_config(config, registry)?,
     })
 }

@@ -7,7 +7,7 @@ use crate::networks::{Initialisation, NetworkSpec};
 use icee_nn::Model;
 use icee_nn::batch::Batch;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A file that is learned from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,8 +102,17 @@ pub trait Problem: Send + Sync {
         None
     }
 
+    /// What is to be said of the checkpoint in this folder, now that training is at its end.
+    ///
+    /// # Errors
+    /// Whatever fails.
+    fn judge(&self, device: &Device, folder: &Path) -> Result<Option<String>> {
+        let _ = (device, folder);
+        Ok(None)
+    }
+
     /// What the user should know before it starts.
-    fn remarks(&self) -> Vec<&'static str> {
+    fn remarks(&self) -> Vec<String> {
         Vec::new()
     }
 }

@@ -5,7 +5,7 @@ use super::device::DeviceName;
 use super::progress::{Elsewhere, Progress};
 use super::stop;
 use crate::terminal::say;
-use anyhow::bail;
+use icee_games::presets;
 use icee_models::job::{Job, Onlooker, report};
 use icee_models::kind::new_problem;
 use icee_train::{Device, HeldOutMetrics, Limits, Observer, Problem, RunFolder, StepReport, Stopped, Summary};
@@ -16,8 +16,8 @@ use std::path::PathBuf;
 /// Train a model on a world, on logged episodes, or on functions.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A preset's name, or a TOML file of one's own.
-    #[arg(value_name = "PRESET", required_unless_present = "resume")]
+    /// A preset's name, or a TOML file of one's own [default with --logs: custom, which takes all sizes from the log].
+    #[arg(value_name = "PRESET", required_unless_present_any = ["resume", "logs"])]
     preset: Option<String>,
     /// The method on games: icee, icee-weighted, icee-paper, icee-biased, ad, ad-sorted, dpt or mgdt.
     #[arg(long, value_name = "M")]
@@ -81,7 +81,7 @@ pub fn run_job(job: Job, device: &Device, max_minutes: Option<f64>) -> anyhow::R
         progress.end();
     }
     let (summary, folder) = done?;
-    if summary.stopped != Stopped::Finished {
+    if matches!(summary.stopped, Stopped::Interrupted | Stopped::OutOfTime) {
         let why = if summary.stopped == Stopped::OutOfTime { "time is up" } else { "stopped" };
         let path = folder.path().display();
         say(format_args!("{why} at step {}; go on with: icee train --resume {path}", summary.step));
@@ -90,7 +90,7 @@ pub fn run_job(job: Job, device: &Device, max_minutes: Option<f64>) -> anyhow::R
 }
 
 fn problem(args: &Args, registry: &Registry) -> anyhow::Result<Box<dyn Problem>> {
-    let Some(preset) = &args.preset else { bail!("give a preset, or --resume a run") };
+    let preset = args.preset.as_deref().unwrap_or(presets::CUSTOM.0);
     let mut settings = args.settings.clone();
     settings.extend(args.seed.map(|seed| format!("seed={seed}")));
     Ok(new_problem(preset, args.method.as_deref(), &settings, args.logs.as_deref(), registry)?)

@@ -33,6 +33,9 @@ const MAX_CELLS: u32 = 1 << 20;
 /// So beyond this many, at least one in so many must occur.
 const DENSE_ACTIONS: (usize, usize) = (64, 4);
 const DENSE_CELLS: (usize, usize) = (1 << 16, 16);
+/// Bins of returns, at least and at most.
+const FEWEST_BINS: usize = 8;
+const MOST_BINS: usize = 128;
 /// Games below which none is held out: one of a few is no measure, and is missed.
 const FEWEST_TO_SPLIT: usize = 10;
 
@@ -110,6 +113,40 @@ impl Logs {
         let learned = (0..games).filter(|game| aside.binary_search(game).is_err()).collect();
         self.split = (learned, aside);
         self
+    }
+
+    /// Bins of the return-to-go that keep different returns apart, as far as [`MOST_BINS`] can.
+    #[must_use]
+    pub fn bins(&self) -> usize {
+        let price = self.task.idle_price();
+        let data = &self.data;
+        let to_go = |episode| returns_to_go(&data.rewards[data.episode_steps(episode)], price);
+        let mut returns: Vec<f32> = (0..data.episodes()).flat_map(to_go).collect();
+        returns.sort_by(f32::total_cmp);
+        let (low, high) = self.task.return_range;
+        let range = f64::from(high) - f64::from(low);
+        // Sums of the same rewards differ by rounding.
+        let gaps = returns.windows(2).map(|pair| f64::from(pair[1] - pair[0])).filter(|gap| *gap > 1e-4 * range);
+        let least = gaps.fold(range, f64::min);
+        ((range / least).round() as usize + 1).clamp(FEWEST_BINS, MOST_BINS)
+    }
+
+    /// What was read, in words.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let GameSpec { actions, episode_limit, reward_range: (low, high), .. } = self.task;
+        let (games, held_out) = (self.data.sequences(), self.held_out().len());
+        let most = (0..games).map(|game| self.data.sequence_episodes(game).len()).max().unwrap_or(0);
+        let seen = match self.task.observation {
+            ObservationKind::Vector { size } => format!("observations of {size} numbers"),
+            ObservationKind::Discrete { size } => format!("{size} observations"),
+            ObservationKind::Grid { width, height } => format!("{width} x {height} places"),
+        };
+        let probabilities = if self.has_probabilities { "with" } else { "without" };
+        format!(
+            "{games} games ({held_out} held out) of up to {most} episodes of up to {episode_limit} steps: {seen}, {actions} actions, \
+             rewards from {low} to {high}, {probabilities} probabilities"
+        )
     }
 
     /// The games that are learned from.
