@@ -26,12 +26,23 @@ pub(crate) fn of_games(config: &Config, task: &GameSpec, step: u64, weights: usi
          | method | {method} |\n\
          | networks | {networks}; layers {layers}, width {width}, heads {heads}, bins of return {bins} |\n\
          | weights | {weights} |\n\
-         | training | {step} of {updates} updates of {games} fresh games, learning rate {rate}, histories by novices {novices}, by searchers {searchers} |\n\
+         | training | {step} of {updates} updates of {games} {source} games, learning rate {rate}, histories by novices {novices}, by searchers {searchers} |\n\
          | seed | {seed} |\n\n\
-         `icee eval FOLDER` measures it, `icee play FOLDER` shows a game, `icee tune FOLDER` picks how it acts.\n\n\
+         {usage}\n\n\
          ## Limits\n\
          It knows games of {world} and no others: {actions} actions, episodes of at most {limit} steps, returns-to-go between {low} and {high}. {memory}\n",
         world = task.name,
+        source = if task.is_of_logs() { "logged" } else { "fresh" },
+        usage = match task.is_of_logs() {
+            true => {
+                "`icee eval FOLDER` judges it by games that it did not learn from, `icee act FOLDER` lets it play an \
+                 environment of any language, `icee.Agent.load(\"FOLDER\")` one of Python."
+            }
+            false => {
+                "`icee eval FOLDER` measures it, `icee play FOLDER` shows a game, `icee tune FOLDER` picks how it acts; \
+                 `icee act FOLDER` plays an environment of any language."
+            }
+        },
         actions = task.actions,
         limit = task.episode_limit,
         low = task.return_range.0,

@@ -117,9 +117,9 @@ pub fn evaluate_watched(
 
 /// The named world, or the one that a model was trained on, if the model can play it.
 pub(crate) fn world_of(model: &TrainedModel, named: Option<&str>, registry: &Registry) -> Result<Box<dyn World>> {
-    if named.is_none() && model.task.name == "logs" {
+    if named.is_none() && model.task.is_of_logs() {
         return Err(Error::Config(
-            "this model was trained on logs, so there is no world to play; use a live agent, or name a world that fits"
+            "this model was trained on logs, so there is no world to play; let it play yours (`icee act`, or Python), or name a world that fits"
                 .into(),
         ));
     }

@@ -6,6 +6,9 @@ use icee_nn::FieldKind;
 use icee_worlds::{Observation, ObservationSpace, Observations, WorldSpec};
 use serde::{Deserialize, Serialize};
 
+/// The name of games that are known from a log alone.
+pub(crate) const LOGS: &str = "logs";
+
 /// Sizes and ranges of a family of games.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -101,6 +104,12 @@ impl ObservationKind {
 }
 
 impl GameSpec {
+    /// Whether the games are known from a log alone, so that there is no world of them.
+    #[must_use]
+    pub fn is_of_logs(&self) -> bool {
+        self.name == LOGS
+    }
+
     /// The task of a world.
     #[must_use]
     pub fn of_world(spec: &WorldSpec) -> GameSpec {

@@ -123,13 +123,13 @@ pub fn resumed_problem(folder: &RunFolder, registry: &Registry) -> Result<Box<dy
         Kind::Functions => Ok(Box::new(Functions::new(icee_optim::Meta::read(&path, meta)?.config)?)),
         Kind::Games => {
             let meta = icee_games::Meta::read(&path, meta)?;
-            let RunInfo { logs, logs_checksum, .. } = folder.info()?;
-            let source = match &logs {
-                Some(path) => Source::Logs(resumed_logs(folder, path, logs_checksum.as_deref())?),
+            let logs = logs_of_run(folder.path())?;
+            let what = if logs.is_some() { "log" } else { "world" };
+            let source = match logs {
+                Some(logs) => Source::Logs(logs),
                 None => Source::of_config(&meta.config, registry)?,
             };
             if source.task() != meta.task {
-                let what = if logs.is_some() { "log" } else { "world" };
                 return Err(Error::Kind(format!("the {what} is not what the run began with; start a new run")));
             }
             Ok(Box::new(Games::new(meta.config, source)?))
@@ -137,23 +137,28 @@ pub fn resumed_problem(folder: &RunFolder, registry: &Registry) -> Result<Box<dy
     }
 }
 
-/// The log of a run that is to go on: where it was or, by its name, in the run folder; and only if it is the same.
-fn resumed_logs(folder: &RunFolder, path: &Path, checksum: Option<&str>) -> Result<Logs> {
-    let copy = folder.path().join(path.file_name().unwrap_or_default());
-    let Some(place) = [path, &copy].into_iter().find(|place| place.is_file()) else {
-        let (log, run) = (path.display(), folder.path().display());
+/// The log that a run has learned from, if it has: where it was or, by its name, in the run folder; and only if it is the same.
+///
+/// # Errors
+/// Where it is not there, or has changed.
+pub fn logs_of_run(run: &Path) -> Result<Option<Logs>> {
+    let RunInfo { logs, logs_checksum, .. } = RunInfo::read(run)?;
+    let Some(path) = logs else { return Ok(None) };
+    let copy = run.join(path.file_name().unwrap_or_default());
+    let Some(place) = [&path, &copy].into_iter().find(|place| place.is_file()) else {
+        let (log, run) = (path.display(), run.display());
         return Err(Error::Kind(format!(
             "the log {log}, which this run learns from, is not there; put it back, or a copy of it into {run}"
         )));
     };
     let logs = Logs::read(place)?;
-    if checksum.is_some_and(|checksum| checksum != logs.file.checksum_text()) {
+    if logs_checksum.is_some_and(|checksum| checksum != logs.file.checksum_text()) {
         let place = place.display();
         return Err(Error::Kind(format!(
             "{place} is not the log that the run began with; put that one back, or start a new run"
         )));
     }
-    Ok(logs)
+    Ok(Some(logs))
 }
 
 fn source_of(config: &Config, logs: Option<&Path>, registry: &Registry) -> Result<Source> {

@@ -45,6 +45,16 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
+    /// What lies in a run folder, whoever trains there.
+    ///
+    /// # Errors
+    /// Where there is none, or it is damaged.
+    pub fn read(folder: &Path) -> Result<RunInfo> {
+        let file = folder.join("run.json");
+        let text = fs::read_to_string(&file).map_err(FileError::io(&file))?;
+        Ok(serde_json::from_str(&text).map_err(|e| FileError::content(&file, e.to_string()))?)
+    }
+
     /// What makes a run here and now; `data` is [`Problem::data_file`].
     #[must_use]
     pub fn new(device: &Device, data: Option<&DataFile>) -> RunInfo {
@@ -143,9 +153,7 @@ impl RunFolder {
     /// # Errors
     /// Where the file is missing or damaged.
     pub fn info(&self) -> Result<RunInfo> {
-        let file = self.path.join("run.json");
-        let text = fs::read_to_string(&file).map_err(FileError::io(&file))?;
-        Ok(serde_json::from_str(&text).map_err(|e| FileError::content(&file, e.to_string()))?)
+        RunInfo::read(&self.path)
     }
 
     /// The folder.

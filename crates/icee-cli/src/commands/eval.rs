@@ -5,7 +5,7 @@ use super::acting::ActingArgs;
 use super::counts::count;
 use super::device::{DeviceName, suited};
 use super::progress::{Elsewhere, Progress};
-use super::{eval_functions, eval_pools};
+use super::{eval_functions, eval_logs, eval_pools};
 use anyhow::{Context, bail};
 use icee_games::{Evaluation, EvaluationGames, TrainedModel, evaluate_watched};
 use icee_models::catalogue::references;
@@ -15,7 +15,7 @@ use icee_report::paper;
 use icee_worlds::{Games, ReferenceAgent, Registry, Returns, Split};
 use serde::Serialize;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Measure a trained model on evaluation games, or on the benchmark functions.
 #[derive(clap::Args)]
@@ -35,6 +35,10 @@ pub struct Args {
     /// Play games as training has them, where a world's games of evaluation are others.
     #[arg(long)]
     training_games: bool,
+    /// Judge it by the games of this log, without playing, for a model that learned from logs [default: those of its own log that
+    /// it did not learn from].
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["world", "training_games"])]
+    logs: Option<PathBuf>,
     /// Trials of each benchmark function, for a model of functions [default: 5].
     #[arg(long, value_name = "N", value_parser = count)]
     trials: Option<usize>,
@@ -87,10 +91,14 @@ pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Res
 }
 
 fn eval_optimiser(args: &Args, model: &OptimiserModel) -> anyhow::Result<()> {
-    let of_games = args.games.is_some() || args.episodes.is_some() || args.world.is_some() || args.training_games;
+    let of_games = args.games.is_some()
+        || args.episodes.is_some()
+        || args.world.is_some()
+        || args.training_games
+        || args.logs.is_some();
     if of_games || args.acting.given() {
         bail!(
-            "this model was trained on functions: --games, --episodes, --world, --training-games and acting rules are for models of games"
+            "this model was trained on functions: --games, --episodes, --world, --training-games, --logs and acting rules are for models of games"
         );
     }
     if matches!(args.device, DeviceName::Cuda) {
@@ -117,6 +125,10 @@ fn eval_agent(args: &Args, mut model: TrainedModel, registry: &Registry) -> anyh
         bail!("this model was trained on games: --trials and --pools are for models of functions; give --games");
     }
     args.acting.apply(&mut model.config.acting)?;
+    if args.logs.is_some() || (model.task.is_of_logs() && args.world.is_none()) {
+        let judged = eval_logs::Judged { model: &model, folder: Path::new(&args.model), logs: args.logs.as_deref() };
+        return eval_logs::run(&judged, args.games, args.threads.unwrap_or(0), args.json);
+    }
     let device = args.device.open(args.threads.unwrap_or(0))?;
     let device = suited(&device, model.models.iter().map(|model| model.spec()));
     let count = args.games.unwrap_or(100);
@@ -180,7 +192,7 @@ impl Report {
     }
 }
 
-fn write_csv(path: &std::path::Path, returns: &Returns) -> anyhow::Result<()> {
+fn write_csv(path: &Path, returns: &Returns) -> anyhow::Result<()> {
     let mut csv = csv::Writer::from_path(path)?;
     csv.write_record(["game", "episode", "return"])?;
     for game in 0..returns.games() {

@@ -14,6 +14,7 @@ mod demo_room;
 mod device;
 pub mod eval;
 mod eval_functions;
+mod eval_logs;
 mod eval_pools;
 pub mod functions;
 pub mod models;

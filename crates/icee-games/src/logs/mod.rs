@@ -5,7 +5,7 @@ mod write;
 
 pub use write::{LogWriter, LoggedStep, log_bytes};
 
-use crate::task::{GameSpec, ObservationKind, REWARD_CLASSES};
+use crate::task::{GameSpec, LOGS, ObservationKind, REWARD_CLASSES};
 use crate::{Error, Result};
 use icee_base::files::FileError;
 use icee_base::hash::checksum;
@@ -385,7 +385,7 @@ fn task_of(data: &SequenceBatch, observation: ObservationKind) -> GameSpec {
     let reward_range = range(&mut data.rewards.iter().copied());
     let two_values = data.rewards.iter().all(|&r| r == reward_range.0 || r == reward_range.1);
     GameSpec {
-        name: "logs".into(),
+        name: LOGS.into(),
         observation,
         actions: data.action_count,
         episode_limit: longest,

@@ -1,0 +1,72 @@
+//! `icee eval` of a model that learned from logs: what logged games say of it, without playing.
+
+use anyhow::{Context, bail};
+use icee_games::logs::Logs;
+use icee_games::{Improvement, OfflineEvaluation, TrainedModel, evaluate_offline};
+use icee_models::kind::logs_of_run;
+use icee_train::Device;
+use std::io::Write;
+use std::path::Path;
+
+/// What is judged, and by what.
+pub struct Judged<'a> {
+    pub model: &'a TrainedModel,
+    /// Where the model was found: its run knows the log.
+    pub folder: &'a Path,
+    /// A log of the user's choice.
+    pub logs: Option<&'a Path>,
+}
+
+pub fn run(judged: &Judged<'_>, most: Option<usize>, threads: usize, json: bool) -> anyhow::Result<()> {
+    let own = judged.folder.join("run.json").is_file().then(|| logs_of_run(judged.folder)).transpose();
+    let held_out = |logs: Logs| logs.holding_out(judged.model.config.data.held_out);
+    let (logs, games) = match judged.logs {
+        Some(path) => {
+            let logs = Logs::read(path)?;
+            // Of the log that it learned from, only what was held out says anything.
+            let same = own.ok().flatten().flatten().is_some_and(|own| own.file.checksum == logs.file.checksum);
+            if same { with_games(held_out(logs), true) } else { with_games(logs, false) }
+        }
+        None => {
+            let Some(Some(own)) = own.context("the log of this run cannot be used")? else {
+                bail!("this model learned from a log that is not known here; give one: --logs FILE")
+            };
+            with_games(held_out(own), true)
+        }
+    };
+    let games = &games[..games.len().min(most.unwrap_or(usize::MAX))];
+    let evaluation = evaluate_offline(&Device::cpu(threads)?, judged.model, &logs, games)?;
+    let mut out = std::io::stdout().lock();
+    match json {
+        true => writeln!(out, "{}", serde_json::to_string_pretty(&evaluation)?)?,
+        false => write(&mut out, &evaluation)?,
+    }
+    Ok(())
+}
+
+fn with_games(logs: Logs, held_out: bool) -> (Logs, Vec<usize>) {
+    let games = if held_out { logs.held_out() } else { logs.learned() }.to_vec();
+    (logs, games)
+}
+
+fn write(out: &mut impl Write, evaluation: &OfflineEvaluation) -> std::io::Result<()> {
+    let OfflineEvaluation { calibration, agreement: (better, worse), improvement, .. } = evaluation;
+    writeln!(out, "{}", evaluation.words())?;
+    if let Some(parts) = improvement {
+        writeln!(out, "\none action by              the log   the agent   95 % of the difference")?;
+        for (name, Improvement { logged, agent, half_width_95 }) in
+            ["all episodes", "the first third", "the last third"].iter().zip(parts)
+        {
+            writeln!(out, "{name:<22} {logged:>10.3} {agent:>11.3}   ± {half_width_95:.3}")?;
+        }
+    }
+    writeln!(
+        out,
+        "\nprobability of what was done: {better:.3} in the better half of episodes, {worse:.3} in the others"
+    )?;
+    if let Some(levels) = calibration {
+        let held = levels.map(|(level, held)| format!("{:.0} % in those of {:.0} %", 100.0 * held, 100.0 * level));
+        writeln!(out, "returns that fell into the believed intervals: {}", held.join(", "))?;
+    }
+    Ok(())
+}
