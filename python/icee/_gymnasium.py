@@ -1,19 +1,23 @@
 """Puts the worlds into Gymnasium's registry as soon as both are imported, in whichever order, and never imports it."""
 
-import json
+from __future__ import annotations
+
 import sys
-from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 from icee._native import world_specs
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
 NAMESPACE = "icee"
 
 
 def register() -> None:
     """Registers every world as ``icee/NAME-v0``, with its vector environment. Does nothing the second time."""
+    import json
+
     from gymnasium.envs.registration import register as add
     from gymnasium.envs.registration import registry
 
@@ -36,12 +40,10 @@ def register_when_imported() -> None:
         sys.meta_path.insert(0, _Waiting())
 
 
-class _Waiting(MetaPathFinder):
-    """Waits for the import of Gymnasium, which has had no plugins since its version 1.0."""
+class _Waiting:
+    """Waits for the import of Gymnasium, which has had no plugins since its version 1.0: a finder of `sys.meta_path`."""
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: object, target: object = None) -> ModuleSpec | None:
         if fullname != "gymnasium":
             return None
         from importlib.util import find_spec

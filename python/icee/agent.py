@@ -211,7 +211,8 @@ class Agent:
         if len(wrong):
             cell = tuple(pairs[wrong[0]].tolist())
             raise Error(f"the observation {cell} is no cell (x, y) of {width} x {height}")
-        return y * width + x
+        cells: NDArray[np.int64] = y * width + x
+        return cells
 
     def _each(self, name: str, values: ArrayLike, kinds: str) -> NDArray[Any]:
         """One value for each game; a single one is meant for all."""

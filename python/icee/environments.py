@@ -39,14 +39,10 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         """Begins an episode; of a new game where a seed, a game or a split is given."""
         super().reset(seed=seed)
         game, split = _options(options, ())
-        if game is not None:
-            deal = (0, seed or 0, game)
-        elif seed is not None:
-            deal = (0, seed, 0)
-        else:
-            deal = (0, int(self.np_random.integers(2**63)), 0) if split or not self._dealt else None
-        if deal is not None:
-            self._worlds.deal([deal], (split or self._split) == "evaluation")
+        if seed is None and game is None and (split is not None or not self._dealt):
+            seed = int(self.np_random.integers(2**63))
+        if seed is not None or game is not None:
+            self._worlds.deal([(0, seed or 0, game or 0)], (split or self._split) == "evaluation")
             self._dealt = True
         return self._worlds.reset_one(), {}
 
@@ -55,7 +51,7 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         observation, reward, terminated, truncated = self._worlds.step_one(int(action))
         return observation, reward, terminated, truncated, {}
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The room as text, its goal included."""
         return self._worlds.render(0) if self.render_mode == "ansi" else None
 
@@ -142,19 +138,19 @@ class VectorWorldEnv(VectorEnv[Any, Any, Any]):
             infos = {"final_obs": last, "_final_obs": done, "final_info": {}, "_final_info": done.copy()}
         return observations, rewards, terminated, truncated, infos
 
-    def render(self) -> tuple[str, ...] | None:  # type: ignore[override]
+    def render(self) -> tuple[str, ...] | None:
         """Every room as text, its goal included."""
         return tuple(map(self._worlds.render, range(self.num_envs))) if self.render_mode == "ansi" else None
 
     def _mask(self, mask: Any) -> NDArray[np.bool_] | None:
         if mask is None:
             return None
-        mask = np.ascontiguousarray(mask)
-        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
+        array: NDArray[np.bool_] = np.ascontiguousarray(mask)
+        if array.shape != (self.num_envs,) or array.dtype != np.bool_:
             raise Error(
-                f"reset_mask has shape {mask.shape} and dtype {mask.dtype}; ({self.num_envs},) and bool are needed"
+                f"reset_mask has shape {array.shape} and dtype {array.dtype}; ({self.num_envs},) and bool are needed"
             )
-        return mask
+        return array
 
 
 def _spaces(world: str) -> tuple[Space[Any], Discrete]:
