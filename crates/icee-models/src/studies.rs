@@ -1,7 +1,7 @@
 //! The learned models that studies use: those inside the program, so that a study's answers are the same everywhere.
 
-use crate::{Embedded, Result};
 use crate::store::{embedded, model_hash};
+use crate::{Embedded, Result};
 use icee_bo::BoError;
 use icee_optim::{Objective, OptimiserModel, TablePlan, ValuePlan};
 use icee_study::{LearnedModel, Models, Reads};
