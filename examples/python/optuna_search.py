@@ -15,7 +15,7 @@ X, y = load_diabetes(return_X_y=True)
 
 def objective(trial: optuna.Trial) -> float:
     forest = ExtraTreesRegressor(
-        n_estimators=30,
+        n_estimators=20,
         criterion=trial.suggest_categorical("criterion", ["squared_error", "friedman_mse"]),
         max_depth=trial.suggest_int("max_depth", 2, 20),
         max_features=trial.suggest_float("max_features", 0.1, 1.0),
@@ -27,5 +27,5 @@ def objective(trial: optuna.Trial) -> float:
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 study = optuna.create_study(direction="maximize", sampler=IceeSampler(seed=0))
-study.optimize(objective, n_trials=15)
+study.optimize(objective, n_trials=12)
 print(f"best: R² {study.best_value:.3f} with {study.best_params}")
