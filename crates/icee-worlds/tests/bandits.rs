@@ -1,7 +1,9 @@
 //! The reference agents of the bandits and of the random processes against what theory says of them.
 
 use icee_worlds::bandit::{Arms, BanditRules, BanditWorld};
-use icee_worlds::{Games, Reference, ReferenceAgent, Registry, Split, World, cumulative_regret};
+use icee_worlds::{
+    Collection, Games, Reference, ReferenceAgent, Registry, Split, StepLabel, World, collect, cumulative_regret,
+};
 use std::collections::HashMap;
 
 /// The mean regret after every episode, over games, beside the oracle on the same games.
@@ -112,4 +114,31 @@ fn the_regret_of_posterior_sampling_in_random_processes_flattens() {
 fn rules_that_cannot_work_are_refused() {
     let rules = BanditRules { id: "None-v0".into(), arms: Arms::Gaussian, count: 0, episode_limit: 1, episodes: 1 };
     assert!(BanditWorld::new(rules).expect_err("no arms").to_string().contains("at least one arm"));
+}
+
+/// What an expert tells of a pull is what that arm pays to the episode's end: as much a pull as the history has it.
+#[test]
+fn relabellings_say_what_the_arm_is_worth() {
+    let world = named("BernoulliBandit5-v0");
+    let batch = collect(&*world, &Collection { searchers: 1.0, ..Collection::new(60, 25, 4) }).expect("a batch");
+    let (mut squares, mut count) = (0.0, 0.0);
+    for sequence in 0..batch.sequences() {
+        let mut seen = [(0.0_f64, 0.0_f64); 5];
+        for step in batch.sequence_steps(sequence) {
+            let (pulls, earned) = &mut seen[batch.actions[step] as usize];
+            *pulls += 1.0;
+            *earned += f64::from(batch.rewards[step]);
+        }
+        for episode in batch.sequence_episodes(sequence) {
+            let first = batch.episode_steps(episode).start;
+            let StepLabel::Relabelled(label) = batch.label(first) else { panic!("no label at {first}") };
+            let (pulls, earned) = seen[label.action as usize];
+            if pulls >= 30.0 {
+                squares += (f64::from(label.earned) / 20.0 - earned / pulls).powi(2);
+                count += 1.0;
+            }
+        }
+    }
+    // Two binomial shares of 20 and at least 30 pulls: at most 1/80 + 1/120 = 0.021. Chances by themselves vary by 1/12 = 0.083.
+    assert!(count > 500.0 && squares / count < 0.022, "{count}: {}", squares / count);
 }
