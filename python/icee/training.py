@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from icee import _native
+from icee._native import Error
 from icee.agent import Agent
 from icee.logs import Logs
+from icee.study import Note
 
 __all__ = ["Run", "resume", "train"]
-
-DEFAULT_PRESET = "dark-room-tiny"
-"""The settings of a training that names no preset; with logs, only its sizes and steps count."""
 
 Callback = Callable[[dict[str, Any]], Any]
 
@@ -69,7 +68,7 @@ class Run:
 def train(
     logs: Any = None,
     *,
-    preset: str = DEFAULT_PRESET,
+    preset: str | None = None,
     method: str | None = None,
     steps: int | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -83,6 +82,10 @@ def train(
 ) -> Run:
     """Trains a model, on logs or on the world of a preset, into a folder of its own under ``out``.
 
+    With logs no preset is needed: sizes and returns are theirs. A tenth of the games is not learned from; the networks that do best on
+    them are kept, and training ends when they only get worse. What is found out about the log and the model is said as a warning
+    of the class :class:`icee.Note`.
+
     ``logs`` is all that :meth:`icee.Logs.of` takes; arrays are kept as a file in ``out``, so that the run can be resumed.
     ``settings`` are those of ``icee train --set``: ``{"train.lr": 1e-3}`` or ``{"train": {"lr": 1e-3}}``.
 
@@ -90,6 +93,8 @@ def train(
     checkpoint, and stops the run by returning True. Ctrl-C saves and stops. Either way :func:`resume` goes on. ``progress`` is
     shown on stderr where that is a terminal, unless True or False says otherwise.
     """
+    if preset is None and logs is None:
+        raise Error('give logs to learn from, or the preset of a world: icee.train(preset="dark-room-tiny")')
     chosen = [f"{key}={_toml(value)}" for key, value in _flat(settings or {})]
     if steps is not None:
         chosen.append(f"train.steps={steps}")
@@ -102,7 +107,7 @@ def train(
     watcher = _Watcher(callback, progress)
     return watcher.run(
         lambda: _native.train(
-            preset,
+            preset or "custom",
             method=method,
             settings=chosen,
             logs=path,
@@ -162,7 +167,7 @@ class _Watcher:
     def __call__(self, text: str) -> bool:
         event: dict[str, Any] = json.loads(text)
         if event["event"] == "remark":
-            warnings.warn(event["line"], stacklevel=4)
+            warnings.warn(event["line"], Note, stacklevel=4)
             return False
         if self.shows:
             self.show(event)

@@ -16,7 +16,8 @@ MODULES = sorted(module.name for module in pkgutil.walk_packages(icee.__path__, 
 
 
 @pytest.mark.parametrize("name", ["icee", *MODULES])
-def test_examples_in_docstrings(name, tmp_path):
+def test_examples_in_docstrings(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     module = importlib.import_module(name)
     failed, _ = doctest.testmod(module, extraglobs={"icee": icee, "folder": tmp_path})
     assert failed == 0
