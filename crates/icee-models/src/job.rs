@@ -86,7 +86,8 @@ impl Job {
         let path = folder.path().join("summary.json");
         // Where there was nothing left to do, the summary of what was done stays.
         if summary.step > from || !path.is_file() {
-            let text = serde_json::to_string_pretty(&report(&summary, &folder)).map_err(|e| Error::Kind(e.to_string()))?;
+            let text =
+                serde_json::to_string_pretty(&report(&summary, &folder)).map_err(|e| Error::Kind(e.to_string()))?;
             write_atomically(&path, text.as_bytes())?;
         }
         Ok((summary, folder))

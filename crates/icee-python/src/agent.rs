@@ -79,7 +79,10 @@ impl Agent {
         let mut playing = self.playing()?;
         let games = self.chosen(observations.len(), "observation", active)?;
         if let Some(&game) = games.iter().find(|&&game| playing.waiting[game as usize]) {
-            return Err(said(format!("act was called twice{}; observe(reward, terminated) comes in between", self.of(game))));
+            return Err(said(format!(
+                "act was called twice{}; observe(reward, terminated) comes in between",
+                self.of(game)
+            )));
         }
         let mut seen = observations.clone();
         seen.clear();

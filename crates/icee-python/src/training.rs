@@ -188,11 +188,7 @@ struct Run<'a, 'py> {
     every_step: bool,
 }
 
-fn run(
-    py: Python<'_>,
-    job: impl FnOnce(&Registry) -> Result<Job> + Send,
-    how: &Run<'_, '_>,
-) -> PyResult<String> {
+fn run(py: Python<'_>, job: impl FnOnce(&Registry) -> Result<Job> + Send, how: &Run<'_, '_>) -> PyResult<String> {
     let Run { device, threads, max_minutes, ref watch, every_step } = *how;
     let stop = AtomicBool::new(false);
     let mut folder = String::new();
@@ -202,7 +198,8 @@ fn run(
         }
         let device = Device::choose(device_of(device)?, threads)?;
         let limits = Limits { max_minutes, stop: Some(&stop) };
-        let (summary, folder) = job(&Registry::builtin())?.run(&device, limits, None, &mut Teller { tell, every_step })?;
+        let (summary, folder) =
+            job(&Registry::builtin())?.run(&device, limits, None, &mut Teller { tell, every_step })?;
         json(&report(&summary, &folder))
     };
     let hear = |event: Value| {

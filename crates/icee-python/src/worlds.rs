@@ -2,7 +2,8 @@
 
 use crate::call::{Result, here, json, said};
 use icee_worlds::{
-    MAX_GAMES, Observation, ObservationSpace, Observations, Purpose, Registry, Split, StreamRng, World, WorldSpec, stream,
+    MAX_GAMES, Observation, ObservationSpace, Observations, Purpose, Registry, Split, StreamRng, World, WorldSpec,
+    stream,
 };
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::IntoPyObjectExt;
@@ -116,7 +117,10 @@ impl Rooms {
         }
         if let Some(room) = actions.iter().position(|&action| action < 0 || action >= known as i64) {
             let last = known - 1;
-            return Err(said(format!("the action of environment {room} is {}; {} has 0 to {last}", actions[room], spec.id)));
+            return Err(said(format!(
+                "the action of environment {room} is {}; {} has 0 to {last}",
+                actions[room], spec.id
+            )));
         }
         let waits = |room: &Room| room.over && autoreset != Autoreset::NextStep;
         if let Some(room) = self.rooms.iter().position(waits) {
@@ -127,7 +131,11 @@ impl Rooms {
 
     /// Steps every room; gives rewards, terminations, truncations and, where episodes ended and others began at once, what was
     /// seen at their ends.
-    fn step(&mut self, actions: &[i64], autoreset: Autoreset) -> Result<(Vec<f64>, Vec<bool>, Vec<bool>, Option<Seen>)> {
+    fn step(
+        &mut self,
+        actions: &[i64],
+        autoreset: Autoreset,
+    ) -> Result<(Vec<f64>, Vec<bool>, Vec<bool>, Option<Seen>)> {
         let count = self.rooms.len();
         let (mut rewards, mut terminated, mut truncated) = (vec![0.0; count], vec![false; count], vec![false; count]);
         let mut last_seen: Option<Seen> = None;
@@ -181,7 +189,8 @@ impl Worlds {
             let world = Registry::builtin().make(id)?;
             let spec = world.spec().clone();
             let room = || Room { world: world.clone_world(), starts: stream(0, Purpose::Starts, 0), over: true };
-            let rooms = Rooms { rooms: (0..count).map(|_| room()).collect(), seen: Seen::new(&spec.observation_space, count) };
+            let rooms =
+                Rooms { rooms: (0..count).map(|_| room()).collect(), seen: Seen::new(&spec.observation_space, count) };
             Ok(Worlds { spec, rooms: Mutex::new(rooms) })
         })
     }
@@ -209,7 +218,9 @@ impl Worlds {
             if let Some(mask) = chosen.filter(|mask| mask.len() != rooms.len()) {
                 return Err(said(format!("a mask of {} for {} environment(s)", mask.len(), rooms.len())));
             }
-            for (index, room) in rooms.iter_mut().enumerate().filter(|(index, _)| chosen.is_none_or(|mask| mask[*index])) {
+            for (index, room) in
+                rooms.iter_mut().enumerate().filter(|(index, _)| chosen.is_none_or(|mask| mask[*index]))
+            {
                 room.reset(index, seen);
             }
             Ok(seen.clone())
