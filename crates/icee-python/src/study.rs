@@ -14,8 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Said where nobody says which values are good: to guess would be worse.
-const NO_DIRECTION: &str =
-    "which values are good? add direction=\"maximize\" or direction=\"minimize\", or target=NUMBER";
+const NO_DIRECTION: &str = "which values are good? add direction=\"maximize\" or direction=\"minimize\", or target=NUMBER";
 
 /// What stands for the path of a table that is in no file.
 const FRAME: &str = "the table";
@@ -47,11 +46,7 @@ impl Study {
     }
 
     /// Does something with the study.
-    fn with<T: Send>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut icee_study::Study) -> Result<T> + Send,
-    ) -> PyResult<T> {
+    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut icee_study::Study) -> Result<T> + Send) -> PyResult<T> {
         call(py, || work(&mut self.lock()?.1))
     }
 
