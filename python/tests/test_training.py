@@ -1,6 +1,7 @@
 """Logs from everywhere, and runs: watched, stopped, interrupted, resumed."""
 
 import json
+import multiprocessing
 import os
 import runpy
 import signal
@@ -201,6 +202,26 @@ def test_time_and_errors(tmp_path: Path, logs: icee.Logs) -> None:
 
     with pytest.raises(KeyError, match="mine"):
         icee.train(steps=1000, settings=SMALL, out=tmp_path, callback=fail)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_fork_of_a_trainer_says_that_it_cannot(tmp_path: Path) -> None:
+    icee.train(steps=1, settings=SMALL, out=tmp_path)
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+
+    def child() -> None:
+        try:
+            icee.train(steps=1, settings=SMALL, out=tmp_path)
+        except icee.Error as error:
+            theirs.send(str(error))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process = context.Process(target=child)
+        process.start()
+    assert ours.poll(30) and "spawn" in ours.recv()
+    process.join(30)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are of another kind there")

@@ -1,6 +1,6 @@
 //! Training: runs, as on the command line, and the logs that they learn from.
 
-use crate::call::{Result, call, json, said, watched};
+use crate::call::{Process, Result, call, json, said, watched};
 use icee_base::files::write_atomically;
 use icee_base::hash::checksum;
 use icee_games::logs::{LoggedStep, Logs, log_bytes};
@@ -14,7 +14,15 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The first process that has trained: threads that make batches share a pool that lives as long as it does.
+static TRAINED: OnceLock<Process> = OnceLock::new();
+
+/// Said where that pool is not there.
+const FORKED: &str = "this process is a fork of one that has trained, and has no threads to train with; start processes with \
+     multiprocessing.get_context(\"spawn\")";
 
 /// Observations of a log: numbers, or a vector a row.
 #[derive(FromPyObject)]
@@ -195,6 +203,9 @@ fn run(py: Python<'_>, job: impl FnOnce(&Registry) -> Result<Job> + Send, how: &
     let work = |tell: &mut dyn FnMut(Value)| {
         if max_minutes.is_some_and(|minutes| !(minutes >= 0.0 && minutes.is_finite())) {
             return Err(said("max_minutes must be a number of minutes from 0 on"));
+        }
+        if !TRAINED.get_or_init(Process::this).is_this() {
+            return Err(said(FORKED));
         }
         let device = Device::choose(device_of(device)?, threads)?;
         let limits = Limits { max_minutes, stop: Some(&stop) };
