@@ -8,6 +8,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["Beliefs", "Column", "Error", "Study", "Surrogate", "__version__", "benchmark", "benchmarks"]
+
 __version__: str
 
 class Error(ValueError): ...

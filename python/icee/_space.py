@@ -100,15 +100,20 @@ class Choices:
         return np.asarray(a != b, dtype=float)
 
 
+def _axis(name: str, distribution: BaseDistribution) -> Numbers | Choices:
+    if isinstance(distribution, CategoricalDistribution):
+        return Choices(name, distribution)
+    if isinstance(distribution, (FloatDistribution, IntDistribution)):
+        return Numbers(name, distribution)
+    raise ValueError(f"{name!r} is a {type(distribution).__name__}; a float, an int or a categorical was expected")
+
+
 class Space:
     """Parameters that are suggested together."""
 
     def __init__(self, distributions: Mapping[str, BaseDistribution]) -> None:
         self.distributions = dict(distributions)
-        self.axes = [
-            Choices(name, distribution) if isinstance(distribution, CategoricalDistribution) else Numbers(name, distribution)
-            for name, distribution in self.distributions.items()
-        ]
+        self.axes = [_axis(name, distribution) for name, distribution in self.distributions.items()]
         self.size = math.prod(axis.count for axis in self.axes)
 
     def columns(self) -> list[Column]:
@@ -159,12 +164,10 @@ class Space:
     def farthest(self, known: Rows, draws: int, rng: np.random.Generator) -> Rows:
         """Of some points by chance the one that is farthest from all known ones."""
         drawn = self.uniform(draws if len(known) else 1, rng)
-        if not len(known):
-            return drawn[0]
-        square = sum(
-            axis.distance(drawn[:, at, None], known[None, :, at]) ** 2 for at, axis in enumerate(self.axes)
-        )
-        return drawn[int(np.argmax(np.min(square, axis=1)))]
+        square = np.zeros((len(drawn), len(known)))
+        for at, axis in enumerate(self.axes):
+            square += axis.distance(drawn[:, at, None], known[None, :, at]) ** 2
+        return np.asarray(drawn[int(np.argmax(np.min(square, axis=1, initial=np.inf)))])
 
 
 def new(candidates: Rows, known: Rows) -> Rows:

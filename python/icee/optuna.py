@@ -191,7 +191,7 @@ class _Search:
         self.rows = told.rows
         self.unit = np.maximum(told.losses.std(axis=0), 1e-300)
         # Weights of the objectives, drawn anew for every suggestion, so that the whole front is explored.
-        drawn = rng.exponential(size=told.losses.shape[1])
+        drawn: NDArray[np.float64] = rng.exponential(size=told.losses.shape[1:])
         self.weights = drawn / drawn.max() / self.unit
 
     def _beliefs(self, asked: NDArray[np.float64]) -> list[Any]:
@@ -240,7 +240,7 @@ class _Search:
     def _standing(self) -> NDArray[np.float64]:
         """The losses of what counts as reached: complete trials, and imagined ones, that keep all constraints."""
         count = self.told.losses.shape[1]
-        kept = (self.outcomes[:, count:] <= 0.0).all(axis=1)
+        kept = np.all(self.outcomes[:, count:] <= 0.0, axis=1)
         kept[: len(self.told.rows)] &= self.told.complete
         return self.outcomes[kept, :count]
 
@@ -270,7 +270,7 @@ class _Search:
     def best(self, rows: NDArray[np.float64], *known: NDArray[np.float64]) -> NDArray[np.float64]:
         """The row to take, by the model's rule."""
         gain, loss = known or self.gains(rows)
-        return rows[self.surrogate.pick(gain, loss, self._seed())]
+        return np.asarray(rows[self.surrogate.pick(gain, loss, self._seed())])
 
 
 def _finished(study: Study) -> list[FrozenTrial]:

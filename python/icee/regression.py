@@ -41,7 +41,7 @@ CENTRES = 2
 ROUNDS = 10
 
 
-class InContextRegressor(RegressorMixin, BaseEstimator):
+class InContextRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Predicts with a transformer that reads the training rows as a table.
 
     Nothing is trained and nothing is tuned: `fit` remembers the rows, `predict` lets the model read them. It gives a whole
@@ -140,7 +140,7 @@ class InContextRegressor(RegressorMixin, BaseEstimator):
         if np.ptp(self.values_) == 0.0:
             # Nothing tells by how much values may differ.
             mean[:], std[:], levels_of[:] = self.values_[0], 0.0, self.values_[0]
-        answers = [mean]
+        answers: list[NDArray[np.float64]] = [mean]
         answers += [std] if return_std else []
         answers += [levels_of] if quantiles is not None else []
         return tuple(answers) if len(answers) > 1 else mean
@@ -201,7 +201,7 @@ def _centres(points: Rows, count: int) -> Rows:
 
 def _categorical(X: Any) -> set[int]:
     """The places of a frame's categorical columns."""
-    dtypes = getattr(X, "dtypes", None)
+    dtypes: Any = getattr(X, "dtypes", ())
     names = [str(getattr(dtype, "name", dtype)).lower() for dtype in dtypes] if hasattr(dtypes, "__iter__") else []
     return {at for at, name in enumerate(names) if name.startswith(("category", "categorical", "enum"))}
 

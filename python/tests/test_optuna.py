@@ -22,7 +22,7 @@ from optuna.trial import Trial, TrialState
 
 import icee.optuna
 from icee._space import Space, new
-from icee._trials import groups
+from icee._trials import groups, outcomes
 from icee.optuna import IceeSampler
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -153,6 +153,18 @@ def test_a_limit_comes_first() -> None:
     broken = optuna.create_study(sampler=IceeSampler(constraints_func=lambda trial: [float("nan")]))
     with pytest.raises(ValueError, match="a constraint of trial 0 is not a number"):
         broken.optimize(objective, n_trials=1)
+
+
+def test_constraints_are_found_where_optuna_keeps_them() -> None:
+    ranges = {"x": FloatDistribution(0, 1)}
+    kept = [{"constraints": [0.5, -1.0]}, {"constraints:b": -1.0, "constraints:a": 0.5}, {}]
+    trials = [
+        optuna.create_trial(params={"x": 0.5}, distributions=ranges, value=1.0, system_attrs=attributes)
+        for attributes in kept
+    ]
+    told = outcomes(Space(ranges), trials, np.ones(1))
+    # Where none was said, they are as bad as the worst.
+    assert told.constraints.tolist() == [[0.5, -1.0], [0.5, -1.0], [0.5, -1.0]]
 
 
 def test_conditional_spaces_are_grouped(caplog: pytest.LogCaptureFixture) -> None:
