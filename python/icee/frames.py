@@ -92,9 +92,10 @@ def _single(table: Any, name: str) -> bool:
 def _listed(name: object, column: Any) -> list[Any]:
     if isinstance(column, (str, bytes)) or not isinstance(column, Iterable):
         raise Error(f'column "{name}" is a list or an array, not {column!r}')
-    cells = column.tolist() if hasattr(column, "tolist") else list(column)
-    if getattr(column, "ndim", 1) != 1:
-        raise Error(f'column "{name}" has one dimension, not the shape {column.shape}')
+    array: Any = column
+    if getattr(array, "ndim", 1) != 1:
+        raise Error(f'column "{name}" has one dimension, not the shape {array.shape}')
+    cells: list[Any] = array.tolist() if hasattr(array, "tolist") else list(array)
     return cells
 
 

@@ -347,7 +347,7 @@ class Study:
         said: dict[str, list[Any]] = {}
         for place, row in enumerate(rows):
             forecast = row.get("forecast", row) or {}
-            entries = {name: row[name] for name in ("status", "value") if name in row}
+            entries: dict[str, Any] = {name: row[name] for name in ("status", "value") if name in row}
             if "values" in row:  # told: the further outcomes are values, not beliefs
                 entries |= dict(row.get("further", []))
             entries |= {name: forecast[name] for name in ("mean", "low", "high", "beats_best") if name in forecast}

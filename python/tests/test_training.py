@@ -3,7 +3,6 @@
 import json
 import multiprocessing
 import os
-import runpy
 import signal
 import subprocess
 import sys
@@ -19,7 +18,6 @@ import icee
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[2]
 SMALL = {"train": {"batch": 2, "eval_games": 2, "eval_every": 0, "warmup": 1}, "model": {"width": 16, "layers": 1, "attention_heads": 1}}
 
 
@@ -183,7 +181,7 @@ def test_stopped_and_resumed_is_as_never_stopped(tmp_path: Path) -> None:
 
 
 def test_time_and_errors(tmp_path: Path, logs: icee.Logs) -> None:
-    run = icee.train(steps=1000, settings=SMALL, out=tmp_path, max_minutes=0)
+    run = icee.train(preset="dark-room-tiny", steps=1000, settings=SMALL, out=tmp_path, max_minutes=0)
     assert run.summary["step"] == 1
     for arguments, said in [
         ({"preset": "dark-rom"}, "did you mean"),
@@ -193,7 +191,9 @@ def test_time_and_errors(tmp_path: Path, logs: icee.Logs) -> None:
         ({"logs": {**logs.to_dict(), "step": logs.step + 1}}, "the first step of an episode is step 0"),
     ]:
         with pytest.raises(icee.Error, match=said):
-            icee.train(**arguments, out=tmp_path)
+            icee.train(**({"preset": "dark-room-tiny"} | arguments), out=tmp_path)
+    with pytest.raises(icee.Error, match="give logs to learn from"):
+        icee.train(out=tmp_path)
     with pytest.raises(OSError, match="gone.csv"):
         icee.train("gone.csv", out=tmp_path)
 
@@ -201,18 +201,18 @@ def test_time_and_errors(tmp_path: Path, logs: icee.Logs) -> None:
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        icee.train(steps=1000, settings=SMALL, out=tmp_path, callback=fail)
+        icee.train(preset="dark-room-tiny", steps=1000, settings=SMALL, out=tmp_path, callback=fail)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 def test_a_fork_of_a_trainer_says_that_it_cannot(tmp_path: Path) -> None:
-    icee.train(steps=1, settings=SMALL, out=tmp_path)
+    icee.train(preset="dark-room-tiny", steps=1, settings=SMALL, out=tmp_path)
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
 
     def child() -> None:
         try:
-            icee.train(steps=1, settings=SMALL, out=tmp_path)
+            icee.train(preset="dark-room-tiny", steps=1, settings=SMALL, out=tmp_path)
         except icee.Error as error:
             theirs.send(str(error))
 
@@ -232,7 +232,7 @@ def test_ctrl_c_saves_and_is_resumable(tmp_path: Path) -> None:
             if event["event"] == "step" and event["step"] == 2:
                 print("going", flush=True)
         try:
-            icee.train(steps=10**6, settings={SMALL!r}, out={str(tmp_path)!r}, callback=started, progress=True)
+            icee.train(preset="dark-room-tiny", steps=10**6, settings={SMALL!r}, out={str(tmp_path)!r}, callback=started, progress=True)
         except KeyboardInterrupt as stopped:
             print(stopped)
     """
@@ -250,12 +250,3 @@ def test_ctrl_c_saves_and_is_resumable(tmp_path: Path) -> None:
     assert json.loads((run / "summary.json").read_text())["finished"] is False
     again = icee.resume(run, max_minutes=0)
     assert again.summary["step"] > 2
-
-
-def test_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    example = runpy.run_path(str(ROOT / "examples" / "python" / "own_world.py"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        returns = example["main"](steps=3, games=20)
-    assert returns.shape == (100, 6)

@@ -139,39 +139,38 @@ pub fn evaluate_offline(
 /// Shows games to the agent, side by side.
 fn replay(agent: &mut Agent, logs: &Logs, games: &[usize], steps: &mut Vec<Judged>) -> Result<()> {
     let data = &logs.data;
-    let longest = games.iter().map(|&game| data.sequence_steps(game).len()).max().unwrap_or(0);
     let details: Vec<Vec<Played>> = games.iter().map(|&game| Played::of(logs, game, agent)).collect();
-    for at in 0..longest {
+    let longest = details.iter().map(Vec::len).max().unwrap_or(0);
+    for step in 0..longest {
         let mut seen: Observations = agent.blueprint().task.observation.none();
-        let mut playing = Vec::new();
-        for (place, &game) in games.iter().enumerate() {
-            let all = data.sequence_steps(game);
-            if at < all.len() && data.observations.get(all.start + at).is_some_and(|seen_then| seen.push(seen_then)) {
+        let (mut playing, mut steps_played) = (Vec::new(), Vec::new());
+        for (place, (&game, details)) in games.iter().zip(&details).enumerate() {
+            let Some(played) = details.get(step) else { continue };
+            let at = data.sequence_steps(game).start + step;
+            if data.observations.get(at).is_some_and(|observation| seen.push(observation)) {
                 playing.push(place as u32);
+                steps_played.push((at, played));
             }
         }
         let mut decisions = vec![Decision::default(); playing.len()];
         agent.decide(Turn { games: &playing, observations: &seen }, &mut decisions)?;
         let mut outcomes = Vec::new();
-        for &place in &playing {
-            let game = games[place as usize];
-            let step = data.sequence_steps(game).start + at;
-            let played = details[place as usize][at];
-            let action = data.actions[step];
+        for (&place, &(at, played)) in playing.iter().zip(&steps_played) {
+            let action = data.actions[at];
             let thought = agent.thought(place as usize).cloned().unwrap_or_default();
             let bin = agent.blueprint().bins.bin(played.to_go as f32) as usize;
             let returns = thought.marginal.get(bin).map(|&here| (thought.marginal[..bin].iter().sum(), here));
             steps.push(Judged {
-                game,
+                game: games[place as usize],
                 progress: played.progress,
                 better: played.better,
                 to_go: played.to_go,
                 agent: thought.actions.get(action as usize).copied().unwrap_or(0.0),
-                logged: f64::from(data.taken_probability(step)),
+                logged: f64::from(data.taken_probability(at)),
                 returns,
             });
             agent.take_instead(place as usize, action);
-            outcomes.push(StepOutcome { reward: data.rewards[step], done: played.last });
+            outcomes.push(StepOutcome { reward: data.rewards[at], done: played.last });
         }
         agent.learn_outcomes(&playing, &outcomes)?;
     }

@@ -2,7 +2,7 @@
 
 use icee_games::config::Acting;
 use icee_games::logs::Logs;
-use icee_games::{Config, Games, LiveAgent, Source, TrainedModel};
+use icee_games::{Config, Games, LiveAgent, Source, TrainedModel, evaluate_offline};
 use icee_train::{Device, Limits, RunFolder, RunInfo, Silent, Trainer, train};
 use icee_worlds::Observation;
 use std::fmt::Write;
@@ -86,4 +86,29 @@ fn the_joint_tilt_stops_asking_for_what_can_no_longer_happen() {
             best = action as f32;
         }
     }
+}
+
+#[test]
+fn logged_games_tell_what_an_action_of_the_agent_is_worth() {
+    let log = two_arms();
+    let logs = Logs::parse(&log, Path::new("toy.csv")).unwrap();
+    let judge = |method, logs: &Logs| {
+        let model = learn(&log, method, &["acting.kappa=1e6"]);
+        evaluate_offline(&Device::cpu(1).unwrap(), &model, logs, logs.learned()).unwrap()
+    };
+    // An arm that pays is worth 1, one that does not −1/T = −1; the log pays in 33 % of its steps, p̂ in 2/3 · 60 % + 1/3 · 30 %.
+    let judged = judge("icee", &logs);
+    let [all, ..] = judged.improvement.unwrap();
+    assert!((all.logged + 0.34).abs() < 1e-6 && all.agent.abs() < 0.1, "{all:?}");
+    assert_eq!(all.verdict(), Some(true));
+    assert!(judged.words().contains("better than the log's own policy"), "{}", judged.words());
+    let [(_, held), ..] = judged.calibration.unwrap();
+    assert!((0.3..=1.0).contains(&held));
+    // What learned the log's own actions is no better, and says so.
+    let [biased, ..] = judge("ad", &logs).improvement.unwrap();
+    assert!(biased.agent < all.agent - 0.15, "{biased:?}");
+    // Without probabilities only agreement can be told.
+    let bare: String = log.lines().map(|line| format!("{}\n", line.rsplit_once(',').unwrap().0)).collect();
+    let bare = judge("icee", &Logs::parse(&bare, Path::new("toy.csv")).unwrap());
+    assert!(bare.improvement.is_none() && bare.words().contains("no probabilities"));
 }

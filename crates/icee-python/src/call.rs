@@ -32,7 +32,7 @@ pub fn said(words: impl Into<String>) -> Box<dyn std::error::Error + Send + Sync
 /// # Errors
 /// Those.
 pub fn call<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    result(py.detach(|| caught(|| threads()?.install(work))))
+    here(py, || in_threads(work))
 }
 
 /// As [`call`], on the caller's own thread: for what is short, or has threads of its own.
@@ -65,7 +65,7 @@ pub fn watched<E: Send, T: Send>(
             let mut tell = move |event| {
                 let _ = tell.send(event).map(|()| heard.recv());
             };
-            caught(|| threads()?.install(|| work(&mut tell)))
+            caught(|| in_threads(|| work(&mut tell)))
         });
         loop {
             let event = py.detach(|| told.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNALS_EVERY));
@@ -130,6 +130,14 @@ fn exception(error: &(dyn std::error::Error + Send + Sync + 'static)) -> PyErr {
 fn bug(panic: &(dyn Any + Send)) -> PyErr {
     let words = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     PyRuntimeError::new_err(format!("a bug in icee, please report it: {}", words.unwrap_or("no words")))
+}
+
+/// Does `work` on the threads of this process.
+///
+/// # Errors
+/// Those of the work, and where threads cannot be started.
+pub fn in_threads<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    threads()?.install(work)
 }
 
 /// Threads of this very process: those of a parent do not live on in a fork.

@@ -1,6 +1,6 @@
 //! Studies: which row next? Answers are the JSON of the command line; the package makes frames of them.
 
-use crate::call::{Process, Result, call, json, said};
+use crate::call::{Process, Result, call, here, in_threads, json, said};
 use icee_base::table::Table;
 use icee_models::study_models;
 use icee_report::output::write_page;
@@ -52,10 +52,14 @@ impl Study {
         py: Python<'_>,
         work: impl FnOnce(&mut icee_study::Study) -> Result<T> + Send,
     ) -> PyResult<T> {
-        call(py, || {
-            let study = &mut self.lock()?.1;
-            study.refresh()?;
-            work(study)
+        here(py, || {
+            // Locked before the threads are entered: one that waits takes up other calls, and these must not wait for what it holds.
+            let mut opened = self.lock()?;
+            let study = &mut opened.1;
+            in_threads(|| {
+                study.refresh()?;
+                work(study)
+            })
         })
     }
 

@@ -51,6 +51,9 @@ enum Seen {
     Vectors { width: usize, values: Vec<f32> },
 }
 
+/// Rewards, terminations, truncations, and what was seen at the ends of episodes.
+type Stepped = (Vec<f64>, Vec<bool>, Vec<bool>, Option<Seen>);
+
 /// What a step gave, a list of each.
 type Steps<'py> =
     (Py<PyAny>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<bool>>, Option<Py<PyAny>>);
@@ -131,11 +134,7 @@ impl Rooms {
 
     /// Steps every room; gives rewards, terminations, truncations and, where episodes ended and others began at once, what was
     /// seen at their ends.
-    fn step(
-        &mut self,
-        actions: &[i64],
-        autoreset: Autoreset,
-    ) -> Result<(Vec<f64>, Vec<bool>, Vec<bool>, Option<Seen>)> {
+    fn step(&mut self, actions: &[i64], autoreset: Autoreset) -> Result<Stepped> {
         let count = self.rooms.len();
         let (mut rewards, mut terminated, mut truncated) = (vec![0.0; count], vec![false; count], vec![false; count]);
         let mut last_seen: Option<Seen> = None;

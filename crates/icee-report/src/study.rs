@@ -101,14 +101,17 @@ fn value_name(summary: &Summary) -> String {
     summary.value_column.as_deref().map_or_else(|| "value".into(), cut)
 }
 
+/// The value of an experiment, and the best up to there.
+type Shown = (Option<f64>, Option<f64>);
+
 /// Values one after another, and the best so far.
-fn progress(steps: &[(Option<f64>, Option<f64>)], value_name: &str) -> Option<Figure> {
-    let of = |value: &dyn Fn(&(Option<f64>, Option<f64>)) -> Option<f64>| -> Vec<Point> {
+fn progress(steps: &[Shown], value_name: &str) -> Option<Figure> {
+    let of = |value: fn(&Shown) -> Option<f64>| -> Vec<Point> {
         let every = steps.len().div_ceil(POINTS).max(1);
         let points = steps.iter().enumerate().step_by(every).filter_map(|(at, step)| Some((at, value(step)?)));
         points.map(|(at, y)| Point { x: at as f64 + 1.0, y, half_width: None }).collect()
     };
-    let (values, bests) = (of(&|step| step.0), of(&|step| step.1));
+    let (values, bests) = (of(|step| step.0), of(|step| step.1));
     if values.len() < 2 {
         return None;
     }

@@ -444,6 +444,28 @@ mod tests {
     }
 
     #[test]
+    fn the_same_games_are_always_held_out_and_bins_keep_returns_apart() {
+        let lines: String =
+            (0..40).map(|game| format!("{game},0,0,3,1,{},0.5\n{game},0,1,2,0,1,0.5\n", game % 3)).collect();
+        let logs = read(&format!("{}\n{lines}", COLUMNS.join(","))).unwrap();
+        assert_eq!((logs.learned().len(), logs.held_out().len()), (40, 0));
+        let split = logs.clone().holding_out(0.1);
+        assert_eq!((split.learned().len(), split.held_out().len()), (36, 4));
+        assert_eq!(split.held_out(), logs.clone().holding_out(0.1).held_out());
+        assert!(split.held_out().iter().all(|game| !split.learned().contains(game)));
+        // Returns-to-go: 1; 1 + (−1/2, 1 or 2), which are half a unit apart.
+        assert_eq!(logs.task.return_range, (0.5, 3.0));
+        assert_eq!(logs.bins(), FEWEST_BINS);
+        assert_eq!(
+            split.describe(),
+            "40 games (4 held out) of up to 1 episodes of up to 2 steps: 4 observations, 2 actions, rewards from 0 to 2, with probabilities"
+        );
+        // Of a few games none is missed.
+        let few = read(&format!("{}\n0,0,0,3,1,0,0.5\n1,0,0,3,1,1,0.5\n", COLUMNS.join(","))).unwrap();
+        assert_eq!(few.holding_out(0.5).held_out().len(), 0);
+    }
+
+    #[test]
     fn every_malformed_line_is_named() {
         let text = "game,episode,step,observation,action,reward,probability\n0,0,0,3,1,0,0.5\n0,0,2,3,1,0,0.5\n0,0,1,x,1,0,0.5\n0,0,1,3,1,nan,0.5\n0,0,1,3,1,0,0\n0,0,1,3,1\n0,0,1,1 2,0,0,1\n";
         let said = read(text).unwrap_err().to_string();
