@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import doctest
 import logging
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -232,13 +228,3 @@ def test_wrong_words() -> None:
         IceeSampler(n_startup_trials=1)
     with pytest.raises(ValueError, match='model is "table" or "gp", not "tree"'):
         IceeSampler(model="tree")
-
-
-def test_the_example_runs() -> None:
-    example = Path(__file__).parents[2] / "examples" / "python" / "optuna_search.py"
-    done = subprocess.run([sys.executable, str(example)], check=True, capture_output=True, text=True)
-    assert "best" in done.stdout
-
-
-def test_examples() -> None:
-    assert doctest.testmod(icee.optuna).failed == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import multiprocessing
 import pickle
 import subprocess
@@ -153,7 +152,3 @@ def test_scikit_learn_is_imported_only_when_used() -> None:
         "else: raise SystemExit('made without scikit-learn')"
     )
     subprocess.run([sys.executable, "-c", without], check=True)
-
-
-def test_examples() -> None:
-    assert doctest.testmod(icee.regression).failed == 0
