@@ -56,7 +56,7 @@ impl Columns<'_> {
             Observed::Vectors(vectors) => (&[][..], vectors.as_slice()?, vectors.as_array().ncols()),
         };
         call(py, || {
-            let observations = if width == 0 { numbers.len() } else { vectors.len() / width };
+            let observations = vectors.len().checked_div(width).unwrap_or(numbers.len());
             let others = [episode.len(), step.len(), action.len(), reward.len(), observations];
             if others.iter().chain(&probability.map(<[f64]>::len)).any(|&length| length != game.len()) {
                 return Err(said("the columns of a log must have one length"));
@@ -173,7 +173,6 @@ pub fn train(
 /// A run that was stopped goes on.
 #[pyfunction]
 #[pyo3(signature = (run_folder, *, device, threads, max_minutes, watch, every_step))]
-#[expect(clippy::too_many_arguments, reason = "each is a keyword of Python's")]
 pub fn resume(
     py: Python<'_>,
     run_folder: PathBuf,

@@ -75,6 +75,14 @@ impl Seen {
         }
     }
 
+    /// Takes what is seen in one room from another list.
+    fn copy(&mut self, room: usize, other: &Seen) {
+        match other {
+            Seen::Numbers(numbers) => self.set(room, Observation::Discrete(numbers[room] as u32)),
+            Seen::Vectors { width, values } => self.set(room, Observation::Vector(&values[room * width..][..*width])),
+        }
+    }
+
     fn into_array(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         match self {
             Seen::Numbers(numbers) => numbers.into_pyarray(py).into_py_any(py),
@@ -129,16 +137,9 @@ impl Rooms {
         Ok(())
     }
 
-    /// Steps every room; gives rewards, terminations, truncations and, where episodes ended and others began at once, what was
-    /// seen at their ends.
-    fn step(
-        &mut self,
-        actions: &[i64],
-        autoreset: Autoreset,
-    ) -> Result<(Vec<f64>, Vec<bool>, Vec<bool>, Option<Seen>)> {
-        let count = self.rooms.len();
-        let (mut rewards, mut terminated, mut truncated) = (vec![0.0; count], vec![false; count], vec![false; count]);
-        let mut last_seen: Option<Seen> = None;
+    /// Steps every room.
+    fn step(&mut self, actions: &[i64], autoreset: Autoreset) -> Result<Stepped> {
+        let mut stepped = Stepped::new(self.rooms.len());
         for (index, (room, &action)) in self.rooms.iter_mut().zip(actions).enumerate() {
             if room.over {
                 room.reset(index, &mut self.seen);
@@ -146,28 +147,33 @@ impl Rooms {
             }
             let step = room.world.step(action as usize)?;
             self.seen.set(index, step.observation);
-            (rewards[index], terminated[index], truncated[index]) =
-                (f64::from(step.reward), step.terminated, step.truncated);
+            stepped.rewards[index] = f64::from(step.reward);
+            (stepped.terminated[index], stepped.truncated[index]) = (step.terminated, step.truncated);
             room.over = step.done();
             if room.over && autoreset == Autoreset::SameStep {
-                match &mut last_seen {
-                    Some(last_seen) => last_seen.copy(index, &self.seen),
-                    None => last_seen = Some(self.seen.clone()),
+                match &mut stepped.last {
+                    Some(last) => last.copy(index, &self.seen),
+                    None => stepped.last = Some(self.seen.clone()),
                 }
                 room.reset(index, &mut self.seen);
             }
         }
-        Ok((rewards, terminated, truncated, last_seen))
+        Ok(stepped)
     }
 }
 
-impl Seen {
-    /// Takes what is seen in one room from another list.
-    fn copy(&mut self, room: usize, other: &Seen) {
-        match other {
-            Seen::Numbers(numbers) => self.set(room, Observation::Discrete(numbers[room] as u32)),
-            Seen::Vectors { width, values } => self.set(room, Observation::Vector(&values[room * width..][..*width])),
-        }
+/// What a step of every room gave.
+struct Stepped {
+    rewards: Vec<f64>,
+    terminated: Vec<bool>,
+    truncated: Vec<bool>,
+    /// Where episodes ended and others began at once: what was seen at their ends.
+    last: Option<Seen>,
+}
+
+impl Stepped {
+    fn new(count: usize) -> Stepped {
+        Stepped { rewards: vec![0.0; count], terminated: vec![false; count], truncated: vec![false; count], last: None }
     }
 }
 
@@ -231,12 +237,11 @@ impl Worlds {
     /// Steps every room.
     fn step<'py>(&self, py: Python<'py>, actions: PyReadonlyArray1<'py, i64>, autoreset: &str) -> PyResult<Steps<'py>> {
         let actions = actions.as_slice()?;
-        let (rewards, terminated, truncated, last, seen) = here(py, || {
+        let (Stepped { rewards, terminated, truncated, last }, seen) = here(py, || {
             let autoreset = autoreset_of(autoreset)?;
             let mut rooms = self.lock();
             rooms.check(&self.spec, actions, autoreset)?;
-            let (rewards, terminated, truncated, last) = rooms.step(actions, autoreset)?;
-            Ok((rewards, terminated, truncated, last, rooms.seen.clone()))
+            Ok((rooms.step(actions, autoreset)?, rooms.seen.clone()))
         })?;
         let last = last.map(|last| last.into_array(py)).transpose()?;
         let (terminated, truncated) = (terminated.into_pyarray(py), truncated.into_pyarray(py));
@@ -255,13 +260,12 @@ impl Worlds {
 
     /// Steps the only room.
     fn step_one(&self, py: Python<'_>, action: i64) -> PyResult<(Py<PyAny>, f64, bool, bool)> {
-        let (reward, terminated, truncated, seen) = here(py, || {
+        let (stepped, seen) = here(py, || {
             let mut rooms = self.lock();
             rooms.check(&self.spec, &[action], Autoreset::Disabled)?;
-            let (rewards, terminated, truncated, _) = rooms.step(&[action], Autoreset::Disabled)?;
-            Ok((rewards[0], terminated[0], truncated[0], rooms.seen.clone()))
+            Ok((rooms.step(&[action], Autoreset::Disabled)?, rooms.seen.clone()))
         })?;
-        Ok((seen.into_one(py)?, reward, terminated, truncated))
+        Ok((seen.into_one(py)?, stepped.rewards[0], stepped.terminated[0], stepped.truncated[0]))
     }
 
     /// A room as text, what is hidden included.
