@@ -154,7 +154,8 @@ mod tests {
         static STOP: AtomicBool = AtomicBool::new(false);
         let registry = Registry::builtin();
         let out = std::env::temp_dir().join(format!("icee-job-{}", std::process::id()));
-        let settings = ["train.steps=2", "train.batch=2", "train.eval_games=2", "model.width=16"].map(String::from);
+        let settings =
+            ["train.steps=2", "train.batch=2", "train.eval_games=2", "model.attention_heads=1"].map(String::from);
         let problem = new_problem("dark-room-tiny", None, &settings, None, &registry).unwrap();
         let device = Device::cpu(1).unwrap();
         let limits = Limits { stop: Some(&STOP), ..Limits::default() };
