@@ -49,8 +49,7 @@ proptest! {
                     let before: f32 = (data.episode_steps(episode).start..step).map(|s| data.rewards[s]).sum();
                     let earlier = order[..k].iter().flat_map(|&e| data.episode_steps(e));
                     let has_paid = earlier.chain(data.episode_steps(episode).start..step).any(|s| data.rewards[s] != 0.0);
-                    let most = order[..k].iter().map(|&e| total(e)).fold(0.0, f32::max);
-                    let searches = if goals_in_turn { before >= most } else { !has_paid };
+                    let searches = if goals_in_turn { before >= best } else { !has_paid };
                     let counts = if searches { search } else { 1.0 };
                     let learned = if data.label(step) == StepLabel::Skipped { 0.0 } else { counts };
                     prop_assert_eq!(labels.learned[row], learned);
