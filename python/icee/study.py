@@ -350,12 +350,13 @@ class Study:
             entries: dict[str, Any] = {name: row[name] for name in ("status", "value") if name in row}
             if "values" in row:  # told: the further outcomes are values, not beliefs
                 entries |= dict(row.get("further", []))
-            entries |= {name: forecast[name] for name in ("mean", "low", "high", "beats_best") if name in forecast}
+            # A suggestion without a forecast has gaps there.
+            if reasons or "mean" in forecast:
+                entries |= {name: forecast.get(name) for name in ("mean", "low", "high", "beats_best")}
             for other in forecast.get("further", []) if "mean" in forecast else []:
                 ends = ("mean", "low", "high", "holds")
                 entries |= {f"{other['name']}_{end}": other[end] for end in ends if other[end] is not None}
             if reasons:
-                entries |= {name: forecast.get(name) for name in ("mean", "low", "high", "beats_best")}
                 entries["reasons"] = "; ".join(row["reasons"])
             for name, entry in entries.items():
                 said.setdefault(name, [None] * place).append(entry)

@@ -60,7 +60,7 @@ pub fn run(args: &Args, models: &ModelStore) -> anyhow::Result<()> {
     let mut model = models.find(&args.model)?.load_agent()?;
     args.acting.apply(&mut model.config.acting)?;
     let agent = LiveAgent::new(&Device::cpu(1)?, &model, args.seed)?;
-    let mut player = Player { model, agent, state: State::Ready, episode: 1 };
+    let mut player = Player { model, agent, acted: false, episode: 1 };
     let (mut input, mut out) = (std::io::stdin().lock(), std::io::stdout().lock());
     let mut line = Vec::new();
     loop {
@@ -81,19 +81,11 @@ pub fn run(args: &Args, models: &ModelStore) -> anyhow::Result<()> {
     }
 }
 
-/// Where the conversation stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// An observation may come.
-    Ready,
-    /// An action waits for its reward.
-    Acted,
-}
-
 struct Player {
     model: TrainedModel,
     agent: LiveAgent,
-    state: State,
+    /// Whether an action waits for its reward.
+    acted: bool,
     /// The current episode, from one.
     episode: usize,
 }
@@ -104,7 +96,7 @@ impl Player {
         let request: Request = serde_json::from_slice(line)?;
         let done = request.terminated || request.truncated;
         let observation = request.observation.as_ref().map(|value| self.observation(value)).transpose()?;
-        let acted = self.state == State::Acted && !request.reset;
+        let acted = self.acted && !request.reset;
         match (acted, request.reward) {
             (true, None) if observation.is_some() || done => {
                 anyhow::bail!("the reward of the last action is missing: add \"reward\"")
@@ -124,16 +116,16 @@ impl Player {
         }
         if request.reset {
             self.agent.reset()?;
-            (self.state, self.episode) = (State::Ready, 1);
+            (self.acted, self.episode) = (false, 1);
         }
         if let Some(reward) = request.reward {
             self.agent.observe(reward as f32, done)?;
-            self.state = State::Ready;
+            self.acted = false;
             self.episode += usize::from(done);
         }
         let Some(observation) = observation else { return Ok(json!({ "episode": self.episode })) };
         let action = self.agent.act(observation.borrow())?;
-        self.state = State::Acted;
+        self.acted = true;
         let mut answer = json!({ "action": action });
         if request.explain {
             answer["probabilities"] = json!(self.agent.thought().actions);

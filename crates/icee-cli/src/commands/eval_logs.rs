@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 use icee_games::logs::Logs;
 use icee_games::{Improvement, OfflineEvaluation, TrainedModel, evaluate_offline};
 use icee_models::kind::logs_of_run;
-use icee_train::Device;
+use icee_train::{Device, RunInfo};
 use std::io::Write;
 use std::path::Path;
 
@@ -18,17 +18,20 @@ pub struct Judged<'a> {
 }
 
 pub fn run(judged: &Judged<'_>, most: Option<usize>, threads: usize, json: bool) -> anyhow::Result<()> {
-    let own = judged.folder.join("run.json").is_file().then(|| logs_of_run(judged.folder)).transpose();
+    let is_run = judged.folder.join("run.json").is_file();
     let held_out = |logs: Logs| logs.holding_out(judged.model.config.data.held_out);
     let (logs, games) = match judged.logs {
         Some(path) => {
             let logs = Logs::read(path)?;
             // Of the log that it learned from, only what was held out says anything.
-            let same = own.ok().flatten().flatten().is_some_and(|own| own.file.checksum == logs.file.checksum);
+            let own = if is_run { RunInfo::read(judged.folder)?.logs_checksum } else { None };
+            let same = own.is_some_and(|own| own == logs.file.checksum_text());
             if same { with_games(held_out(logs), true) } else { with_games(logs, false) }
         }
         None => {
-            let Some(Some(own)) = own.context("the log of this run cannot be used")? else {
+            let own =
+                if is_run { logs_of_run(judged.folder).context("the log of this run cannot be used")? } else { None };
+            let Some(own) = own else {
                 bail!("this model learned from a log that is not known here; give one: --logs FILE")
             };
             with_games(held_out(own), true)
