@@ -37,7 +37,7 @@ pub enum Error {
     #[error(transparent)]
     Name(#[from] icee_base::names::Unknown),
     /// A metric that no run has, though others are near.
-    #[error("{0} There are {}", .0.known.join(", "))]
+    #[error("{0} There are {known}", known = .0.known.join(", "))]
     Metric(icee_base::names::Unknown),
     /// What was asked for is not of the kind that it is.
     #[error("{0}")]
