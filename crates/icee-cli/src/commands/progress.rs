@@ -1,6 +1,6 @@
 //! How far a long command has come, on stderr: a bar on a terminal; on one that cannot draw (`TERM=dumb`) plain lines now and then.
 
-use crate::terminal::say;
+use crate::terminal::{printable, say};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Display;
 use std::io::IsTerminal;
@@ -81,10 +81,11 @@ impl Progress {
         }
     }
 
-    /// A line that stays.
+    /// A line that stays, or several.
     pub fn line(&self, line: &str) {
         match &self.shown {
-            Shown::Bar(bar) => bar.println(line),
+            // Above the bar, which would be drawn over it otherwise.
+            Shown::Bar(bar) => line.split('\n').for_each(|line| bar.println(printable(line))),
             Shown::Lines(_) => say(line),
             Shown::Nothing => {}
         }

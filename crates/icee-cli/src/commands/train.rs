@@ -175,7 +175,10 @@ impl Observer for Watcher {
 
 impl Onlooker for Watcher {
     fn remark(&mut self, words: &str) {
-        say(words);
+        match &self.progress {
+            Some(progress) => progress.line(words),
+            None => say(words),
+        }
     }
 
     fn begins(&mut self, folder: &RunFolder, device: &Device, from: u64) {
@@ -188,5 +191,24 @@ impl Onlooker for Watcher {
             before.into_iter().filter(|(step, _)| *step <= from).for_each(|(step, value)| watched.note(step, value));
         }
         say(format_args!("run folder {}, {}", folder.path().display(), device.describe()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_curve_is_that_of_what_matters_most() {
+        let mut watched = Watched::of(&["return/first", "return/last", "return/mean"]).unwrap();
+        assert_eq!((watched.name, watched.place), ("return/last", 1));
+        [(10, 1.0), (20, f64::NAN), (30, 2.5)].into_iter().for_each(|(step, value)| watched.note(step, value));
+        assert_eq!(watched.curve, [(10, 1.0), (30, 2.5)]);
+        let picture = watched.picture();
+        assert_eq!((picture.len(), picture[0].as_str()), (1 + CURVE.1, "return/last"));
+        assert!(picture[1].starts_with("2.5 ") && picture[CURVE.1].starts_with("  1 "), "{picture:?}");
+        assert!(picture[1..].iter().all(|line| line.chars().count() == 4 + CURVE.0));
+        assert_eq!(Watched::of(&["held_out/loss", "race/regret"]).unwrap().name, "held_out/loss");
+        assert!(Watched::of(&[]).is_none());
     }
 }
