@@ -4,7 +4,7 @@ use crate::agent::Agent;
 use crate::model::TrainedModel;
 use crate::{Error, Result};
 use icee_train::Device;
-use icee_worlds::{Games, Registry, Returns, Split, World};
+use icee_worlds::{Games, PlayedStep, Registry, Returns, Split, World};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -102,17 +102,35 @@ pub fn evaluate_watched(
     games: &EvaluationGames,
     mut watch: impl FnMut(usize, usize),
 ) -> Result<(Evaluation, Returns)> {
-    let world = world_of(model, games.world.as_deref(), registry)?;
-    let mut agent = Agent::new(device, model)?;
-    let episodes = games.episodes.unwrap_or(world.spec().episodes);
+    let episodes = match games.episodes {
+        Some(episodes) => episodes,
+        None => world_of(model, games.world.as_deref(), registry)?.spec().episodes,
+    };
     let all = games.games.saturating_mul(episodes);
     let mut played = 0;
-    play(&mut agent, &*world, games.games, episodes, games.seed, games.split, |done| {
-        played += usize::from(done);
-        if done {
+    evaluate_steps(device, model, registry, games, |step| {
+        played += usize::from(step.outcome.done);
+        if step.outcome.done {
             watch(played, all);
         }
     })
+}
+
+/// As [`evaluate`], with somebody who looks on at every step.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_steps(
+    device: &Device,
+    model: &TrainedModel,
+    registry: &Registry,
+    games: &EvaluationGames,
+    watch: impl FnMut(&PlayedStep<'_>),
+) -> Result<(Evaluation, Returns)> {
+    let world = world_of(model, games.world.as_deref(), registry)?;
+    let mut agent = Agent::new(device, model)?;
+    let episodes = games.episodes.unwrap_or(world.spec().episodes);
+    play(&mut agent, &*world, games.games, episodes, games.seed, games.split, watch)
 }
 
 /// The named world, or the one that a model was trained on, if the model can play it.
@@ -143,7 +161,6 @@ pub fn evaluate_agent(
     play(agent, world, games, episodes, seed, split, |_| {})
 }
 
-/// `watch` is told of every step whether it ended an episode.
 fn play(
     agent: &mut Agent,
     world: &dyn World,
@@ -151,14 +168,14 @@ fn play(
     episodes: usize,
     seed: u64,
     split: Split,
-    mut watch: impl FnMut(bool),
+    mut watch: impl FnMut(&PlayedStep<'_>),
 ) -> Result<(Evaluation, Returns)> {
     let mut dealt = Games::deal(world, games, seed, split)?;
     let start = Instant::now();
     let mut decisions = 0u64;
     let returns = dealt.play_watched(agent, episodes, |step| {
         decisions += 1;
-        watch(step.outcome.done);
+        watch(step);
     })?;
     let seconds = start.elapsed().as_secs_f64();
     let entropies = agent.entropy_by_episode();

@@ -62,7 +62,9 @@ pub use agent::{Agent, LiveAgent, Thought};
 pub use blueprint::{Blueprint, NetworkPlan};
 pub use config::{Acting, Config};
 pub use error::{Error, Result};
-pub use eval::{EpisodeResult, Evaluation, EvaluationGames, evaluate, evaluate_agent, evaluate_watched};
+pub use eval::{
+    EpisodeResult, Evaluation, EvaluationGames, evaluate, evaluate_agent, evaluate_steps, evaluate_watched,
+};
 pub use games::Games;
 pub use heads::{GivenReturns, Head};
 pub use label::{Labels, ReturnBins, Weighing};

@@ -27,6 +27,7 @@ pub const WORLDS: &[Preset] = presets!("worlds":
     "dark-room-hard-tiny",
     "dark-room-permuted",
     "bernoulli-bandit",
+    "gaussian-bandit",
     "bandit-tiny",
     "tabular-mdp",
 );
@@ -62,7 +63,7 @@ mod tests {
 
     /// Worlds without a preset of their own (most are there to test generalisation with), and whose preset trains them:
     /// `--set world=ID`.
-    const VARIANTS: [(&str, &str); 15] = [
+    const VARIANTS: [(&str, &str); 14] = [
         ("DarkRoomHeldOut-v0", "dark-room"),
         ("DarkRoomHardHeldOut-v0", "dark-room-hard"),
         ("DarkKeyToDoorHeldOut-v0", "key-to-door"),
@@ -72,9 +73,8 @@ mod tests {
         ("DarkRoom20-v0", "dark-room"),
         ("BernoulliBandit10-v0", "bernoulli-bandit"),
         ("BernoulliBandit20-v0", "bernoulli-bandit"),
-        ("GaussianBandit5-v0", "bernoulli-bandit"),
-        ("GaussianBandit10-v0", "bernoulli-bandit"),
-        ("GaussianBandit20-v0", "bernoulli-bandit"),
+        ("GaussianBandit10-v0", "gaussian-bandit"),
+        ("GaussianBandit20-v0", "gaussian-bandit"),
         ("LinearBandit-v0", "bernoulli-bandit"),
         ("TMaze-v0", "tabular-mdp"),
         ("FrozenLakeHidden-v0", "tabular-mdp"),

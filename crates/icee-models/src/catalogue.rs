@@ -3,7 +3,7 @@
 
 use icee_worlds::Reference;
 
-/// A world of the paper.
+/// A world of the report.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CatalogueWorld {
     /// Its preset, and its name in models and on the command line.
@@ -14,15 +14,57 @@ pub struct CatalogueWorld {
     pub name: &'static str,
     /// Whether other acting rules are tried here.
     pub acting_ablation: bool,
+    /// Whether the paper has it. On the others only [`ICEE`] is trained.
+    pub in_paper: bool,
+    /// The agents of plain code that stand beside the learned ones.
+    pub references: &'static [Reference],
+}
+
+/// The method that the report is about.
+pub const ICEE: &str = "icee";
+
+/// A world of the paper.
+const fn papers(key: &'static str, id: &'static str, name: &'static str, acting_ablation: bool) -> CatalogueWorld {
+    let references = &[Reference::Source, Reference::Posterior, Reference::Sweep, Reference::Oracle];
+    CatalogueWorld { key, id, name, acting_ablation, in_paper: true, references }
 }
 
 /// The paper's worlds, in its order.
 pub static WORLDS: [CatalogueWorld; 4] = [
-    CatalogueWorld { key: "dark-room", id: "DarkRoom-v0", name: "Dark Room", acting_ablation: true },
-    CatalogueWorld { key: "dark-room-hard", id: "DarkRoomHard-v0", name: "Dark Room (Hard)", acting_ablation: true },
-    CatalogueWorld { key: "key-to-door", id: "DarkKeyToDoor-v0", name: "Dark Key-to-Door", acting_ablation: false },
-    CatalogueWorld { key: BIASED, id: "DarkRoomBiased-v0", name: "Dark Room (Biased)", acting_ablation: false },
+    papers("dark-room", "DarkRoom-v0", "Dark Room", true),
+    papers("dark-room-hard", "DarkRoomHard-v0", "Dark Room (Hard)", true),
+    papers("key-to-door", "DarkKeyToDoor-v0", "Dark Key-to-Door", false),
+    papers(BIASED, "DarkRoomBiased-v0", "Dark Room (Biased)", false),
 ];
+
+/// A world that the paper does not have.
+const fn beyond(
+    key: &'static str,
+    id: &'static str,
+    name: &'static str,
+    references: &'static [Reference],
+) -> CatalogueWorld {
+    CatalogueWorld { key, id, name, acting_ablation: false, in_paper: false, references }
+}
+
+/// Bandits, which are judged by their regret.
+pub static BANDITS: [CatalogueWorld; 2] = [
+    beyond("bernoulli-bandit", "BernoulliBandit5-v0", "Five Bernoulli arms", &[Reference::Posterior, Reference::Ucb]),
+    beyond("gaussian-bandit", "GaussianBandit5-v0", "Five Gaussian arms", &[Reference::Posterior, Reference::Ucb]),
+];
+
+/// The room whose actions are permuted.
+pub static PERMUTED: CatalogueWorld = beyond(
+    "dark-room-permuted",
+    "DarkRoomPermuted-v0",
+    "Dark Room, actions permuted",
+    &[Reference::Source, Reference::Posterior, Reference::Oracle],
+);
+
+/// All worlds of the report: the paper's, then the others.
+pub fn worlds() -> impl Iterator<Item = &'static CatalogueWorld> {
+    WORLDS.iter().chain(&BANDITS).chain([&PERMUTED])
+}
 
 /// The biased room's key: there the weighted head stands beside the biased one, from which only its weights differ.
 pub const BIASED: &str = "dark-room-biased";
@@ -165,9 +207,9 @@ const DEFAULT: AgentRecipe = AgentRecipe {
 const ABLATION: AgentRecipe = AgentRecipe { chapters: Chapters::None, ..DEFAULT };
 
 /// All entries, in the order of legends and tables.
-pub static ENTRIES: [Entry; 25] = [
+pub static ENTRIES: [Entry; 26] = [
     Entry {
-        key: "icee",
+        key: ICEE,
         label: "ICEE",
         colours: ["#0072B2", "#4DA9E8"],
         role: Role::Agent(AgentRecipe { paper: row("icee"), ..DEFAULT }),
@@ -357,6 +399,12 @@ pub static ENTRIES: [Entry; 25] = [
         role: Role::Reference { agent: Reference::Sweep, paper: None },
     },
     Entry {
+        key: "ucb",
+        label: "UCB1",
+        colours: ["#D55E00", "#FF8C4B"],
+        role: Role::Reference { agent: Reference::Ucb, paper: None },
+    },
+    Entry {
         key: "oracle",
         label: "oracle",
         colours: ["#6B6B6B", "#B8B8B8"],
@@ -430,7 +478,7 @@ pub fn entry(key: &str) -> Option<&'static Entry> {
 /// The world of a key.
 #[must_use]
 pub fn world(key: &str) -> Option<&'static CatalogueWorld> {
-    WORLDS.iter().find(|world| world.key == key)
+    worlds().find(|world| world.key == key)
 }
 
 impl Entry {
@@ -494,7 +542,18 @@ impl CatalogueWorld {
 
     /// The learned methods of its chapter.
     pub fn methods(&'static self) -> impl Iterator<Item = &'static Entry> {
-        ENTRIES.iter().filter(|entry| entry.agent().is_some_and(|recipe| recipe.in_chapter_of(self)))
+        self.trained().filter_map(|(entry, recipe)| recipe.in_chapter_of(self).then_some(entry))
+    }
+
+    /// The agents that may be trained on it.
+    pub(crate) fn trained(&'static self) -> impl Iterator<Item = (&'static Entry, &'static AgentRecipe)> {
+        let here = |entry: &&Entry| self.in_paper || entry.key == ICEE;
+        ENTRIES.iter().filter(here).filter_map(|entry| entry.agent().map(|recipe| (entry, recipe)))
+    }
+
+    /// The agents of plain code of its chapter, in order.
+    pub fn references(&'static self) -> impl Iterator<Item = (&'static Entry, Reference)> {
+        references().filter(|(_, agent)| self.references.contains(agent))
     }
 }
 

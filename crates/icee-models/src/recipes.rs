@@ -1,6 +1,6 @@
-//! Every model that the paper's report needs, and the command that trains it: the catalogue, written out.
+//! Every model that the report needs, and the command that trains it: the catalogue, written out.
 
-use crate::catalogue::{ENTRIES, Role, STUDY_OPTIMISERS, WORLDS, optimiser_model};
+use crate::catalogue::{self, ENTRIES, Role, STUDY_OPTIMISERS, optimiser_model};
 use crate::kind::Kind;
 
 /// How a model is trained.
@@ -22,9 +22,8 @@ pub struct Recipe {
 #[must_use]
 pub fn recipes() -> Vec<Recipe> {
     let mut recipes = Vec::new();
-    for world in &WORLDS {
-        for entry in &ENTRIES {
-            let Some(agent) = entry.agent() else { continue };
+    for world in catalogue::worlds() {
+        for (entry, agent) in world.trained() {
             let Some(settings) = agent.settings_on(world) else { continue };
             let (name, method) = (world.model(entry.key), Some(agent.method));
             recipes.push(Recipe { name, kind: Kind::Games, preset: world.key, method, settings });
@@ -77,10 +76,10 @@ mod tests {
             let problem = new_problem(recipe.preset, recipe.method, &settings, None, &Registry::builtin());
             let problem = problem.unwrap_or_else(|error| panic!("{}: {error}", recipe.name));
             assert_eq!(problem.kind(), recipe.kind.tag(), "{}", recipe.name);
-            let world = WORLDS.iter().find(|world| world.key == recipe.preset);
+            let world = catalogue::world(recipe.preset);
             assert!(world.is_none_or(|world| world.id == problem.name()), "{}", recipe.name);
         }
-        assert_eq!(all.len(), 43);
+        assert_eq!(all.len(), 46);
     }
 
     #[test]

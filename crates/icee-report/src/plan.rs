@@ -5,7 +5,7 @@ use crate::{Error, Result};
 use icee_base::names::nearest;
 use icee_bo::functions;
 use icee_bo::race::builtin;
-use icee_models::catalogue::{self, CatalogueWorld, Entry, WORLDS, is_rival, optimiser_model};
+use icee_models::catalogue::{self, BANDITS, CatalogueWorld, Entry, PERMUTED, WORLDS, is_rival, optimiser_model};
 use icee_models::recipes;
 use icee_worlds::Reference;
 use std::str::FromStr;
@@ -15,6 +15,8 @@ use std::str::FromStr;
 pub enum Part {
     /// One of the paper's worlds.
     World(&'static CatalogueWorld),
+    /// Worlds that the paper does not have.
+    Beyond,
     /// Bayesian optimisation.
     Bo,
     /// The same on tables of real experiments.
@@ -49,7 +51,8 @@ impl Part {
     /// All parts, in the report's order.
     #[must_use]
     pub fn all() -> Vec<Part> {
-        WORLDS.iter().map(Part::World).chain([Part::Bo, Part::Tables, Part::Ablations, Part::Cost]).collect()
+        let others = [Part::Beyond, Part::Bo, Part::Tables, Part::Ablations, Part::Cost];
+        WORLDS.iter().map(Part::World).chain(others).collect()
     }
 
     /// Its name on the command line.
@@ -57,6 +60,7 @@ impl Part {
     pub fn name(self) -> &'static str {
         match self {
             Part::World(world) => world.key,
+            Part::Beyond => "beyond",
             Part::Bo => "bo",
             Part::Tables => "tables",
             Part::Ablations => "ablations",
@@ -69,6 +73,7 @@ impl Part {
     pub fn title(self) -> &'static str {
         match self {
             Part::World(world) => world.name,
+            Part::Beyond => "Beyond the paper",
             Part::Bo => "Bayesian optimisation",
             Part::Tables => "Real tables",
             Part::Ablations => "Ablations",
@@ -115,7 +120,8 @@ pub fn units(options: &Options) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     for part in &options.parts {
         let wanted = match part {
-            Part::World(world) => world_units(world, options),
+            Part::World(world) => world_units(world, false, options),
+            Part::Beyond => beyond_units(options),
             Part::Bo => catalogue::compared_optimisers().flat_map(|entry| search_units(entry, options)).collect(),
             Part::Tables => RACERS.into_iter().flat_map(|racer| race_units(racer, options)).collect(),
             Part::Ablations => ablation_units(options),
@@ -130,18 +136,23 @@ pub fn units(options: &Options) -> Vec<Unit> {
     units
 }
 
-fn world_units(world: &'static CatalogueWorld, options: &Options) -> Vec<Unit> {
-    let references = catalogue::references().map(|(entry, agent)| reference(world, entry, agent, options));
-    references.chain(world.methods().map(|entry| play(world, entry, options))).collect()
+fn world_units(world: &'static CatalogueWorld, regret: bool, options: &Options) -> Vec<Unit> {
+    let references = world.references().map(|(entry, agent)| reference(world, entry, agent, regret, options));
+    references.chain(world.methods().map(|entry| play(world, entry, regret, options))).collect()
+}
+
+fn beyond_units(options: &Options) -> Vec<Unit> {
+    let bandits = BANDITS.iter().flat_map(|bandit| world_units(bandit, true, options));
+    bandits.chain(world_units(&PERMUTED, false, options)).collect()
 }
 
 fn ablation_units(options: &Options) -> Vec<Unit> {
     let mut units = Vec::new();
     for world in &WORLDS {
-        let oracle = catalogue::references().filter(|(_, agent)| *agent == Reference::Oracle);
-        units.extend(oracle.map(|(entry, agent)| reference(world, entry, agent, options)));
+        let oracle = world.references().filter(|(_, agent)| *agent == Reference::Oracle);
+        units.extend(oracle.map(|(entry, agent)| reference(world, entry, agent, false, options)));
         let trained = ABLATED.into_iter().filter(|key| recipes::find(&world.model(key)).is_some());
-        units.extend(trained.filter_map(catalogue::entry).map(|entry| play(world, entry, options)));
+        units.extend(trained.filter_map(catalogue::entry).map(|entry| play(world, entry, false, options)));
         let change = ActingChange { always_one: true, ..ActingChange::default() };
         units.push(changed(world.model("icee-always-one"), world, change, options));
     }
@@ -160,23 +171,23 @@ fn ablation_units(options: &Options) -> Vec<Unit> {
     units
 }
 
-fn play(world: &'static CatalogueWorld, entry: &Entry, options: &Options) -> Unit {
+fn play(world: &'static CatalogueWorld, entry: &Entry, regret: bool, options: &Options) -> Unit {
     let id = world.model(entry.key);
     let cost = entry.agent().map_or(1.0, |recipe| recipe.cost);
     let (games, seed) = (options.games, options.seed);
-    let work = Work::Play { model: id.clone(), world: world.id, change: ActingChange::default(), games, seed };
+    let work = Work::Play { model: id.clone(), world: world.id, change: ActingChange::default(), games, seed, regret };
     Unit { id, work, cost: cost * SECONDS_OF_A_GAME * options.games as f64 }
 }
 
 fn changed(id: String, world: &'static CatalogueWorld, change: ActingChange, options: &Options) -> Unit {
     let (games, seed) = (options.games, options.seed);
-    let work = Work::Play { model: world.model("icee"), world: world.id, change, games, seed };
+    let work = Work::Play { model: world.model("icee"), world: world.id, change, games, seed, regret: false };
     Unit { id, work, cost: SECONDS_OF_A_GAME * games as f64 }
 }
 
-fn reference(world: &'static CatalogueWorld, entry: &Entry, agent: Reference, options: &Options) -> Unit {
+fn reference(world: &'static CatalogueWorld, entry: &Entry, agent: Reference, regret: bool, options: &Options) -> Unit {
     let (games, seed) = (options.games, options.seed);
-    let work = Work::Reference { world: world.id, agent, games, seed };
+    let work = Work::Reference { world: world.id, agent, games, seed, regret };
     Unit { id: world.model(entry.key), work, cost: 0.002 * games as f64 }
 }
 
@@ -231,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn every_model_of_the_plan_has_a_recipe_and_every_recipe_of_the_paper_is_used() {
+    fn every_model_of_the_plan_has_a_recipe_and_every_recipe_of_the_report_is_used() {
         let units = units(&options(Part::all()));
         let mut used: Vec<&str> = Vec::new();
         for unit in &units {

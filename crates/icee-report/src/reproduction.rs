@@ -94,6 +94,9 @@ fn page(
         section(world.name, chapters::world(world, results));
     }
     section("Exploration and certainty", chapters::entropy(worlds, results).into_iter().collect());
+    if options.parts.contains(&Part::Beyond) {
+        section(Part::Beyond.title(), chapters::beyond(results));
+    }
     if options.parts.contains(&Part::Bo) {
         section(Part::Bo.title(), chapters::optimisation(results));
     }

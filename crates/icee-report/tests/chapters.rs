@@ -27,6 +27,8 @@ fn everything_is_drawn_and_nothing_fetched() {
             "returns-key-to-door",
             "returns-dark-room-biased",
             "entropy",
+            "regret-bandits",
+            "returns-dark-room-permuted",
             "bo-regret",
             "bo-time",
             "bo-solved",
@@ -41,7 +43,7 @@ fn everything_is_drawn_and_nothing_fetched() {
             "learning-cost"
         ]
     );
-    assert_eq!(figures[8].panels.len(), functions::all().len());
+    assert_eq!(figures[10].panels.len(), functions::all().len());
     for figure in figures {
         let points: usize =
             figure.panels.iter().flat_map(|panel| &panel.series).map(|series| series.points.len()).sum();
@@ -121,7 +123,10 @@ fn the_summary_says_what_is_there_what_is_not_and_how_it_stands() {
     let (higher, agree, lower) = (count(Verdict::Higher), count(Verdict::Agrees), count(Verdict::Lower));
     let said = format!("ours is higher in {higher}, agrees in {agree} and is lower in {lower}");
     assert!(higher + agree + lower == comparisons.len() && text.contains(&said), "{text}");
-    assert!(text.contains("icee reproduce --only bo,tables,ablations,cost --games 10 --trials 3 --seed 4"), "{text}");
+    assert!(
+        text.contains("icee reproduce --only beyond,bo,tables,ablations,cost --games 10 --trials 3 --seed 4"),
+        "{text}"
+    );
     assert!(!text.contains("Sixteen functions"), "{text}");
     // The paper has no table of the biased room.
     assert_eq!(table.head, ["", "Dark Room", "Dark Room (Hard)", "Dark Key-to-Door"]);
@@ -138,6 +143,7 @@ fn the_summary_says_what_is_there_what_is_not_and_how_it_stands() {
         text.contains("after 20 evaluations")
             && text.contains("GP-EI")
             && text.contains("13 tables of real experiments")
+            && text.contains("Five Bernoulli arms")
             && !text.contains("Not computed"),
         "{text}"
     );

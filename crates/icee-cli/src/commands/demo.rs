@@ -78,7 +78,7 @@ pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Res
     let mut rooms = Rooms::new(columns, rows, args.games);
     entries.extend(learned("icee", MODEL, args, models, &device, &*world, |step| rooms.see(step))?);
     entries.extend(learned("ad", RIVAL, args, models, &device, &*world, |_| {})?);
-    for (entry, agent) in catalogue::references().filter(|(_, agent)| *agent != Reference::Source) {
+    for (entry, agent) in catalogue::WORLDS[0].references().filter(|(_, agent)| *agent != Reference::Source) {
         let mut games = Games::deal(&*world, args.games, args.seed, Split::Evaluation)?;
         let mut agent = ReferenceAgent::new(agent, &games)?;
         let rows = returns_by_episode(&games.play(&mut agent, world.spec().episodes)?);

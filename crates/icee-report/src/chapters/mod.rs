@@ -2,6 +2,7 @@
 //! there.
 
 mod ablations;
+mod beyond;
 mod cost;
 mod optimisation;
 mod summary;
@@ -9,6 +10,7 @@ mod tables;
 mod worlds;
 
 pub use ablations::ablations;
+pub use beyond::beyond;
 pub use cost::cost;
 pub use optimisation::{optimisation, race};
 pub use summary::summary;

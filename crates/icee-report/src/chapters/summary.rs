@@ -2,7 +2,7 @@
 
 use super::optimisation::regret_after_evaluations;
 use super::worlds::{PaperComparison, compared, named};
-use super::{cost, nothing, said, tables};
+use super::{beyond, cost, nothing, said, tables};
 use crate::Result;
 use crate::ink;
 use crate::page::{Block, Cell, Table, Tone};
@@ -28,6 +28,9 @@ pub fn summary(
     let all = |parts: &[Part]| parts.iter().map(|part| part.title()).collect::<Vec<_>>().join(", ");
     let mut lines = vec![format!("On this page: {}.", all(&shown.parts))];
     lines.extend(verdicts(comparisons));
+    if shown.parts.contains(&Part::Beyond) {
+        lines.extend(beyond::sentence(results));
+    }
     if shown.parts.contains(&Part::Bo) {
         lines.extend(optimisers(results));
     }

@@ -7,8 +7,9 @@ use crate::ink;
 use crate::page::{Block, Cell, Table, Tone};
 use crate::paper::{self, Verdict, verdict};
 use crate::work::{Played, Results};
-use icee_models::catalogue::{self, BIASED, CatalogueWorld, ENTRIES, Entry};
+use icee_models::catalogue::{self, BIASED, CatalogueWorld, ENTRIES, Entry, ICEE};
 use icee_models::results::milestones;
+use icee_worlds::Reference;
 use serde::Serialize;
 
 /// A cell of the paper's tables with ours beside it.
@@ -29,9 +30,6 @@ pub struct PaperComparison {
     /// How ours stands to the paper's.
     pub verdict: Option<Verdict>,
 }
-
-/// The method that a world's figure is about.
-const HIGHLIGHTED: &str = "icee";
 
 /// What stands beside a row of the paper's tables, in the catalogue's order.
 pub(super) fn compared() -> impl Iterator<Item = (&'static Entry, catalogue::PaperRow)> {
@@ -70,15 +68,15 @@ pub fn world(world: &'static CatalogueWorld, results: &Results) -> Vec<Block> {
     let mut series = Vec::new();
     for entry in world.methods() {
         if let Some(played) = played(results, &world.model(entry.key)) {
-            series.push(curve(&played.episodes, entry.into(), Mark::Line).highlighted_if(entry.key == HIGHLIGHTED));
+            series.push(curve(&played.episodes, entry.into(), Mark::Line).highlighted_if(entry.key == ICEE));
         }
     }
-    for (entry, _) in catalogue::references() {
+    for (entry, _) in world.references() {
         if let Some(played) = played(results, &world.model(entry.key)) {
             series.push(ceiling(&played.episodes, entry.into()));
         }
     }
-    for method in ["icee", "ad", "ad-sorted"] {
+    for method in [ICEE, "ad", "ad-sorted"] {
         let points = paper::points(id, method);
         if !points.is_empty() {
             let label = format!("paper: {}", ink::of(method).label);
@@ -86,12 +84,13 @@ pub fn world(world: &'static CatalogueWorld, results: &Results) -> Vec<Block> {
         }
     }
     let games = results_games(world, results);
+    let sweeps = world.references().any(|(_, agent)| agent == Reference::Sweep);
     let caption = format!(
         "Mean return over {games} unseen games at each episode. The band is ICEE's 95 % interval; those of \
-         the others are in the table. Dashed: agents of plain code. The \
-         oracle knows the goal; the sweep goes to the nearest cell not yet visited; posterior sampling draws a goal from the \
-         exact posterior and goes there; Source is the policy that made the training data.{}",
-        if paper::row(id, "icee").is_empty() { "" } else { " Diamonds: the paper's numbers with their intervals." }
+         the others are in the table. Dashed: agents of plain code. The oracle knows what is hidden;{} posterior sampling draws \
+         it from the exact posterior and acts as if that were so; Source is the policy that made the training data.{}",
+        if sweeps { " the sweep goes to the nearest cell not yet visited;" } else { "" },
+        if paper::row(id, ICEE).is_empty() { "" } else { " Diamonds: the paper's numbers with their intervals." }
     );
     let figure = Figure::single(
         &format!("returns-{key}"),
@@ -119,7 +118,7 @@ fn results_games(world: &'static CatalogueWorld, results: &Results) -> usize {
 
 /// The learned methods of a world's chapter, then the agents of plain code.
 fn everybody(world: &'static CatalogueWorld) -> impl Iterator<Item = &'static Entry> {
-    world.methods().chain(catalogue::references().map(|(entry, _)| entry))
+    world.methods().chain(world.references().map(|(entry, _)| entry))
 }
 
 fn table(world: &'static CatalogueWorld, results: &Results) -> Table {
@@ -212,7 +211,7 @@ pub fn entropy(worlds: &[&'static CatalogueWorld], results: &Results) -> Option<
                 .iter()
                 .filter_map(|row| row.entropy.map(|y| Point { x: row.episode as f64, y, half_width: None }))
                 .collect();
-            series.push(Series::new(entry.into(), Mark::Line, points).highlighted_if(entry.key == HIGHLIGHTED));
+            series.push(Series::new(entry.into(), Mark::Line, points).highlighted_if(entry.key == ICEE));
         }
         if !series.is_empty() {
             let (x, y) = (Axis::count("episode"), Axis::linear("entropy, nats").between(0.0, 1.7));

@@ -1,5 +1,6 @@
 //! Does the work, or finds that it is done.
 
+use super::regret::Rewards;
 use super::samplers::{samplers, table_samplers};
 use super::store::{Kept, ResultStore};
 use super::{ActingChange, Played, Raced, RacedRun, SearchCurve, Searched, Unit, UnitResult, Work};
@@ -12,12 +13,12 @@ use icee_bo::race::builtin;
 use icee_bo::race::runs::PoolRun;
 use icee_bo::report::Run;
 use icee_games::config::EpisodeRule;
-use icee_games::{Acting, EvaluationGames, TrainedModel, evaluate};
+use icee_games::{Acting, EvaluationGames, TrainedModel, evaluate_steps};
 use icee_models::ModelStore;
 use icee_models::catalogue::is_rival;
 use icee_models::results::EpisodeRow;
 use icee_train::Device;
-use icee_worlds::{Games, Reference, ReferenceAgent, Registry, Returns, Split};
+use icee_worlds::{Games, PlayedStep, Reference, ReferenceAgent, Registry, Returns, Split, World};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -180,12 +181,14 @@ fn fingerprint(program: &str, work: &Work, models: &ModelStore) -> Result<u64> {
 
 fn compute(work: &Work, machine: &Machine<'_>) -> Result<UnitResult> {
     Ok(match work {
-        Work::Play { model, world, change, games, seed } => {
+        Work::Play { model, world, change, games, seed, regret } => {
             let model = load(&machine.models.find(model)?, world, *change)?;
-            UnitResult::Played(play(machine, &model, *games, *seed)?)
+            let dealt = Dealt { world: &*machine.registry.make(world)?, games: *games, seed: *seed, regret: *regret };
+            UnitResult::Played(dealt.played(|watch| play(machine, &model, *games, *seed, watch))?)
         }
-        Work::Reference { world, agent, games, seed } => {
-            UnitResult::Played(reference(machine.registry, world, *agent, *games, *seed)?)
+        Work::Reference { world, agent, games, seed, regret } => {
+            let dealt = Dealt { world: &*machine.registry.make(world)?, games: *games, seed: *seed, regret: *regret };
+            UnitResult::Played(dealt.played(|watch| reference(&dealt, *agent, watch))?)
         }
         Work::Search { sampler, function, trials, seed } => {
             let functions = vec![functions::find(function)?];
@@ -214,9 +217,34 @@ fn load(found: &icee_models::Found, world: &str, change: ActingChange) -> Result
     Ok(model)
 }
 
-fn play(machine: &Machine<'_>, model: &TrainedModel, games: usize, seed: u64) -> Result<Played> {
+/// Games that somebody is to play.
+struct Dealt<'a> {
+    world: &'a dyn World,
+    games: usize,
+    seed: u64,
+    regret: bool,
+}
+
+/// Told of every step.
+type Watch<'a> = dyn FnMut(&PlayedStep<'_>) + 'a;
+
+impl Dealt<'_> {
+    /// What comes of somebody's play, and the regret of it where that is wanted.
+    fn played(&self, play: impl FnOnce(&mut Watch<'_>) -> Result<Played>) -> Result<Played> {
+        if !self.regret {
+            return play(&mut |_| {});
+        }
+        let mut rewards = Rewards::new(self.world, self.games);
+        let played = play(&mut |step| rewards.see(step))?;
+        let best = Rewards::of_oracle(self.world, self.games, self.seed)?;
+        Ok(Played { regret: rewards.regret(&best), ..played })
+    }
+}
+
+fn play(machine: &Machine<'_>, model: &TrainedModel, games: usize, seed: u64, watch: &mut Watch<'_>) -> Result<Played> {
     let start = Instant::now();
-    let (evaluation, returns) = evaluate(&machine.device, model, machine.registry, &EvaluationGames::new(games, seed))?;
+    let dealt = EvaluationGames::new(games, seed);
+    let (evaluation, returns) = evaluate_steps(&machine.device, model, machine.registry, &dealt, watch)?;
     let row = |episode: &icee_games::EpisodeResult| EpisodeRow {
         episode: episode.episode,
         mean: episode.mean,
@@ -228,21 +256,23 @@ fn play(machine: &Machine<'_>, model: &TrainedModel, games: usize, seed: u64) ->
         games,
         episodes: evaluation.episodes.iter().map(row).collect(),
         overall: overall(&returns),
+        regret: Vec::new(),
         seconds: start.elapsed().as_secs_f64(),
     })
 }
 
-fn reference(registry: &Registry, world: &str, agent: Reference, games: usize, seed: u64) -> Result<Played> {
+fn reference(dealt: &Dealt<'_>, agent: Reference, watch: &mut Watch<'_>) -> Result<Played> {
     let start = Instant::now();
-    let world = registry.make(world)?;
-    let mut dealt = Games::deal(&*world, games, seed, Split::Evaluation)?;
-    let mut agent = ReferenceAgent::new(agent, &dealt)?;
-    let returns = dealt.play(&mut agent, world.spec().episodes)?;
+    let Dealt { world, games, seed, .. } = *dealt;
+    let mut table = Games::deal(world, games, seed, Split::Evaluation)?;
+    let mut agent = ReferenceAgent::new(agent, &table)?;
+    let returns = table.play_watched(&mut agent, world.spec().episodes, watch)?;
     Ok(Played {
         world: world.spec().id.clone(),
         games,
         episodes: rows(&returns),
         overall: overall(&returns),
+        regret: Vec::new(),
         seconds: start.elapsed().as_secs_f64(),
     })
 }

@@ -2,6 +2,7 @@
 //! that is written down whole. Who runs the same again computes only what is missing.
 
 mod compute;
+mod regret;
 mod samplers;
 #[cfg(test)]
 mod sources;
@@ -41,6 +42,8 @@ pub enum Work {
         games: usize,
         /// Fixes games and choices.
         seed: u64,
+        /// Whether its regret after every step is wanted, too.
+        regret: bool,
     },
     /// A reference agent plays the same games.
     Reference {
@@ -52,6 +55,8 @@ pub enum Work {
         games: usize,
         /// Fixes games and choices.
         seed: u64,
+        /// Whether its regret after every step is wanted, too.
+        regret: bool,
     },
     /// An optimiser searches one function's pools.
     Search {
@@ -109,6 +114,10 @@ pub struct Played {
     pub episodes: Vec<EpisodeRow>,
     /// The mean over all episodes, and half the width of its 95 % interval over games.
     pub overall: (f64, f64),
+    /// What the oracle earned on the same games less what was earned, up to each step of a game: the mean, and half the width of
+    /// its 95 % interval over games. Empty where it was not wanted.
+    #[serde(default)]
+    pub regret: Vec<(f64, f64)>,
     /// Seconds it took, whatever else the machine did.
     pub seconds: f64,
 }
@@ -162,7 +171,7 @@ impl Unit {
                 let rule = if change.always_one { " --episode-rule always-one" } else { "" };
                 format!("icee eval {model} --games {games} --seed {seed}{kappa}{guard}{rule}")
             }
-            Work::Reference { world, agent, games, seed } => {
+            Work::Reference { world, agent, games, seed, .. } => {
                 format!("icee rollout {world} --agent {} --games {games} --seed {seed}", agent.name())
             }
             Work::Race { trials, .. } => format!("icee reproduce --only tables --trials {trials}"),

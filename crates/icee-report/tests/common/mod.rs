@@ -18,7 +18,14 @@ pub fn played(world: &str, last: f64) -> UnitResult {
         entropy: Some(1.6 / episode as f64),
     };
     let episodes = (1..=episodes).map(row).collect();
-    UnitResult::Played(Played { world: world.into(), games: 10, episodes, overall: (0.8 * last, 0.1), seconds: 1.0 })
+    UnitResult::Played(Played {
+        world: world.into(),
+        games: 10,
+        episodes,
+        overall: (0.8 * last, 0.1),
+        regret: Vec::new(),
+        seconds: 1.0,
+    })
 }
 
 pub fn searched(function: &str, rate: f64) -> UnitResult {
@@ -49,7 +56,14 @@ pub fn results(missing: &[&str]) -> Results {
             continue;
         }
         let outcome = match &unit.work {
-            Work::Play { world, .. } | Work::Reference { world, .. } => played(world, 1.0 + (index % 7) as f64),
+            Work::Play { world, regret, .. } | Work::Reference { world, regret, .. } => {
+                let last = 1.0 + (index % 7) as f64;
+                let mut outcome = played(world, last);
+                if let (true, UnitResult::Played(played)) = (*regret, &mut outcome) {
+                    played.regret = (1..=500).map(|pull| (last * f64::from(pull).ln(), 0.1)).collect();
+                }
+                outcome
+            }
             Work::Search { function, sampler, .. } => searched(function, 0.01 * sampler.len() as f64),
             Work::Race { table, sampler, trials } => raced(table, *trials, sampler.len()),
         };
@@ -64,6 +78,7 @@ pub fn page(results: &Results) -> Page {
     let mut blocks = chapters::summary(&options, &[], &comparisons, results).unwrap();
     blocks.extend(WORLDS.iter().flat_map(|world| chapters::world(world, results)));
     blocks.extend(chapters::entropy(&WORLDS.each_ref(), results));
+    blocks.extend(chapters::beyond(results));
     blocks.extend(chapters::optimisation(results));
     blocks.extend(chapters::tables(results).unwrap());
     blocks.extend(chapters::ablations(results));
