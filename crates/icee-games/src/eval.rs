@@ -194,7 +194,7 @@ fn play(
         games,
         seed,
         decisions_per_second: decisions as f64 / seconds.max(1e-9),
-        forgotten_episodes: (0..games).map(|game| agent.forgotten_episodes(game)).max().unwrap_or(0),
+        forgotten_episodes: agent.most_forgotten(),
         episodes: (0..episodes).map(row).collect(),
     };
     Ok((evaluation, returns))

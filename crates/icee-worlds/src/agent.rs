@@ -2,6 +2,7 @@
 //! reference agents alike.
 
 use crate::Observations;
+use std::ops::Range;
 
 /// Why an agent could not go on.
 pub type AgentFailure = Box<dyn std::error::Error + Send + Sync>;
@@ -9,7 +10,8 @@ pub type AgentFailure = Box<dyn std::error::Error + Send + Sync>;
 /// Plays many games at once.
 ///
 /// # Contract
-/// - [`begin`](Agent::begin) comes first: all games are new, whatever was known is forgotten.
+/// - [`begin`](Agent::begin) comes first: all games are new, whatever was known is forgotten. Games beyond
+///   [`most_games`](Agent::most_games) begin when those before them are over.
 /// - Then [`act`](Agent::act) and [`observe`](Agent::observe) take turns, each about the same games in the same order.
 ///   Games run in parallel but not in step: an episode that ends early is followed at once by the next one of its
 ///   game, and a game whose episodes are all played is no longer among those of the turn.
@@ -20,11 +22,17 @@ pub trait Agent: Send {
     /// What it is called in tables.
     fn name(&self) -> &str;
 
-    /// `games` new games begin. The seed fixes the agent's own draws.
+    /// The most games that it can keep in mind at once.
+    fn most_games(&self) -> usize {
+        usize::MAX
+    }
+
+    /// New games begin, these of all that are dealt; from here on the first of them is number 0. The seed and the number
+    /// among all games fix the agent's own draws.
     ///
     /// # Errors
     /// Whatever keeps the agent from playing.
-    fn begin(&mut self, games: usize, seed: u64) -> Result<(), AgentFailure>;
+    fn begin(&mut self, games: Range<usize>, seed: u64) -> Result<(), AgentFailure>;
 
     /// Chooses an action for every game of the turn: `decisions[i]` for `turn.games[i]`.
     ///

@@ -7,6 +7,7 @@ use crate::{
 };
 use icee_base::names::Unknown;
 use rand::RngExt;
+use std::ops::Range;
 use std::str::FromStr;
 
 /// Which agent of plain code.
@@ -106,9 +107,9 @@ impl Agent for ReferenceAgent {
         self.kind.name()
     }
 
-    fn begin(&mut self, games: usize, seed: u64) -> Result<(), AgentFailure> {
-        if games != self.players.len() {
-            return Err(WorldError::OtherGames { made_for: self.players.len(), asked: games }.into());
+    fn begin(&mut self, games: Range<usize>, seed: u64) -> Result<(), AgentFailure> {
+        if games != (0..self.players.len()) {
+            return Err(WorldError::OtherGames { made_for: self.players.len(), asked: games.len() }.into());
         }
         for (game, player) in self.players.iter_mut().enumerate() {
             player.policy.begin_game();

@@ -5,6 +5,7 @@ use crate::{
     World, WorldError, WorldSpec, stream,
 };
 use rand::Rng;
+use std::ops::Range;
 
 /// The most games that can be played at once.
 pub const MAX_GAMES: u128 = 1_000_000;
@@ -98,24 +99,44 @@ impl Games {
     ) -> Result<Returns, WorldError> {
         check_episodes(self.count(), episodes)?;
         let mut returns = Returns::new(self.count(), episodes);
-        let (mut turn, mut next) = (Waiting::new(self.spec()), Waiting::new(self.spec()));
-        let mut decisions = vec![Decision::default(); self.count()];
-        let mut outcomes = Vec::with_capacity(self.count());
-
-        for (game, table) in self.tables.iter_mut().enumerate() {
-            table.begin(self.seed, game);
-            turn.add(game, table.world.reset(table.starts.next_u64()))?;
+        let group = agent.most_games().max(1);
+        for first in (0..self.count()).step_by(group) {
+            let games = first..self.count().min(first.saturating_add(group));
+            self.play_group(agent, games, episodes, &mut returns, &mut watch)?;
         }
-        agent.begin(self.count(), self.seed).map_err(|source| failure(agent, source))?;
+        Ok(returns)
+    }
+
+    /// Plays these games at once.
+    fn play_group(
+        &mut self,
+        agent: &mut dyn Agent,
+        games: Range<usize>,
+        episodes: usize,
+        returns: &mut Returns,
+        watch: &mut impl FnMut(&PlayedStep<'_>),
+    ) -> Result<(), WorldError> {
+        let first = games.start;
+        let (mut turn, mut next) = (Waiting::new(self.spec()), Waiting::new(self.spec()));
+        let mut decisions = vec![Decision::default(); games.len()];
+        let mut outcomes = Vec::with_capacity(games.len());
+
+        let tables = &mut self.tables[games.clone()];
+        for (index, table) in tables.iter_mut().enumerate() {
+            table.begin(self.seed, first + index);
+            turn.add(index, table.world.reset(table.starts.next_u64()))?;
+        }
+        agent.begin(games, self.seed).map_err(|source| failure(agent, source))?;
         while !turn.games.is_empty() {
             let decisions = &mut decisions[..turn.games.len()];
             let view = Turn { games: &turn.games, observations: &turn.observations };
             agent.act(view, decisions).map_err(|source| failure(agent, source))?;
             for (index, &decision) in decisions.iter().enumerate() {
-                let game = turn.games[index] as usize;
-                let table = &mut self.tables[game];
+                let of_group = turn.games[index] as usize;
+                let game = first + of_group;
+                let table = &mut tables[of_group];
                 let (episode, step) = (table.episode, table.step);
-                let outcome = table.step(game, decision, &mut next)?;
+                let outcome = table.step(of_group, decision, &mut next)?;
                 outcomes.push(outcome);
                 returns.add(game, episode, outcome.reward);
                 if let Some(observation) = turn.observations.get(index) {
@@ -123,7 +144,7 @@ impl Games {
                     watch(&PlayedStep { game, episode, step, observation, decision, outcome, world });
                 }
                 if outcome.done && table.episode < episodes {
-                    next.add(game, table.world.reset(table.starts.next_u64()))?;
+                    next.add(of_group, table.world.reset(table.starts.next_u64()))?;
                 }
             }
             agent.observe(&turn.games, &outcomes).map_err(|source| failure(agent, source))?;
@@ -131,7 +152,7 @@ impl Games {
             next.clear();
             outcomes.clear();
         }
-        Ok(returns)
+        Ok(())
     }
 }
 

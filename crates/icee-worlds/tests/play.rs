@@ -4,6 +4,7 @@ use icee_worlds::{
     Agent, AgentFailure, Decision, Games, Reference, ReferenceAgent, Registry, Returns, Split, StepOutcome, Turn,
     WorldError,
 };
+use std::ops::Range;
 
 fn deal(id: &str, games: usize, seed: u64) -> Games {
     let world = Registry::builtin().make(id).expect("a known world");
@@ -59,8 +60,8 @@ impl Agent for Witness {
         "witness"
     }
 
-    fn begin(&mut self, games: usize, _seed: u64) -> Result<(), AgentFailure> {
-        *self = Self { steps: vec![0; games], episodes: vec![0; games], ..Self::new(self.action) };
+    fn begin(&mut self, games: Range<usize>, _seed: u64) -> Result<(), AgentFailure> {
+        *self = Self { steps: vec![0; games.len()], episodes: vec![0; games.len()], ..Self::new(self.action) };
         Ok(())
     }
 
@@ -120,4 +121,51 @@ fn what_cannot_be_played_is_an_error() {
     assert!(others.contains("made for 2 games and asked to play 3"), "{others}");
     let impossible = games.play(&mut Witness::new(5), 1).expect_err("no such action").to_string();
     assert!(impossible.contains("action 5 is out of range"), "{impossible}");
+}
+
+/// Plays one fixed way, a few games at a time, and keeps the numbers of those that began.
+struct Forgetful {
+    witness: Witness,
+    groups: Vec<Range<usize>>,
+}
+
+impl Agent for Forgetful {
+    fn name(&self) -> &str {
+        "forgetful"
+    }
+
+    fn most_games(&self) -> usize {
+        3
+    }
+
+    fn begin(&mut self, games: Range<usize>, seed: u64) -> Result<(), AgentFailure> {
+        self.groups.push(games.clone());
+        self.witness.begin(games, seed)
+    }
+
+    fn act(&mut self, turn: Turn<'_>, decisions: &mut [Decision]) -> Result<(), AgentFailure> {
+        self.witness.act(turn, decisions)
+    }
+
+    fn observe(&mut self, games: &[u32], outcomes: &[StepOutcome]) -> Result<(), AgentFailure> {
+        self.witness.observe(games, outcomes)
+    }
+}
+
+#[test]
+fn games_played_in_groups_are_those_played_at_once() {
+    let mut games = deal("BernoulliBandit5-v0", 7, 1);
+    let (mut at_once, mut in_groups) = (Vec::new(), Vec::new());
+    let expected = games
+        .play_watched(&mut Witness::new(2), 2, |step| at_once.push((step.game, step.episode, step.outcome)))
+        .unwrap();
+    let mut agent = Forgetful { witness: Witness::new(2), groups: Vec::new() };
+    let returns =
+        games.play_watched(&mut agent, 2, |step| in_groups.push((step.game, step.episode, step.outcome))).unwrap();
+    assert_eq!(agent.groups, [0..3, 3..6, 6..7]);
+    assert_eq!(returns, expected);
+    // Of each game by itself the same steps.
+    at_once.sort_by_key(|&(game, episode, _)| (game, episode));
+    in_groups.sort_by_key(|&(game, episode, _)| (game, episode));
+    assert_eq!(in_groups, at_once);
 }

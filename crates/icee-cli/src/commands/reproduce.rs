@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// Run everything the paper reports and write one page with figures, tables and verdicts.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Only these parts: dark-room, dark-room-hard, key-to-door, dark-room-biased, bo, tables, ablations, cost. Parts made
+    /// Only these parts: dark-room, dark-room-hard, key-to-door, dark-room-biased, beyond, bo, tables, ablations, cost. Parts made
     /// before stay on the page, and so does cost, for which nothing is computed.
     #[arg(long, value_name = "PART", value_delimiter = ',')]
     only: Vec<String>,

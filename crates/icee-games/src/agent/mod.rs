@@ -28,6 +28,7 @@ use icee_nn::Model;
 use icee_train::Device;
 use icee_worlds::{AgentFailure, Decision, Purpose, StepOutcome, Turn, stream};
 use memory::Memory;
+use std::ops::Range;
 
 /// A trained model at play.
 pub struct Agent {
@@ -37,7 +38,12 @@ pub struct Agent {
     games: Vec<Memory>,
     /// Sum and number of the action entropies of each episode.
     entropies: Vec<(f64, u64)>,
+    /// The most episodes of a game that were dropped in earlier groups of games.
+    forgotten_before: usize,
 }
+
+/// The most numbers that caches hold of all games together: 2 GiB of them in single precision. More games are played in groups.
+const MOST_CACHED: usize = 1 << 29;
 
 impl Agent {
     /// An agent of a trained model, acting as its config says.
@@ -66,7 +72,7 @@ impl Agent {
             true => Box::new(GpuBrain::new(device, &models)),
             false => Box::new(CpuBrain::new(device, &models)),
         };
-        Ok(Agent { blueprint, rules, brain, games: Vec::new(), entropies: Vec::new() })
+        Ok(Agent { blueprint, rules, brain, games: Vec::new(), entropies: Vec::new(), forgotten_before: 0 })
     }
 
     /// Changes the acting rules; what is remembered stays.
@@ -100,6 +106,13 @@ impl Agent {
         }
     }
 
+    /// The most episodes of a game that were dropped.
+    #[must_use]
+    pub fn most_forgotten(&self) -> usize {
+        let now = (0..self.games.len()).map(|game| self.forgotten_episodes(game)).max();
+        self.forgotten_before.max(now.unwrap_or(0))
+    }
+
     /// The mean entropy of the action's distribution at each episode, in nats.
     #[must_use]
     pub fn entropy_by_episode(&self) -> Vec<f64> {
@@ -109,9 +122,8 @@ impl Agent {
     /// What to tell a user once episodes were dropped.
     #[must_use]
     pub fn notice(&self) -> Option<String> {
-        let forgotten = (0..self.games.len()).map(|game| self.forgotten_episodes(game)).max().filter(|&most| most > 0);
-        forgotten.map(|forgotten| {
-            format!("the oldest {forgotten} episodes were dropped: past the trained context, or nothing found in them")
+        Some(self.most_forgotten()).filter(|&most| most > 0).map(|most| {
+            format!("the oldest {most} episodes were dropped: past the trained context, or nothing found in them")
         })
     }
 
@@ -125,6 +137,7 @@ impl Agent {
             |game: u64| Memory::new(observations.clone(), stream(seed, Purpose::Agent, first.wrapping_add(game)));
         self.games = (0..games as u64).map(memory).collect();
         self.entropies.clear();
+        self.forgotten_before = 0;
         self.brain.begin(games)
     }
 
@@ -253,8 +266,21 @@ impl icee_worlds::Agent for Agent {
         self.blueprint.method.name
     }
 
-    fn begin(&mut self, games: usize, seed: u64) -> std::result::Result<(), AgentFailure> {
-        Ok(self.begin_games(games, seed, 0)?)
+    fn most_games(&self) -> usize {
+        // Keys and values of every layer and token.
+        let specs = self.blueprint.networks.iter().map(|network| &network.spec);
+        let numbers: usize = specs.map(|spec| 2 * spec.layers * spec.width * spec.context).sum();
+        (MOST_CACHED / numbers.max(1)).max(1)
+    }
+
+    fn begin(&mut self, games: Range<usize>, seed: u64) -> std::result::Result<(), AgentFailure> {
+        // What is told of a play is told of all its groups.
+        let (entropies, forgotten) = (std::mem::take(&mut self.entropies), self.most_forgotten());
+        self.begin_games(games.len(), seed, games.start as u64)?;
+        if games.start > 0 {
+            (self.entropies, self.forgotten_before) = (entropies, forgotten);
+        }
+        Ok(())
     }
 
     fn act(&mut self, turn: Turn<'_>, decisions: &mut [Decision]) -> std::result::Result<(), AgentFailure> {

@@ -1,18 +1,17 @@
 //! A world of one's own in one file: a bandit whose arms pay with probabilities that cannot be seen.
 //!
-//! `docs/adding-a-world.md` walks through it. `cargo run --example bandit` plays it.
-#![allow(clippy::print_stdout)]
+//! `docs/adding-a-world.md` walks through it.
 
 use icee_worlds::{
-    EpisodeClock, Games, Observation, ObservationSpace, Policy, Reference, ReferenceAgent, Split, Step, StreamRng,
-    World, WorldError, WorldSpec,
+    EpisodeClock, Observation, ObservationSpace, Policy, Split, Step, StreamRng, World, WorldError, WorldSpec,
 };
 use rand::{RngExt, SeedableRng};
 
 const ARMS: usize = 5;
 
+/// The whole state of a game.
 #[derive(Clone)]
-struct Bandit {
+pub struct Bandit {
     spec: WorldSpec,
     /// Hidden: how often each arm pays.
     chances: [f32; ARMS],
@@ -21,7 +20,8 @@ struct Bandit {
 }
 
 impl Bandit {
-    fn new() -> Self {
+    /// A bandit with a game of its own.
+    pub fn new() -> Self {
         let spec = WorldSpec {
             id: "Bandit-v0".into(),
             rules: "5 arms; an arm pays 1 with a chance of its own; 10 pulls an episode".into(),
@@ -98,20 +98,10 @@ impl Policy for MostlyBest {
     fn observe(&mut self, _action: usize, _reward: f32) {}
 }
 
-fn main() -> Result<(), WorldError> {
-    let mut games = Games::deal(&Bandit::new(), 1_000, 1, Split::Evaluation)?;
-    for kind in [Reference::Random, Reference::Source, Reference::Oracle] {
-        let mut agent = ReferenceAgent::new(kind, &games)?;
-        let first = games.play(&mut agent, 1)?.estimate(0);
-        println!("{:8} {:5.2} of 10 pulls pay", kind.name(), first.mean);
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use icee_worlds::{Collection, Registry, collect, conformance};
+    use icee_worlds::{Collection, Games, Reference, ReferenceAgent, Registry, collect, conformance};
 
     #[test]
     fn the_bandit_keeps_the_contract() {
