@@ -25,7 +25,7 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
     for line in page.lines() {
         match (line.strip_prefix("```"), inside) {
             (Some(language), false) => {
-                let file = above.strip_suffix("`:").and_then(|rest| rest.rsplit('`').next());
+                let file = above.strip_suffix(':').and_then(|rest| rest.rsplit('`').nth(1));
                 blocks.push(Block { language, text: String::new(), file });
                 inside = true;
             }

@@ -58,7 +58,7 @@ fn every_command_of_the_guide_works_for_the_world() {
         let command = command.replace("runs/RUN", &run).replace("--games 1000", "--games 4");
         let mut words: Vec<&str> = command.split(' ').collect();
         match words[0] {
-            "train" => words.extend(["--set", "train.steps=3", "--set", "model.layers=1", "--set", "model.width=16"]),
+            "train" => words.extend(["--set", "train.steps=3", "--set", "model.layers=1"]),
             "tune" => words.extend(["--games", "4"]),
             _ => {}
         }
