@@ -58,6 +58,7 @@ enum Command {
     /// Which row next? Search a CSV of candidates for the best one, in few experiments.
     #[command(subcommand)]
     Study(commands::study::StudyCommand),
+    Serve(commands::serve::Args),
     /// List the benchmark functions of Bayesian optimisation, or evaluate them.
     Functions(commands::functions::Arguments),
 }
@@ -124,6 +125,7 @@ fn dispatch(command: Command, registry: &Registry, models: &ModelStore) -> anyho
         Command::Play(args) => commands::play::run(&args, registry, models),
         Command::Act(args) => commands::act::run(&args, models),
         Command::Study(command) => commands::study::run(&command),
+        Command::Serve(args) => commands::serve::run(&args),
         Command::Functions(arguments) => commands::functions::run(arguments),
     }
 }

@@ -6,6 +6,7 @@ use crate::choose::Scene;
 use crate::record::{Entry, ModelPin, RowName, SamplerKind};
 use crate::rows::Rows;
 use crate::study::{Study, not_loaded};
+use crate::take_back::not_running;
 use crate::trials::Trial;
 use crate::{Error, Result};
 use icee_base::random;
@@ -97,6 +98,32 @@ impl Study {
                 study.record(Entry::Withdraw { rows })?;
             }
             Ok(names)
+        })
+    }
+
+    /// Prolongs the time of rows that are running: they are given back at `until`, in seconds since 1970. In the journal they are
+    /// withdrawn and suggested once more, which every version reads; who dies in between has given them back.
+    ///
+    /// # Errors
+    /// Where a row is not known or not running; then nothing changes.
+    pub fn renew(&mut self, ids: &[&str], until: u64) -> Result<()> {
+        let mut rows: Vec<RowName> = Vec::new();
+        for row in self.find(ids)? {
+            let row = row.map_err(Error::Study)?;
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+        self.alone(|study| {
+            study.still_loaded()?;
+            let gone = rows.iter().filter(|row| !study.trials.is_running(row.row - 1));
+            let gone: Vec<String> = gone.map(not_running).collect();
+            if !gone.is_empty() {
+                return Err(Error::Study(gone.join("; ")));
+            }
+            let sampler = study.header.sampler;
+            study.record(Entry::Withdraw { rows: rows.clone() })?;
+            study.record(Entry::Ask { rows, sampler, until: Some(until) })
         })
     }
 

@@ -46,6 +46,7 @@ mod earlier;
 mod encode;
 mod error;
 mod explain;
+mod export;
 mod formats;
 mod goals;
 mod journal;

@@ -10,6 +10,7 @@ use crate::study::{Study, not_loaded};
 use crate::trials::{Trial, Trials};
 use crate::{Error, Result};
 use icee_bo::belief::Belief;
+use std::path::Path;
 
 /// Rows predicted at a time.
 const CHUNK: usize = 1 << 14;
@@ -62,6 +63,16 @@ impl Study {
     /// The column that names the rows, if there is one.
     pub fn id_column(&self) -> Option<&str> {
         self.header.id.as_deref()
+    }
+
+    /// Lines of the journal taken in so far: whoever sees another number sees another study.
+    pub fn lines(&self) -> u64 {
+        self.journal.lines()
+    }
+
+    /// Where the sheet lies.
+    pub fn pool(&self) -> &Path {
+        &self.pool
     }
 
     /// A row's cells by its number, from one; none where there is no such row or the pool has not been read.

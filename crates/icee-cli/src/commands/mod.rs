@@ -23,6 +23,7 @@ mod play_svg;
 mod progress;
 pub mod reproduce;
 pub mod rollout;
+pub mod serve;
 mod stop;
 pub mod study;
 mod study_create;

@@ -8,7 +8,7 @@ use clap::Args;
 use icee_base::numbers::short;
 use icee_report::output;
 use icee_report::study::page_of;
-use icee_study::{Models, Status, Study, Summary};
+use icee_study::{Models, Study, Summary};
 use serde::Serialize;
 use std::io::{IsTerminal, Write, stdout};
 use std::path::PathBuf;
@@ -143,27 +143,6 @@ pub fn export(out: &mut impl Write, args: &LookArgs) -> anyhow::Result<()> {
     // A terminal must not obey what stands in a file.
     let terminal = stdout().is_terminal();
     let shown = |text: &str| if terminal { printable(text).into_owned() } else { text.to_owned() };
-    let text = |value: &Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-    let mut table = csv::Writer::from_writer(out);
-    let id = summary.id_column.clone().unwrap_or_else(|| "row".into());
-    let columns = summary.told.first().map(|told| told.cells.0.iter().map(|(name, _)| name.clone()).collect());
-    let value = summary.value_column.clone().unwrap_or_else(|| "value".into());
-    let further = summary.goals.iter().skip(1).filter_map(|(name, _)| name.clone());
-    let header = std::iter::once(id).chain(columns.unwrap_or_else(Vec::new)).chain([value]).chain(further);
-    let header: Vec<String> = header.collect();
-    table.write_record(header.iter().map(|name| shown(name)))?;
-    for told in &summary.told {
-        let nothing = || vec![String::new(); told.further.len()];
-        let outcomes: Vec<Vec<String>> = match told.status {
-            Status::Failed => vec![[vec!["failed".into()], nothing()].concat()],
-            Status::Impossible => vec![[vec!["impossible".into()], nothing()].concat()],
-            _ => told.measurements.iter().map(|values| values.iter().map(text).collect()).collect(),
-        };
-        for outcomes in outcomes {
-            let cells = told.cells.0.iter().map(|(_, cell)| shown(cell));
-            table.write_record(std::iter::once(shown(&told.id)).chain(cells).chain(outcomes))?;
-        }
-    }
-    table.flush()?;
+    summary.write_told(out, shown)?;
     Ok(())
 }

@@ -1,0 +1,260 @@
+//! What requests say: each as a struct that is read, and as a list of fields that is documented. A test compares the two.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// A text.
+    Text,
+    /// A list of texts.
+    Texts,
+    /// A row: its id, or its number from 1.
+    Row,
+    /// A list of rows.
+    Rows,
+    /// A number.
+    Number,
+    /// A number of things.
+    Count,
+    /// Yes or no.
+    Flag,
+    /// Numbers by name.
+    Numbers,
+}
+
+/// A field of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub holds: Holds,
+    /// What it means.
+    pub about: &'static str,
+    /// Whether it must be there.
+    pub required: bool,
+}
+
+const fn field(name: &'static str, holds: Holds, about: &'static str) -> Field {
+    Field { name, holds, about, required: false }
+}
+
+const fn required(name: &'static str, holds: Holds, about: &'static str) -> Field {
+    Field { name, holds, about, required: true }
+}
+
+/// A row as clients write it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum RowId {
+    /// By its number.
+    Number(u64),
+    /// By its id, or its number as text.
+    Text(String),
+}
+
+impl RowId {
+    /// As it is looked for.
+    pub fn text(&self) -> String {
+        match self {
+            RowId::Number(number) => number.to_string(),
+            RowId::Text(text) => text.clone(),
+        }
+    }
+}
+
+/// A new study, or a sheet to be looked at.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Create {
+    pub name: Option<String>,
+    pub sheet: Option<String>,
+    pub sheet_base64: Option<String>,
+    pub value: Option<String>,
+    pub direction: Option<String>,
+    pub target: Option<f64>,
+    pub bounds: Option<String>,
+    pub also: Vec<String>,
+    pub cost: Option<String>,
+    pub id: Option<String>,
+    pub columns: Option<Vec<String>>,
+    pub ignore: Vec<String>,
+    pub log: Vec<String>,
+    pub linear: Vec<String>,
+    pub categories: Vec<String>,
+    pub like: Option<String>,
+    pub sampler: Option<String>,
+    pub seed: u64,
+}
+
+/// The fields of [`Create`].
+pub const CREATE: &[Field] = &[
+    required("name", Holds::Text, "The study's name: 1 to 64 letters, digits, - and _. Not needed to survey."),
+    field("sheet", Holds::Text, "The sheet of candidates as CSV text; this or sheet_base64."),
+    field("sheet_base64", Holds::Text, "The sheet in base64: an .xlsx or .xlsm file, or CSV."),
+    field("value", Holds::Text, "The column in which results are filled in."),
+    field("direction", Holds::Text, "Which values are good: maximize or minimize; this or target."),
+    field("target", Holds::Number, "Values near this one are good."),
+    field("bounds", Holds::Text, "Between which ends values can lie at all: 0..100, 0.. or ..100."),
+    field("also", Holds::Texts, "Further outcomes and what is wanted of them: \"price min\", \"purity >= 95\"."),
+    field("cost", Holds::Text, "The column that says what a row costs."),
+    field("id", Holds::Text, "The column that names the rows; they are numbered from 1 otherwise."),
+    field("columns", Holds::Texts, "The columns to learn from; all by default."),
+    field("ignore", Holds::Texts, "Columns not to learn from."),
+    field("log", Holds::Texts, "Columns of numbers to be scaled by their logarithms."),
+    field("linear", Holds::Texts, "Columns of numbers to be taken as they stand."),
+    field("categories", Holds::Texts, "Columns of numbers that are names of categories."),
+    field("like", Holds::Text, "An earlier study here, to learn from its values, too."),
+    field("sampler", Holds::Text, "What picks the rows: icee, gp-ei or random."),
+    field("seed", Holds::Count, "Fixes all that is random; 0 by default."),
+];
+
+/// Asking for rows.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ask {
+    pub count: Option<usize>,
+    #[serde(rename = "where")]
+    pub condition: Option<String>,
+    pub more: bool,
+    pub same: Vec<String>,
+    pub within: Option<String>,
+    pub sampler: Option<String>,
+    pub accept_model: bool,
+}
+
+/// The fields of [`Ask`].
+pub const ASK: &[Field] = &[
+    field("count", Holds::Count, "How many rows; 1 by default."),
+    field("where", Holds::Text, "Only rows that satisfy this: \"heat < 230 and flour != rye\"."),
+    field(
+        "more",
+        Holds::Flag,
+        "New rows, also while others are running; without it, those are repeated. Workers want it.",
+    ),
+    field("same", Holds::Texts, "Columns in which all rows of the answer are the same."),
+    field(
+        "within",
+        Holds::Text,
+        "Give the rows back after this time, such as 90m, 8h or 3d, if nothing is told of them.",
+    ),
+    field("sampler", Holds::Text, "Another sampler than the study's, for this time."),
+    field(
+        "accept_model",
+        Holds::Flag,
+        "Go on with this program's learned model, though the study began with another one.",
+    ),
+];
+
+/// Telling what came out.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tell {
+    pub row: Option<RowId>,
+    pub value: Option<f64>,
+    pub further: BTreeMap<String, f64>,
+    pub failed: bool,
+    pub impossible: bool,
+    pub csv: Option<String>,
+    pub column: Option<String>,
+    pub replace: bool,
+    pub again: bool,
+}
+
+/// The fields of [`Tell`].
+pub const TELL: &[Field] = &[
+    field("row", Holds::Row, "The row; this or csv."),
+    field("value", Holds::Number, "Its value."),
+    field("further", Holds::Numbers, "Its further outcomes, by their names."),
+    field("failed", Holds::Flag, "The experiment failed."),
+    field("impossible", Holds::Flag, "The experiment cannot be made."),
+    field("csv", Holds::Text, "Results of many rows, as CSV text. All lines are taken, or none."),
+    field("column", Holds::Text, "The column of values in csv; the study's own, or \"value\", by default."),
+    field("replace", Holds::Flag, "Correct what was told before."),
+    field("again", Holds::Flag, "Another measurement of a row that has been told."),
+];
+
+/// Rows that something is done with.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rows {
+    pub rows: Vec<RowId>,
+}
+
+/// The fields of [`Rows`].
+pub const ROWS: &[Field] = &[required("rows", Holds::Rows, "Which rows.")];
+
+/// Prolonging rows.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Renew {
+    pub rows: Vec<RowId>,
+    pub within: String,
+}
+
+/// The fields of [`Renew`].
+pub const RENEW: &[Field] = &[
+    required("rows", Holds::Rows, "Which rows; they must be running."),
+    required("within", Holds::Text, "Give them back after this time from now, such as 90m, 8h or 3d."),
+];
+
+/// Taking in the sheet.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Update {
+    pub replace: bool,
+}
+
+/// The fields of [`Update`].
+pub const UPDATE: &[Field] = &[field("replace", Holds::Flag, "Results that differ from what was told correct it.")];
+
+/// A request that says nothing more.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Nothing {}
+
+/// Beliefs of rows.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Predict {
+    pub top: Option<usize>,
+    pub sampler: Option<String>,
+}
+
+/// The fields of [`Predict`].
+pub const PREDICT: &[Field] = &[
+    field("top", Holds::Count, "Only so many rows of those that are left, the most promising first."),
+    field("sampler", Holds::Text, "Another model than the study's: icee or gp-ei."),
+];
+
+/// Why a row.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Why {
+    pub row: String,
+}
+
+/// The fields of [`Why`].
+pub const WHY: &[Field] = &[required("row", Holds::Row, "The row.")];
+
+/// The page.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Report {
+    pub count: Option<usize>,
+}
+
+/// The fields of [`Report`].
+pub const REPORT: &[Field] = &[field("count", Holds::Count, "How many rows to look ahead; 5 by default.")];
+
+/// What was told.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Export {
+    pub format: Option<String>,
+}
+
+/// The fields of [`Export`].
+pub const EXPORT: &[Field] = &[field("format", Holds::Text, "csv (the default) or json.")];

@@ -1,0 +1,40 @@
+//! Studies for a team, over HTTP.
+//!
+//! A [`Server`] serves a folder of studies: the same journals and sheets as the command line's, so both can be used on one study at
+//! the same time. Answers are the JSON of the command line.
+//!
+//! ```text
+//! request ─► guard (token, role, site) ─► limits ─► call ─► registry: one's turn with a study ─► change, look ─► reply
+//!                                                                │
+//!                                               keys: what was answered before
+//! ```
+//!
+//! One table (`routes.rs`) has every route: the router, the roles and the description for machines come from it.
+
+#![forbid(unsafe_code)]
+
+mod app;
+mod call;
+mod change;
+mod create;
+mod events;
+mod failure;
+mod fields;
+mod guard;
+mod keys;
+mod limits;
+mod log;
+mod look;
+mod metrics;
+mod name;
+mod openapi;
+mod registry;
+mod routes;
+mod server;
+mod tokens;
+
+pub use failure::ServeError;
+pub use limits::Limits;
+pub use log::Event;
+pub use server::{Options, Server, Stopper};
+pub use tokens::{Role, Token, Tokens};
