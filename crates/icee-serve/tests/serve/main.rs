@@ -1,0 +1,6 @@
+//! The server over real connections: whole lives of studies, who may do what, and what does not break it.
+
+mod client;
+mod life;
+mod limits;
+mod safety;
