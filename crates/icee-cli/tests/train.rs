@@ -1,6 +1,8 @@
 //! Training, acting and logs through the binary, in a small form with a fixed seed.
 
 mod common;
+#[path = "train/runs.rs"]
+mod runs;
 
 use common::{SMALL, Scratch, complaint, ok};
 use serde_json::Value;
@@ -335,6 +337,49 @@ fn logs_are_written_and_learned_from() {
     let said = train(&scratch.file("runs"), &[]).args(["--logs", &bad]).output().unwrap();
     let said = String::from_utf8(said.stderr).unwrap();
     assert!(said.contains("line 3: does not follow") && said.contains("line 4: reward"), "{said}");
+}
+
+/// A model of logs is judged by what was held out of its own log, or by all games of another one, and says which.
+#[test]
+fn a_model_of_logs_is_judged_by_logs() {
+    let scratch = Scratch::new("judged");
+    for (name, seed, games) in [("log.csv", "0", "30"), ("other.csv", "1", "7")] {
+        let log = scratch.file(name);
+        let rollout = ["rollout", "DarkRoomTiny-v0", "--games", games, "--seed", seed, "--log", &log, "--json"];
+        ok(icee(&rollout).output().unwrap());
+    }
+    let (log, other) = (scratch.file("log.csv"), scratch.file("other.csv"));
+    let mut command = icee(&["train", "--logs", &log, "--out", &scratch.file("runs"), "--json"]);
+    SMALL.iter().chain(&["train.steps=2"]).for_each(|setting| {
+        command.args(["--set", setting]);
+    });
+    let report = ok(command.output().unwrap());
+    let (run, checkpoint) = (report["run"].as_str().unwrap(), report["checkpoint"].as_str().unwrap());
+
+    let judged = |arguments: &[&str]| {
+        let json = ok(icee(arguments).arg("--json").output().unwrap());
+        (json["games"].as_u64().unwrap(), json["held_out"].as_bool().unwrap())
+    };
+    assert_eq!(judged(&["eval", run]), (3, true), "a tenth of its own log");
+    assert_eq!(judged(&["eval", run, "--logs", &log]), (3, true), "its own log, named");
+    assert_eq!(judged(&["eval", run, "--logs", &other]), (7, false), "another one, all of it");
+    assert_eq!(judged(&["eval", run, "--logs", &other, "--games", "2"]), (2, false));
+    let words = |arguments: &[&str]| common::said(icee(arguments).output().unwrap());
+    let own = words(&["eval", run]);
+    assert!(own.starts_with("on 3 held-out games (") && own.contains("one action by"), "{own}");
+    let others = words(&["eval", run, "--logs", &other]);
+    assert!(others.starts_with("on 7 games of this log (") && !others.contains("held-out"), "{others}");
+
+    // A checkpoint alone does not know its log.
+    let said = complaint(icee(&["eval", checkpoint]).output().unwrap());
+    assert!(said.contains("a log that is not known here; give one: --logs FILE"), "{said}");
+    assert_eq!(judged(&["eval", checkpoint, "--logs", &other]), (7, false));
+    std::fs::remove_file(&log).unwrap();
+    let said = complaint(icee(&["eval", run]).output().unwrap());
+    assert!(said.contains("the log of this run cannot be used") && said.contains("put it back"), "{said}");
+    let said = complaint(icee(&["eval", run, "--logs", &log]).output().unwrap());
+    assert!(said.contains("log.csv"), "{said}");
+    assert_eq!(judged(&["eval", run, "--logs", &other]), (7, false), "its own is not needed for that");
 }
 
 #[test]

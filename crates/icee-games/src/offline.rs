@@ -29,6 +29,8 @@ pub struct OfflineEvaluation {
     pub games: usize,
     /// See `games`.
     pub steps: usize,
+    /// Whether they were held out of the log that is learned from; games of any other log are just its games.
+    pub held_out: bool,
     /// For each level how often the interval of that probability held the return; none where the method predicts no returns.
     pub calibration: Option<[(f64, f64); 3]>,
     /// The mean probability that the agent gives to what was done in episodes of the better half of each game, and in the others.
@@ -61,8 +63,11 @@ impl OfflineEvaluation {
     /// The result in words, with what to try where it is bad.
     #[must_use]
     pub fn words(&self) -> String {
-        let OfflineEvaluation { games, steps, .. } = self;
-        let on = format!("on {games} held-out games ({steps} steps)");
+        let OfflineEvaluation { games, steps, held_out, .. } = self;
+        let on = match held_out {
+            true => format!("on {games} held-out games ({steps} steps)"),
+            false => format!("on {games} games of this log ({steps} steps)"),
+        };
         let Some([all, ..]) = &self.improvement else {
             let (better, worse) = self.agreement;
             let word = if better > worse { "prefers" } else { "does not prefer" };
@@ -127,6 +132,7 @@ pub fn evaluate_offline(
     Ok(OfflineEvaluation {
         games: games.len(),
         steps: steps.len(),
+        held_out: games.iter().all(|game| logs.held_out().contains(game)),
         calibration: calibration(&steps),
         agreement: (mean(steps.iter().filter(|step| step.better)), mean(steps.iter().filter(|step| !step.better))),
         improvement: logs.has_probabilities.then(|| {

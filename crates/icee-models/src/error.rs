@@ -36,6 +36,9 @@ pub enum Error {
     /// A name that is not known.
     #[error(transparent)]
     Name(#[from] icee_base::names::Unknown),
+    /// A metric that no run has, though others are near.
+    #[error("{0} There are {known}", known = .0.known.join(", "))]
+    Metric(icee_base::names::Unknown),
     /// What was asked for is not of the kind that it is.
     #[error("{0}")]
     Kind(String),

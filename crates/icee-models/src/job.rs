@@ -8,6 +8,9 @@ use icee_worlds::Registry;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
+/// The file that says how a run ended.
+pub(crate) const SUMMARY: &str = "summary.json";
+
 /// What somebody is told who looks on at a whole run.
 pub trait Onlooker: Observer {
     /// What a user should know.
@@ -53,6 +56,12 @@ impl Job {
         Ok(Job { problem: resumed_problem(&folder, registry)?, place: Place::Old(folder) })
     }
 
+    /// What is learned.
+    #[must_use]
+    pub fn problem(&self) -> &dyn Problem {
+        &*self.problem
+    }
+
     /// Trains to the end, or until a limit. `command` is what a new run is remembered to have been made by.
     ///
     /// # Errors
@@ -94,7 +103,7 @@ impl Job {
         {
             onlooker.remark(&words);
         }
-        let path = folder.path().join("summary.json");
+        let path = folder.path().join(SUMMARY);
         // Where there was nothing left to do, the summary of what was done stays.
         if summary.step > from || !path.is_file() {
             let text =

@@ -1,6 +1,6 @@
 //! The trained models: which there are ([`catalogue`]) and how each is trained ([`recipes`]), where they lie
 //! ([`ModelStore`]: folders beside the repository, and the defaults inside the program), whether one plays games or optimises
-//! functions ([`kind`]), how one is trained into a run folder ([`job`]), what they earned ([`results`]), how a training run becomes one ([`add`]), and which of them studies
+//! functions ([`kind`]), how one is trained into a run folder ([`job`]) and what such folders say ([`runs`]), what they earned ([`results`]), how a training run becomes one ([`add`]), and which of them studies
 //! use ([`study_models`]).
 //!
 //! ```
@@ -22,6 +22,7 @@ pub mod job;
 pub mod kind;
 pub mod recipes;
 pub mod results;
+pub mod runs;
 mod store;
 mod studies;
 

@@ -56,6 +56,18 @@ pub fn of(key: &str) -> Ink {
     icee_models::catalogue::entry(key).map_or(OTHER, Ink::from)
 }
 
+/// The catalogue's different colours, in its order: for things that are told apart, but are not in it.
+#[must_use]
+pub fn palette() -> Vec<Ink> {
+    let mut palette: Vec<Ink> = Vec::new();
+    for ink in ENTRIES.iter().map(Ink::from) {
+        if palette.iter().all(|known| known.light != ink.light) {
+            palette.push(ink);
+        }
+    }
+    palette
+}
+
 /// What colours are written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
@@ -142,5 +154,6 @@ mod tests {
             assert_eq!(css.matches(&format!("--ink-{}:", entry.key)).count(), 2, "{}", entry.key);
         }
         assert_eq!(of("nobody").key, "other");
+        assert!(palette().len() >= 8 && palette()[0].key == ENTRIES[0].key);
     }
 }

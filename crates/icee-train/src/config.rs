@@ -5,6 +5,7 @@ use crate::{Error, Result};
 use icee_base::names::nearest;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// The key that says what kind of problem a config is of.
@@ -192,9 +193,33 @@ pub fn last_word(key: &str, texts: &[&str], settings: &[String]) -> Result<Optio
     Ok(word)
 }
 
+/// Every setting of a config by its whole key, `train.lr`, as JSON.
+///
+/// # Errors
+/// [`Error::Config`] where the text is no TOML.
+pub fn flat(text: &str) -> Result<BTreeMap<String, serde_json::Value>> {
+    let mut settings = BTreeMap::new();
+    let mut open = vec![(String::new(), parse_layer(text)?)];
+    while let Some((path, table)) = open.pop() {
+        for (key, value) in table {
+            match value {
+                Value::Table(inner) => open.push((format!("{path}{key}."), inner)),
+                value => {
+                    let value = serde_json::to_value(value).map_err(|e| Error::Config(e.to_string()))?;
+                    settings.insert(format!("{path}{key}"), value);
+                }
+            }
+        }
+    }
+    Ok(settings)
+}
+
 fn layers<'a>(texts: &'a [&str], settings: &'a [String]) -> impl Iterator<Item = Result<Table>> + 'a {
-    let parse = |text: &&str| text.parse().map_err(|e: toml::de::Error| Error::Config(e.to_string()));
-    texts.iter().map(parse).chain(settings.iter().map(|setting| parse_setting(setting)))
+    texts.iter().map(|text| parse_layer(text)).chain(settings.iter().map(|setting| parse_setting(setting)))
+}
+
+fn parse_layer(text: &str) -> Result<Table> {
+    text.parse().map_err(|e: toml::de::Error| Error::Config(e.to_string()))
 }
 
 /// `train.lr=3e-4` as a table; a bare word is a string.
@@ -235,6 +260,10 @@ mod tests {
         assert_eq!((config.train.lr, config.train.steps, config.name.as_str()), (3e-4, 5, "b"));
         assert_eq!(layered(&[&SCHEMA.to_toml(&config).unwrap()], &[]).unwrap(), config);
         assert_eq!(layered(&[], &["train.rate=0.5"]).unwrap().train.lr, 0.5, "an old name");
+        let settings = flat("name = \"a\"\n[train]\nlr = 0.5\n[train.more]\nsteps = 3").unwrap();
+        let settings: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        assert_eq!(settings, ["name=\"a\"", "train.lr=0.5", "train.more.steps=3"]);
+        assert!(flat("name = ").is_err());
         assert_eq!(last_word("name", &["name = \"x\""], &["name=y".into()]).unwrap().as_deref(), Some("y"));
         for (setting, said) in [
             ("kind=games", "a config of games, not of tests"),

@@ -1,6 +1,7 @@
 //! Where the data is limited, networks end up learning it by heart: which of them to keep, and when to stop.
 
-use icee_base::files::FileError;
+use crate::Result;
+use crate::history::History;
 use std::path::Path;
 
 /// Evaluations in a row that must be worse than the best before training ends. A loss that stands still is none of them:
@@ -17,16 +18,8 @@ pub(crate) struct EarlyStopping {
 
 impl EarlyStopping {
     /// What a run's metrics say of the column `name`.
-    pub fn read(metrics: &Path, name: &str) -> Result<EarlyStopping, FileError> {
-        let text = std::fs::read_to_string(metrics).map_err(FileError::io(metrics))?;
-        let mut lines = text.lines();
-        let place = lines.next().and_then(|header| header.split(',').position(|column| column == name));
-        let of_line = |line: &str| {
-            let mut cells = line.split(',');
-            let step = cells.next()?.parse().ok()?;
-            Some((step, cells.nth(place?.checked_sub(1)?)?.parse().ok()?))
-        };
-        Ok(EarlyStopping { seen: lines.filter_map(of_line).collect() })
+    pub fn read(metrics: &Path, name: &str) -> Result<EarlyStopping> {
+        Ok(EarlyStopping { seen: History::read(metrics)?.values(name).unwrap_or_default() })
     }
 
     /// Takes an evaluation down, and says whether it is the best so far.

@@ -8,14 +8,20 @@ use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The state to go on from.
 const STATE: &str = "training.safetensors";
 /// The metrics of every step.
-const METRICS: &str = "metrics.csv";
+pub(crate) const METRICS: &str = "metrics.csv";
 /// The file that whoever trains has locked.
-const LOCK: &str = "lock";
+pub(crate) const LOCK: &str = "lock";
+/// What made the run.
+pub(crate) const INFO: &str = "run.json";
+/// Every setting.
+pub(crate) const CONFIG: &str = "config.toml";
+/// How often a lock that is held is tried again, and after how long: whoever only looks holds it for a moment.
+const TRIES: (usize, Duration) = (3, Duration::from_millis(20));
 
 /// A run's folder. As long as it lives, no other process can train in it.
 #[derive(Clone, Debug)]
@@ -50,7 +56,7 @@ impl RunInfo {
     /// # Errors
     /// Where there is none, or it is damaged.
     pub fn read(folder: &Path) -> Result<RunInfo> {
-        let file = folder.join("run.json");
+        let file = folder.join(INFO);
         let text = fs::read_to_string(&file).map_err(FileError::io(&file))?;
         Ok(serde_json::from_str(&text).map_err(|e| FileError::content(&file, e.to_string()))?)
     }
@@ -80,8 +86,8 @@ impl RunFolder {
             return Err(FileError::content(logs, "the path is not UTF-8 and cannot be written down; rename it").into());
         }
         let texts = [
-            ("config.toml", problem.to_toml()?),
-            ("run.json", serde_json::to_string_pretty(info).map_err(|e| Error::Config(e.to_string()))?),
+            (CONFIG, problem.to_toml()?),
+            (INFO, serde_json::to_string_pretty(info).map_err(|e| Error::Config(e.to_string()))?),
         ];
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let (name, method, seed) = (problem.name(), problem.method(), problem.seed());
@@ -132,10 +138,17 @@ impl RunFolder {
         }
     }
 
-    fn locked(path: PathBuf) -> Result<RunFolder> {
+    pub(crate) fn locked(path: PathBuf) -> Result<RunFolder> {
         let file = path.join(LOCK);
         let lock = OpenOptions::new().create(true).append(true).open(&file).map_err(FileError::io(&file))?;
-        match lock.try_lock() {
+        let mut taken = lock.try_lock();
+        for _ in 1..TRIES.0 {
+            if matches!(taken, Err(TryLockError::WouldBlock)) {
+                std::thread::sleep(TRIES.1);
+                taken = lock.try_lock();
+            }
+        }
+        match taken {
             Ok(()) => {}
             // Some network file systems have no locks.
             Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => {}
@@ -182,7 +195,7 @@ impl RunFolder {
 }
 
 /// Seconds since 1970 as `20260131-235959`, UTC.
-fn stamp(seconds: u64) -> String {
+pub(crate) fn stamp(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     // Days from civil, turned around (Howard Hinnant's algorithm): eras of 400 years that begin on 1 March.
     let shifted = days + 719_468;

@@ -1,6 +1,6 @@
 //! How far a long command has come, on stderr: a bar on a terminal; on one that cannot draw (`TERM=dumb`) plain lines now and then.
 
-use crate::terminal::say;
+use crate::terminal::{printable, say};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Display;
 use std::io::IsTerminal;
@@ -9,6 +9,10 @@ use std::time::{Duration, Instant};
 
 /// How often a plain line is written.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
+
+/// The bar, and the same above a picture.
+const BAR: &str = "{bar:30} {pos}/{len} {msg}";
+const WITH_PICTURE: &str = "{bar:30} {pos}/{len} {msg}\n{prefix}";
 
 /// What is shown where there is no terminal, in a log or a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,12 +81,23 @@ impl Progress {
         }
     }
 
-    /// A line that stays.
+    /// A line that stays, or several.
     pub fn line(&self, line: &str) {
         match &self.shown {
-            Shown::Bar(bar) => bar.println(line),
+            // Above the bar, which would be drawn over it otherwise.
+            Shown::Bar(bar) => line.split('\n').for_each(|line| bar.println(printable(line))),
             Shown::Lines(_) => say(line),
             Shown::Nothing => {}
+        }
+    }
+
+    /// A picture below the bar, in place of the last; nothing where there is no bar.
+    pub fn picture(&self, picture: impl FnOnce() -> Vec<String>) {
+        if let Shown::Bar(bar) = &self.shown {
+            if let Ok(style) = ProgressStyle::with_template(WITH_PICTURE) {
+                bar.set_style(style);
+            }
+            bar.set_prefix(picture().join("\n"));
         }
     }
 
@@ -96,7 +111,7 @@ impl Progress {
 
 fn bar() -> ProgressBar {
     let bar = ProgressBar::new(0);
-    match ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
+    match ProgressStyle::with_template(BAR) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }
@@ -109,8 +124,9 @@ fn left(done: u64, all: u64, elapsed: Duration, limit: Option<Duration>) -> Dura
     limit.map_or(left, |limit| left.min(limit.saturating_sub(elapsed)))
 }
 
-fn in_words(left: Duration) -> String {
-    let seconds = left.as_secs_f64();
+/// About how long, in one unit.
+pub fn in_words(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
     match seconds {
         ..120.0 => format!("{seconds:.0} s"),
         ..7200.0 => format!("{:.0} min", seconds / 60.0),

@@ -98,7 +98,7 @@ fn train_all(args: &Args, units: &[Unit], models: &Path, registry: &Registry) ->
         }
         let runs = args.out.join("runs").join(name);
         say(format!("training {name}"));
-        let (summary, folder) = run_job(job(&recipe, &args.settings, &runs, registry)?, &device, None)?;
+        let (summary, folder) = run_job(job(&recipe, &args.settings, &runs, registry)?, &device, None, true)?;
         if summary.stopped != Stopped::Finished {
             bail!("stopped; the same command goes on");
         }

@@ -2,18 +2,26 @@
 
 use super::counts::minutes;
 use super::device::DeviceName;
+use super::plot::{Curve, braille};
 use super::progress::{Elsewhere, Progress};
 use super::stop;
 use crate::terminal::say;
 use icee_games::presets;
 use icee_models::job::{Job, Onlooker, report};
 use icee_models::kind::new_problem;
-use icee_train::{Device, HeldOutMetrics, Limits, Observer, Problem, RunFolder, StepReport, Stopped, Summary};
+use icee_models::runs::headline;
+use icee_train::{Device, HeldOutMetrics, History, Limits, Observer, Problem, RunFolder, StepReport, Stopped, Summary};
 use icee_worlds::Registry;
 use std::io::Write;
 use std::path::PathBuf;
 
+/// Columns and rows of the curve below the bar.
+const CURVE: (usize, usize) = (50, 4);
+
 /// Train a model on a world, on logged episodes, or on functions.
+///
+/// On a terminal a curve shows how the return at the last episode, or the loss on what is held out, goes from one evaluation to
+/// the next. `icee runs` lists what was trained, `icee compare` plots several runs side by side.
 #[derive(clap::Args)]
 pub struct Args {
     /// A preset's name, or a TOML file of one's own [default with --logs: custom, which takes all sizes from the log].
@@ -57,7 +65,7 @@ pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
         Some(path) => Job::resume(path, registry)?,
         None => Job::start(problem(args, registry)?, &args.out),
     };
-    let (summary, folder) = run_job(job, &device, args.max_minutes)?;
+    let (summary, folder) = run_job(job, &device, args.max_minutes, !args.json)?;
     let mut out = std::io::stdout().lock();
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&report(&summary, &folder))?)?;
@@ -70,12 +78,19 @@ pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Trains to the end, until the time is up, or until Ctrl-C (or another signal to end); progress goes to stderr.
-pub fn run_job(job: Job, device: &Device, max_minutes: Option<f64>) -> anyhow::Result<(Summary, RunFolder)> {
+/// Trains to the end, until the time is up, or until Ctrl-C (or another signal to end); progress goes to stderr, on a terminal
+/// with a learning curve where one is wanted.
+pub fn run_job(
+    job: Job,
+    device: &Device,
+    max_minutes: Option<f64>,
+    curve: bool,
+) -> anyhow::Result<(Summary, RunFolder)> {
     let words: Vec<_> = std::env::args_os().skip(1).map(|word| word.display().to_string()).collect();
     let command = format!("icee {}", words.join(" "));
     let limits = Limits { max_minutes, stop: Some(stop::flag()) };
-    let mut watcher = Watcher { max_minutes, progress: None, metric: String::new() };
+    let watched = if curve { Watched::of(job.problem().held_out_metrics()) } else { None };
+    let mut watcher = Watcher { max_minutes, progress: None, metric: String::new(), watched };
     let done = job.run(device, limits, Some(command), &mut watcher);
     if let Some(progress) = &watcher.progress {
         progress.end();
@@ -103,6 +118,35 @@ struct Watcher {
     progress: Option<Progress>,
     /// The last evaluation's metric.
     metric: String,
+    /// What the curve shows.
+    watched: Option<Watched>,
+}
+
+/// A held-out metric and how it has gone so far.
+struct Watched {
+    name: &'static str,
+    /// Its place among the held-out metrics.
+    place: usize,
+    curve: Curve,
+}
+
+impl Watched {
+    /// The one of these metrics that matters most.
+    fn of(metrics: &[&'static str]) -> Option<Watched> {
+        let name = headline(&[metrics])?;
+        let place = metrics.iter().position(|metric| *metric == name)?;
+        Some(Watched { name, place, curve: Curve::new() })
+    }
+
+    fn note(&mut self, step: u64, value: f64) {
+        if value.is_finite() {
+            self.curve.push((step, value));
+        }
+    }
+
+    fn picture(&self) -> Vec<String> {
+        std::iter::once(self.name.to_owned()).chain(braille(&self.curve, CURVE)).collect()
+    }
 }
 
 impl Observer for Watcher {
@@ -118,18 +162,53 @@ impl Observer for Watcher {
         self.metric = format!("{} ", evaluation.brief);
         if let Some(progress) = &self.progress {
             progress.line(&format!("step {step}: {}", evaluation.line));
+            if let Some(watched) = &mut self.watched {
+                watched.note(step, evaluation.values.get(watched.place).copied().unwrap_or(f64::NAN));
+                // One point is no curve.
+                if watched.curve.len() > 1 {
+                    progress.picture(|| watched.picture());
+                }
+            }
         }
     }
 }
 
 impl Onlooker for Watcher {
     fn remark(&mut self, words: &str) {
-        say(words);
+        match &self.progress {
+            Some(progress) => progress.line(words),
+            None => say(words),
+        }
     }
 
     fn begins(&mut self, folder: &RunFolder, device: &Device, from: u64) {
         stop::on_signals();
         self.progress = Some(Progress::new("step", from, Elsewhere::Lines).within(self.max_minutes));
+        if let Some(watched) = self.watched.as_mut().filter(|_| from > 0) {
+            // What was measured before it was stopped; without it the curve begins here.
+            let history = History::of_run(folder.path()).unwrap_or_default();
+            let before = history.values(watched.name).unwrap_or_default();
+            before.into_iter().filter(|(step, _)| *step <= from).for_each(|(step, value)| watched.note(step, value));
+        }
         say(format_args!("run folder {}, {}", folder.path().display(), device.describe()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_curve_is_that_of_what_matters_most() {
+        let mut watched = Watched::of(&["return/first", "return/last", "return/mean"]).unwrap();
+        assert_eq!((watched.name, watched.place), ("return/last", 1));
+        [(10, 1.0), (20, f64::NAN), (30, 2.5)].into_iter().for_each(|(step, value)| watched.note(step, value));
+        assert_eq!(watched.curve, [(10, 1.0), (30, 2.5)]);
+        let picture = watched.picture();
+        assert_eq!((picture.len(), picture[0].as_str()), (1 + CURVE.1, "return/last"));
+        assert!(picture[1].starts_with("2.5 ") && picture[CURVE.1].starts_with("  1 "), "{picture:?}");
+        assert!(picture[1..].iter().all(|line| line.chars().count() == 4 + CURVE.0));
+        assert_eq!(Watched::of(&["held_out/loss", "race/regret"]).unwrap().name, "held_out/loss");
+        assert!(Watched::of(&[]).is_none());
     }
 }
