@@ -105,10 +105,14 @@ impl App {
         (self.log)(event);
     }
 
+    /// What the paths of all files begin with.
+    fn folder(&self) -> String {
+        format!("{}{}", self.registry.folder().display(), std::path::MAIN_SEPARATOR)
+    }
+
     /// Words for clients: where the folder lies on the server is not for them.
     pub fn without_folder(&self, words: &str) -> String {
-        let folder = format!("{}{}", self.registry.folder().display(), std::path::MAIN_SEPARATOR);
-        words.replace(&folder, "")
+        words.replace(&self.folder(), "")
     }
 
     /// Whether somebody may use a route.
@@ -235,7 +239,7 @@ impl App {
             }
             _ => Failure::bad("the body did not arrive whole"),
         })?;
-        let mut call = Call { name, body, uri, now: now() };
+        let mut call = Call { name, body, uri, now: now(), folder: self.folder() };
         if let Work::Create = route.work {
             let name =
                 call.body::<Create>()?.name.ok_or_else(|| Failure::bad("name is missing: what is the study called?"));

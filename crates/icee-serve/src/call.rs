@@ -3,9 +3,10 @@
 use crate::failure::Failure;
 use crate::name::StudyName;
 use crate::routes::JSON;
+use crate::wire::{NOTES, Noted};
 use axum::body::Bytes;
 use axum::extract::Query;
-use axum::http::{StatusCode, Uri, header};
+use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -21,6 +22,8 @@ pub struct Call {
     pub uri: Uri,
     /// When, in seconds since 1970.
     pub now: u64,
+    /// The beginning of the paths of all files here, which is not for clients.
+    pub folder: String,
 }
 
 impl Call {
@@ -44,6 +47,16 @@ impl Call {
         Ok(found)
     }
 
+    /// Words for clients: where the folder lies on the server is not for them.
+    pub fn tidy(&self, words: &str) -> String {
+        words.replace(&self.folder, "")
+    }
+
+    /// The same of many.
+    pub fn tidy_all(&self, words: &[String]) -> Vec<String> {
+        words.iter().map(|words| self.tidy(words)).collect()
+    }
+
     /// The study's name.
     ///
     /// # Errors
@@ -62,6 +75,8 @@ pub struct Reply {
     pub kind: &'static str,
     /// What it says.
     pub text: String,
+    /// What the command line says beside it, where the text itself has no place for that.
+    pub notes: Vec<String>,
 }
 
 /// What becomes of a request.
@@ -70,7 +85,7 @@ pub type Done = Result<Reply, Failure>;
 impl Reply {
     /// An answer of this type.
     pub fn of(kind: &'static str, text: String) -> Reply {
-        Reply { status: StatusCode::OK, kind, text }
+        Reply { status: StatusCode::OK, kind, text, notes: vec![] }
     }
 
     /// JSON as the command line prints it.
@@ -82,26 +97,42 @@ impl Reply {
         Ok(Reply::of(JSON, text + "\n"))
     }
 
+    /// The same with notes in the header [`NOTES`]: lists have no place for them.
+    pub fn beside(self, notes: Vec<String>) -> Reply {
+        Reply { notes, ..self }
+    }
+
     /// The same of an object, with what the command line says beside it.
     ///
     /// # Errors
     /// As [`Reply::json`].
-    pub fn noted(value: &impl Serialize, notes: Vec<String>) -> Done {
-        #[derive(Serialize)]
-        struct Noted<'a, T> {
-            #[serde(flatten)]
-            value: &'a T,
-            #[serde(skip_serializing_if = "Vec::is_empty")]
-            notes: Vec<String>,
-        }
+    pub fn noted(value: impl Serialize, notes: Vec<String>) -> Done {
         Reply::json(&Noted { value, notes })
     }
 }
 
 impl IntoResponse for Reply {
     fn into_response(self) -> Response {
-        (self.status, [(header::CONTENT_TYPE, self.kind)], self.text).into_response()
+        let mut response = (self.status, [(header::CONTENT_TYPE, self.kind)], self.text).into_response();
+        if !self.notes.is_empty()
+            && let Ok(notes) = HeaderValue::from_str(&ascii(&serde_json::json!(self.notes).to_string()))
+        {
+            response.headers_mut().insert(NOTES, notes);
+        }
+        response
     }
+}
+
+/// JSON in plain ASCII: headers have nothing else.
+fn ascii(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            ' '..='~' => text.push(c),
+            _ => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}"))),
+        }
+    }
+    text
 }
 
 /// Seconds since 1970.

@@ -4,18 +4,10 @@ use crate::call::{Call, Done, Reply};
 use crate::failure::Failure;
 use crate::fields::{Ask, Nothing, Renew, RowId, Rows, Tell, Update};
 use crate::registry::Open;
+use crate::wire::{Forgotten, Renewed, Taken, Undone, Withdrawn};
 use icee_base::table::Table;
-use icee_study::{AskOptions, BestRow, Outcome, Repeat, SamplerKind, Study, TellSummary, duration};
-use serde::Serialize;
-use serde_json::json;
+use icee_study::{AskOptions, Outcome, Repeat, SamplerKind, duration};
 use std::path::Path;
-
-/// The answer to a tell.
-#[derive(Serialize)]
-struct Taken {
-    told: TellSummary,
-    best: Option<BestRow>,
-}
 
 /// Which rows to try next. Those whose time is up are given back first.
 pub fn ask(open: &mut Open, call: &Call) -> Done {
@@ -50,6 +42,7 @@ pub fn ask(open: &mut Open, call: &Call) -> Done {
         })?,
     };
     answer.notes.splice(0..0, notes);
+    answer.notes = call.tidy_all(&answer.notes);
     Reply::json(&answer)
 }
 
@@ -83,8 +76,8 @@ pub fn tell(open: &mut Open, call: &Call) -> Done {
         _ => return Err(Failure::bad("give row with value, failed or impossible, or csv")),
     };
     let best = study.best();
-    let notes = study.take_notes();
-    Reply::noted(&Taken { told, best }, notes)
+    let notes = call.tidy_all(&study.take_notes());
+    Reply::noted(Taken { told, best }, notes)
 }
 
 fn outcome(tell: &Tell) -> Result<Outcome, Failure> {
@@ -104,8 +97,8 @@ pub fn renew(open: &mut Open, call: &Call) -> Done {
     let until = call.now.saturating_add(duration(&within).map_err(Failure::bad)?);
     let (rows, study) = (texts(&rows)?, &mut open.study);
     study.renew(&refs(&rows), until)?;
-    let notes = study.take_notes();
-    Reply::noted(&json!({ "renewed": rows, "until": until }), notes)
+    let notes = call.tidy_all(&study.take_notes());
+    Reply::noted(Renewed { renewed: rows, until }, notes)
 }
 
 /// Takes in the sheet.
@@ -113,42 +106,36 @@ pub fn update(open: &mut Open, call: &Call) -> Done {
     let Update { replace } = call.body()?;
     let study = &mut open.study;
     let change = study.update(if replace { Repeat::Replace } else { Repeat::Refuse })?;
-    let notes = study.take_notes();
-    Reply::noted(&change, notes)
+    let notes = call.tidy_all(&study.take_notes());
+    Reply::noted(change, notes)
 }
 
 /// Takes back rows that will not be tried.
 pub fn withdraw(open: &mut Open, call: &Call) -> Done {
-    take_back(open, call, "withdrawn", Study::withdraw)
+    let withdrawn = texts(&call.body::<Rows>()?.rows)?;
+    open.study.withdraw(&refs(&withdrawn))?;
+    let notes = call.tidy_all(&open.study.take_notes());
+    Reply::noted(Withdrawn { withdrawn }, notes)
 }
 
 /// Forgets what was told of rows.
 pub fn forget(open: &mut Open, call: &Call) -> Done {
-    take_back(open, call, "forgotten", Study::forget)
-}
-
-fn take_back(
-    open: &mut Open,
-    call: &Call,
-    done: &str,
-    work: impl Fn(&mut Study, &[&str]) -> icee_study::Result<()>,
-) -> Done {
-    let Rows { rows } = call.body()?;
-    let (rows, study) = (texts(&rows)?, &mut open.study);
-    work(study, &refs(&rows))?;
-    let mut notes = study.take_notes();
-    if let Some(column) = study.value_column().filter(|_| done == "forgotten") {
+    let forgotten = texts(&call.body::<Rows>()?.rows)?;
+    let study = &mut open.study;
+    study.forget(&refs(&forgotten))?;
+    let mut notes = call.tidy_all(&study.take_notes());
+    if let Some(column) = study.value_column() {
         notes.push(format!("what still stands in the column {column} will be told again; empty the cell"));
     }
-    Reply::noted(&json!({ done: rows }), notes)
+    Reply::noted(Forgotten { forgotten }, notes)
 }
 
 /// Takes back the last thing.
 pub fn undo(open: &mut Open, call: &Call) -> Done {
     let Nothing {} = call.body()?;
     let undone = open.study.undo()?;
-    let notes = open.study.take_notes();
-    Reply::noted(&json!({ "undone": undone }), notes)
+    let notes = call.tidy_all(&open.study.take_notes());
+    Reply::noted(Undone { undone }, notes)
 }
 
 /// A sampler by its name.

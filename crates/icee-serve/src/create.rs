@@ -4,15 +4,16 @@ use crate::call::{Call, Done, Reply};
 use crate::change::sampler;
 use crate::failure::Failure;
 use crate::fields::Create;
+use crate::look::for_clients;
 use crate::name::StudyName;
+use crate::wire::{Doubt, Survey};
 use axum::http::StatusCode;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use icee_base::files::FileError;
 use icee_models::study_models;
 use icee_study::memory::InMemory;
-use icee_study::{Direction, Models, Scale, Study, StudyOptions, Summary, Suspect, suspects};
-use serde::Serialize;
+use icee_study::{Direction, Models, Scale, Study, StudyOptions, Suspect, suspects};
 use serde_json::json;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -21,22 +22,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the first bytes of a workbook are.
 const WORKBOOK: &[u8] = b"PK\x03\x04";
-
-/// What is understood of a sheet.
-#[derive(Serialize)]
-struct Survey {
-    #[serde(flatten)]
-    summary: Summary,
-    suspects: Vec<Doubt>,
-}
-
-/// A column that may not be meant to be learned from.
-#[derive(Serialize)]
-struct Doubt {
-    column: String,
-    reason: String,
-    is_result: bool,
-}
 
 /// A file that is removed when it is not wanted any more.
 struct Sheet {
@@ -94,7 +79,7 @@ pub fn create(folder: &Path, name: &StudyName, call: &Call) -> Done {
     sheet.wanted = true;
     let mut summary = study.summary();
     summary.notes.splice(0..0, doubts.iter().map(ToString::to_string));
-    let reply = Reply::json(&summary)?;
+    let reply = Reply::json(&for_clients(summary, call))?;
     Ok(Reply { status: StatusCode::CREATED, ..reply })
 }
 

@@ -1,6 +1,6 @@
 //! What requests say: each as a struct that is read, and as a list of fields that is documented. A test compares the two.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What a field holds.
@@ -46,7 +46,7 @@ const fn required(name: &'static str, holds: Holds, about: &'static str) -> Fiel
 }
 
 /// A row as clients write it.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RowId {
     /// By its number.
@@ -66,26 +66,44 @@ impl RowId {
 }
 
 /// A new study, or a sheet to be looked at.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Create {
+    /// The study's name: 1 to 64 letters, digits, - and _. Not needed to survey.
     pub name: Option<String>,
+    /// The sheet of candidates as CSV text; this or sheet_base64.
     pub sheet: Option<String>,
+    /// The sheet in base64: an .xlsx or .xlsm file, or CSV.
     pub sheet_base64: Option<String>,
+    /// The column in which results are filled in.
     pub value: Option<String>,
+    /// Which values are good: maximize or minimize; this or target.
     pub direction: Option<String>,
+    /// Values near this one are good.
     pub target: Option<f64>,
+    /// Between which ends values can lie at all: 0..100, 0.. or ..100.
     pub bounds: Option<String>,
+    /// Further outcomes and what is wanted of them: "price min", "purity >= 95".
     pub also: Vec<String>,
+    /// The column that says what a row costs.
     pub cost: Option<String>,
+    /// The column that names the rows; they are numbered from 1 otherwise.
     pub id: Option<String>,
+    /// The columns to learn from; all by default.
     pub columns: Option<Vec<String>>,
+    /// Columns not to learn from.
     pub ignore: Vec<String>,
+    /// Columns of numbers to be scaled by their logarithms.
     pub log: Vec<String>,
+    /// Columns of numbers to be taken as they stand.
     pub linear: Vec<String>,
+    /// Columns of numbers that are names of categories.
     pub categories: Vec<String>,
+    /// An earlier study here, to learn from its values, too.
     pub like: Option<String>,
+    /// What picks the rows: icee, gp-ei or random.
     pub sampler: Option<String>,
+    /// Fixes all that is random; 0 by default.
     pub seed: u64,
 }
 
@@ -112,16 +130,23 @@ pub const CREATE: &[Field] = &[
 ];
 
 /// Asking for rows.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ask {
+    /// How many rows; 1 by default.
     pub count: Option<usize>,
+    /// Only rows that satisfy this: "heat < 230 and flour != rye".
     #[serde(rename = "where")]
     pub condition: Option<String>,
+    /// New rows, also while others are running; without it, those are repeated. Workers want it.
     pub more: bool,
+    /// Columns in which all rows of the answer are the same.
     pub same: Vec<String>,
+    /// Give the rows back after this time, such as 90m, 8h or 3d, if nothing is told of them.
     pub within: Option<String>,
+    /// Another sampler than the study's, for this time.
     pub sampler: Option<String>,
+    /// Go on with this program's learned model, though the study began with another one.
     pub accept_model: bool,
 }
 
@@ -149,17 +174,26 @@ pub const ASK: &[Field] = &[
 ];
 
 /// Telling what came out.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tell {
+    /// The row; this or csv.
     pub row: Option<RowId>,
+    /// Its value.
     pub value: Option<f64>,
+    /// Its further outcomes, by their names.
     pub further: BTreeMap<String, f64>,
+    /// The experiment failed.
     pub failed: bool,
+    /// The experiment cannot be made.
     pub impossible: bool,
+    /// Results of many rows, as CSV text. All lines are taken, or none.
     pub csv: Option<String>,
+    /// The column of values in csv; the study's own, or "value", by default.
     pub column: Option<String>,
+    /// Correct what was told before.
     pub replace: bool,
+    /// Another measurement of a row that has been told.
     pub again: bool,
 }
 
@@ -177,9 +211,10 @@ pub const TELL: &[Field] = &[
 ];
 
 /// Rows that something is done with.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rows {
+    /// Which rows.
     pub rows: Vec<RowId>,
 }
 
@@ -187,10 +222,12 @@ pub struct Rows {
 pub const ROWS: &[Field] = &[required("rows", Holds::Rows, "Which rows.")];
 
 /// Prolonging rows.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Renew {
+    /// Which rows; they must be running.
     pub rows: Vec<RowId>,
+    /// Give them back after this time from now, such as 90m, 8h or 3d.
     pub within: String,
 }
 
@@ -201,9 +238,10 @@ pub const RENEW: &[Field] = &[
 ];
 
 /// Taking in the sheet.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Update {
+    /// Results that differ from what was told correct it.
     pub replace: bool,
 }
 
@@ -211,15 +249,17 @@ pub struct Update {
 pub const UPDATE: &[Field] = &[field("replace", Holds::Flag, "Results that differ from what was told correct it.")];
 
 /// A request that says nothing more.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Nothing {}
 
 /// Beliefs of rows.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Predict {
+    /// Only so many rows of those that are left, the most promising first.
     pub top: Option<usize>,
+    /// Another model than the study's: icee or gp-ei.
     pub sampler: Option<String>,
 }
 
@@ -230,9 +270,10 @@ pub const PREDICT: &[Field] = &[
 ];
 
 /// Why a row.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Why {
+    /// The row.
     pub row: String,
 }
 
@@ -240,9 +281,10 @@ pub struct Why {
 pub const WHY: &[Field] = &[required("row", Holds::Row, "The row.")];
 
 /// The page.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Report {
+    /// How many rows to look ahead; 5 by default.
     pub count: Option<usize>,
 }
 
@@ -250,9 +292,10 @@ pub struct Report {
 pub const REPORT: &[Field] = &[field("count", Holds::Count, "How many rows to look ahead; 5 by default.")];
 
 /// What was told.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Export {
+    /// csv (the default) or json.
     pub format: Option<String>,
 }
 

@@ -82,6 +82,11 @@ pub fn same_site(verb: Verb, headers: &HeaderMap) -> Result<(), Failure> {
             return Err(Failure::new(StatusCode::FORBIDDEN, words));
         }
     }
+    let site = text(headers, &HeaderName::from_static("sec-fetch-site"));
+    if site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+        let words = "a page of another site may not write here (the header Sec-Fetch-Site says so)";
+        return Err(Failure::new(StatusCode::FORBIDDEN, words));
+    }
     let kind = text(headers, &header::CONTENT_TYPE).and_then(|kind| kind.split(';').next());
     if verb == Verb::Post && !kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
         let words = "send JSON, and say so with the header Content-Type: application/json";
@@ -134,6 +139,16 @@ mod tests {
                 "{origin}"
             );
             assert_eq!(status(Verb::Delete, &[host.clone(), (header::ORIGIN, origin)]), Err(403), "{origin}");
+        }
+        let site = HeaderName::from_static("sec-fetch-site");
+        for (value, expected) in [
+            ("none", Ok(())),
+            ("same-origin", Ok(())),
+            ("same-site", Err(403)),
+            ("cross-site", Err(403)),
+            ("x", Err(403)),
+        ] {
+            assert_eq!(status(Verb::Post, &[host.clone(), json.clone(), (site.clone(), value)]), expected, "{value}");
         }
         for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp"] {
             assert_eq!(status(Verb::Post, &[host.clone(), (header::CONTENT_TYPE, kind)]), Err(415), "{kind}");

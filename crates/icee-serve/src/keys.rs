@@ -225,7 +225,7 @@ mod tests {
         keys.end("b", None).unwrap();
         assert_eq!(keys.begin("b", "2", 12).unwrap(), Known::New);
         // After a restart, with half a line at the end.
-        std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"key\":\"c").unwrap();
+        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"key\":\"c").unwrap();
         let mut keys = Keys::open(&path).unwrap();
         assert_eq!(keys.begin("a", "1", 13).unwrap(), Known::Done("{}".into()));
         assert!(words(keys.begin("b", "2", 13)).contains("nobody knows"));

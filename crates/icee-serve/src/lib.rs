@@ -16,6 +16,7 @@
 mod app;
 mod call;
 mod change;
+mod client;
 mod create;
 mod events;
 mod failure;
@@ -23,6 +24,7 @@ mod fields;
 mod guard;
 mod keys;
 mod limits;
+mod listen;
 mod log;
 mod look;
 mod metrics;
@@ -32,7 +34,9 @@ mod registry;
 mod routes;
 mod server;
 mod tokens;
+pub mod wire;
 
+pub use client::{Client, ClientError};
 pub use failure::ServeError;
 pub use limits::Limits;
 pub use log::Event;

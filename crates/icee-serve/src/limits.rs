@@ -14,6 +14,8 @@ pub struct Limits {
     pub body: usize,
     /// How long an answer may take. The work itself goes on, and its answer is kept for who has sent an `Idempotency-Key`.
     pub time: Duration,
+    /// Connections that are open at once; whoever comes then has to wait.
+    pub connections: usize,
     /// Requests that are worked on at once, those that wait for their turn among them.
     pub concurrent: usize,
     /// Streams of events that are open at once.
@@ -31,6 +33,7 @@ impl Default for Limits {
         Limits {
             body: 32 << 20,
             time: Duration::from_secs(60),
+            connections: 1024,
             concurrent: 256,
             streams: 128,
             rate: 50.0,

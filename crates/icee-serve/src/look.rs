@@ -10,9 +10,9 @@ use crate::name::StudyName;
 use crate::openapi;
 use crate::registry::Open;
 use crate::routes::{CSV, HTML, METRICS};
+use crate::wire::{Line, WithCells};
 use icee_report::{check, study::page_of};
-use icee_study::{Cells, MOST_SUGGESTIONS, Models, RowForecast, Status, Study, Summary};
-use serde::Serialize;
+use icee_study::{MOST_SUGGESTIONS, Models, RowForecast, Status, Study, Summary};
 use serde_json::json;
 
 /// Rows that a page looks ahead.
@@ -35,19 +35,6 @@ pub fn metrics(app: &App) -> Done {
         ("icee_requests_running", "Requests that are worked on.", app.running()),
     ];
     Ok(Reply::of(METRICS, app.metrics.text(&gauges)))
-}
-
-/// A line of the list.
-#[derive(Serialize)]
-struct Line {
-    name: String,
-    rows: usize,
-    told: usize,
-    running: usize,
-    left: usize,
-    best: Option<f64>,
-    /// Why nothing else is known of it.
-    problem: Option<String>,
 }
 
 /// All studies.
@@ -78,8 +65,13 @@ pub fn survey(app: &App, call: &Call) -> Done {
 }
 
 /// The study at a glance.
-pub fn show(open: &mut Open, _: &Call) -> Done {
-    Reply::json(&open.study.summary())
+pub fn show(open: &mut Open, call: &Call) -> Done {
+    Reply::json(&for_clients(open.study.summary(), call))
+}
+
+/// A study at a glance, without the server's paths.
+pub fn for_clients(summary: Summary, call: &Call) -> Summary {
+    Summary { pool: call.tidy(&summary.pool), notes: call.tidy_all(&summary.notes), ..summary }
 }
 
 /// The best row, or the front.
@@ -89,8 +81,8 @@ pub fn best(open: &mut Open, call: &Call) -> Done {
     }
     match open.study.best() {
         Some(best) => {
-            let notes = open.study.take_notes();
-            Reply::noted(&best, notes)
+            let notes = call.tidy_all(&open.study.take_notes());
+            Reply::noted(best, notes)
         }
         None if open.study.has_values() => {
             Err(Failure::missing("no row keeps all limits yet; the study itself has all rows"))
@@ -100,16 +92,9 @@ pub fn best(open: &mut Open, call: &Call) -> Done {
 }
 
 /// The rows that are beaten by none.
-pub fn front(open: &mut Open, _: &Call) -> Done {
-    Reply::json(&open.study.front())
-}
-
-/// A row's forecast and cells.
-#[derive(Serialize)]
-struct WithCells<'a> {
-    #[serde(flatten)]
-    row: &'a RowForecast,
-    cells: Cells,
+pub fn front(open: &mut Open, call: &Call) -> Done {
+    let front = Reply::json(&open.study.front())?;
+    Ok(front.beside(call.tidy_all(&open.study.take_notes())))
 }
 
 /// What is believed of every row.
@@ -121,24 +106,25 @@ pub fn predict(open: &mut Open, call: &Call) -> Done {
         forecasts.sort_by(|a, b| b.forecast.beats_best.total_cmp(&a.forecast.beats_best));
         forecasts.truncate(top);
     }
-    let rows: Vec<WithCells> =
-        forecasts.iter().map(|row| WithCells { row, cells: open.study.cells(row.row) }).collect();
-    Reply::json(&rows)
+    let with_cells = |row: RowForecast| WithCells { cells: open.study.cells(row.row), row };
+    let rows: Vec<WithCells> = forecasts.into_iter().map(with_cells).collect();
+    Ok(Reply::json(&rows)?.beside(call.tidy_all(&open.study.take_notes())))
 }
 
 /// What speaks for a row.
 pub fn why(open: &mut Open, call: &Call) -> Done {
     let Why { row } = call.query()?;
-    Reply::json(&open.study.why(&row, None)?)
+    let why = open.study.why(&row, None)?;
+    Reply::noted(why, call.tidy_all(&open.study.take_notes()))
 }
 
 /// What each column does.
-pub fn effects(open: &mut Open, _: &Call) -> Done {
+pub fn effects(open: &mut Open, call: &Call) -> Done {
     let effects = open.study.effects(None)?;
     if effects.is_empty() {
         return Err(Failure::conflict("too few values were told to say what the columns do; tell more first"));
     }
-    Reply::json(&effects)
+    Ok(Reply::json(&effects)?.beside(call.tidy_all(&open.study.take_notes())))
 }
 
 /// A page about the study.
@@ -147,10 +133,10 @@ pub fn report(open: &mut Open, call: &Call) -> Done {
     if !(1..=MOST_SUGGESTIONS).contains(&count) {
         return Err(Failure::bad(format!("{count} rows were asked for; ask for 1 to {MOST_SUGGESTIONS}")));
     }
-    let (page, _) = page_of(&mut open.study, call.name()?.as_str(), count)?;
+    let (page, notes) = page_of(&mut open.study, call.name()?.as_str(), count)?;
     let html = page.to_html().map_err(|error| Failure::internal(error.to_string()))?;
     check::self_contained(&html).map_err(Failure::internal)?;
-    Ok(Reply::of(HTML, html))
+    Ok(Reply::of(HTML, html).beside(call.tidy_all(&notes)))
 }
 
 /// What was told.
@@ -158,12 +144,12 @@ pub fn export(open: &mut Open, call: &Call) -> Done {
     let Export { format } = call.query()?;
     let summary = open.study.summary();
     match format.as_deref() {
-        Some("json") => Reply::json(&summary.told),
+        Some("json") => Ok(Reply::json(&summary.told)?.beside(call.tidy_all(&summary.notes))),
         None | Some("csv") => {
             let mut text = Vec::new();
             summary.write_told(&mut text, str::to_owned).map_err(|error| Failure::internal(error.to_string()))?;
             let text = String::from_utf8(text).map_err(|error| Failure::internal(error.to_string()))?;
-            Ok(Reply::of(CSV, text))
+            Ok(Reply::of(CSV, text).beside(call.tidy_all(&summary.notes)))
         }
         Some(other) => Err(Failure::bad(format!("\"{other}\" is no format; csv or json"))),
     }

@@ -125,7 +125,9 @@ impl Registry {
             return Ok(open);
         }
         let models = study_models().map_err(|error| Failure::internal(error.to_string()))?;
-        let study = Study::open(&name.journal(&self.folder), None, models)?;
+        // Whatever is wrong with the files here, the client has not done it.
+        let study = Study::open(&name.journal(&self.folder), None, models)
+            .map_err(|error| Failure::internal(error.to_string()))?;
         let sheet = Stamp::of(study.pool());
         let keys = Keys::open(&name.file(&self.folder, "keys"))?;
         Ok(Open { study, keys, journal, sheet })

@@ -3,6 +3,7 @@
 use crate::app::{App, Ending};
 use crate::failure::{Failure, ServeError};
 use crate::limits::Limits;
+use crate::listen;
 use crate::log::{Event, Log};
 use crate::routes::{ROUTES, Route, Verb};
 use crate::tokens::Tokens;
@@ -11,7 +12,6 @@ use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, on};
-use axum::serve::ListenerExt;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -121,26 +121,23 @@ impl Server {
         let grace = app.limits.grace;
         let router = router(Arc::clone(&app));
         let clean = runtime.block_on(async {
-            // Small answers go out at once.
-            let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-            let service = router.into_make_service_with_connect_info::<SocketAddr>();
             let (asked, stopping) = (ending.subscribe(), Arc::clone(&app));
-            let gently = async move {
+            tokio::spawn(async move {
                 reached(asked, Ending::Soon).await;
                 stopping.say(&Event::Stopping { running: stopping.running() });
-            };
-            let serving = axum::serve(listener, service).with_graceful_shutdown(gently);
+            });
+            let serving = listen::serve(listener, router, app.limits.connections, ending.subscribe());
             let (soon, now) = (ending.subscribe(), ending.subscribe());
             let too_long = async move {
                 reached(soon, Ending::Soon).await;
                 tokio::time::sleep(grace).await;
             };
             tokio::select! {
-                served = serving.into_future() => served.map(|()| true),
-                () = too_long => Ok(false),
-                () = reached(now, Ending::Now) => Ok(false),
+                () = serving => true,
+                () = too_long => false,
+                () = reached(now, Ending::Now) => false,
             }
-        })?;
+        });
         // Work that nobody waits for any more may still be writing; what it leaves behind is whole in any case.
         runtime.shutdown_timeout(if clean { grace } else { std::time::Duration::ZERO });
         app.say(&Event::Stopped { clean });

@@ -1,13 +1,14 @@
 //! Why this row: what speaks for it in words, the rows told that are most like it, and what each column does.
 
 use crate::answer::{Forecast, Status};
+use crate::cells::Cells;
 use crate::record::SamplerKind;
-use crate::rows::{Cells, Rows};
+use crate::rows::Rows;
 use crate::study::{Study, not_loaded};
 use crate::trials::{Known, Trial};
 use crate::{Error, Result};
 use icee_bo::columns::ColumnKind;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Neighbours that are shown.
@@ -21,7 +22,7 @@ const GROUPS: usize = 5;
 const FEW: usize = 8;
 
 /// What speaks for a row.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Why {
     /// What the user calls it.
     pub id: String,
@@ -42,7 +43,7 @@ pub struct Why {
 }
 
 /// A told row that is like another one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Neighbour {
     /// What the user calls it.
     pub id: String,
@@ -53,7 +54,7 @@ pub struct Neighbour {
 }
 
 /// What a column does, by what is predicted of the rows: their mean for each of its words or groups of numbers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
     /// The column.
     pub column: String,
@@ -64,7 +65,7 @@ pub struct Effect {
 }
 
 /// A word of a column, or a group of its numbers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {
     /// Which.
     pub label: String,

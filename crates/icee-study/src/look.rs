@@ -2,10 +2,10 @@
 
 use crate::aims::Aims;
 use crate::answer::{BestRow, Forecast, RowForecast, Status, Summary, ToldRow};
+use crate::cells::Cells;
 use crate::goals::undominated;
 use crate::record::SamplerKind;
 use crate::replicates::Replicates;
-use crate::rows::Cells;
 use crate::study::{Study, not_loaded};
 use crate::trials::{Trial, Trials};
 use crate::{Error, Result};

@@ -1,5 +1,6 @@
 //! The rows of a study's pool: its file, checked against what it was, and the points that the rows are.
 
+use crate::cells::Cells;
 use crate::condition::Condition;
 use crate::encode::{Column, Encoder, cell_key};
 use crate::formats;
@@ -12,7 +13,6 @@ use icee_base::names::nearest;
 use icee_base::table::{Table, TableError};
 use icee_bo::columns::Words;
 use icee_bo::pool::Pool;
-use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -56,20 +56,6 @@ pub enum Place {
     Changed(usize),
     /// Nowhere.
     Gone,
-}
-
-/// A row's cells with the names of their columns, in the order of the file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cells(pub Vec<(String, String)>);
-
-impl Serialize for Cells {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, cell) in &self.0 {
-            map.serialize_entry(name, cell)?;
-        }
-        map.end()
-    }
 }
 
 impl Rows {

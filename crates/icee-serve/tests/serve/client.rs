@@ -117,9 +117,12 @@ impl Running {
 
     /// Creates a study of a small table.
     pub fn create(&self, name: &str) -> Value {
-        self.done("/api/studies", serde_json::json!({
-            "name": name, "sheet": sheet(), "direction": "max", "sampler": "gp-ei", "seed": 7
-        }))
+        self.done(
+            "/api/studies",
+            serde_json::json!({
+                "name": name, "sheet": sheet(), "direction": "max", "sampler": "gp-ei", "seed": 7
+            }),
+        )
     }
 }
 

@@ -18,7 +18,10 @@ fn the_whole_life_of_a_study() {
     assert_eq!(server.read("/api/studies"), json!([]));
     let surveyed = server.done("/api/survey", json!({ "sheet": "no,heat,yield\n1,5,\n2,6,\n3,7,1\n4,8,\n5,9,\n" }));
     assert_eq!(surveyed["columns"][1], json!(["heat", "number, 5 to 9"]));
-    assert_eq!(surveyed["suspects"][1], json!({ "column": "yield", "reason": "is named like a result", "is_result": true }));
+    assert_eq!(
+        surveyed["suspects"][1],
+        json!({ "column": "yield", "reason": "is named like a result", "is_result": true })
+    );
     assert_eq!(surveyed["suspects"][0]["column"], "no");
     let created = server.create("bread");
     assert_eq!((&created["rows"], &created["sampler"]), (&json!(120), &json!("gp-ei")));
@@ -60,7 +63,10 @@ fn the_whole_life_of_a_study() {
     let page = server.get("/api/studies/bread/report?count=2");
     assert!(page.status == 200 && page.body.contains("<html") && page.head.contains("sandbox"), "{}", page.head);
     let told = server.get("/api/studies/bread/export");
-    assert!(told.head.contains("content-type: text/csv") && told.body.lines().next() == Some("row,heat,minutes,flour,value"));
+    assert!(
+        told.head.contains("content-type: text/csv")
+            && told.body.lines().next() == Some("row,heat,minutes,flour,value")
+    );
     assert_eq!(told.body.lines().count(), 5);
     assert_eq!(server.read("/api/studies/bread/export?format=json").as_array().unwrap().len(), 4);
     assert!(server.get("/metrics").body.contains("route=\"/api/studies/{name}/ask\",status=\"200\"} 2"));
@@ -206,7 +212,9 @@ fn every_option_of_create_arrives() {
         server.done("/api/studies/earlier/tell", json!({ "row": row, "value": score(row) }));
     }
     let mut text = "id,a,b,c,d,price,score,purity\n".to_owned();
-    (0..20).for_each(|row| text += &format!("r{row},{},{},{},{},{},,\n", row + 1, row % 4, 2000 + row % 3, 7 - row % 5, 3 + row));
+    (0..20).for_each(|row| {
+        text += &format!("r{row},{},{},{},{},{},,\n", row + 1, row % 4, 2000 + row % 3, 7 - row % 5, 3 + row)
+    });
     let body = json!({
         "name": "all", "sheet": text, "id": "id", "value": "score", "target": 5, "bounds": "0..10", "also": ["purity >= 95"],
         "cost": "price", "columns": ["a", "b", "c"], "log": ["a"], "linear": ["b"], "categories": ["c"], "sampler": "random", "seed": 3,
@@ -220,10 +228,15 @@ fn every_option_of_create_arrives() {
     assert_eq!(server.done("/api/studies/all/tell", tell)["best"], Value::Null);
     server.get("/api/studies/all/best").refused(404, "no row keeps all limits yet");
     server.refused("/api/studies/all/tell", json!({ "row": "r4", "further": { "purity": 9 } }), 400, "add value");
-    let like = json!({ "name": "next", "sheet": sheet(), "direction": "max", "like": "earlier", "ignore": ["flour"] });
-    server.refused("/api/studies", like.clone(), 400, "flour");
     let like = json!({ "name": "next", "sheet": sheet(), "direction": "max", "like": "earlier" });
-    assert_eq!(server.done("/api/studies", like)["earlier"], json!(["earlier", 3]));
+    let next = server.done("/api/studies", like);
+    assert_eq!(
+        (&next["earlier"], &next["pool"]),
+        (&json!(["earlier", 3]), &json!("next.csv")),
+        "and no path of the server"
+    );
+    let ignoring = json!({ "name": "less", "sheet": sheet(), "direction": "max", "ignore": ["flour"] });
+    assert_eq!(server.done("/api/studies", ignoring)["columns"].as_array().unwrap().len(), 2);
     let binary = json!({ "name": "binary", "sheet_base64": "YSxiCjEsMgoyLDEK", "direction": "min" });
     assert_eq!(server.done("/api/studies", binary)["rows"], 2);
 }

@@ -14,7 +14,9 @@ fn bodies_rates_and_times_have_limits() {
         let large = json!({ "csv": "x".repeat(20_000) });
         server.refused("/api/studies/bread/tell", large, 413, "at most 10000 bytes");
         let json = [("Content-Type", "application/json")];
-        for broken in [&b"{"[..], b"[]", b"\xff\xfe", b"{\"row\":1}x", b"null", b"{\"row\":[1]}", b"{\"value\":1e999,\"row\":1}"] {
+        for broken in
+            [&b"{"[..], b"[]", b"\xff\xfe", b"{\"row\":1}x", b"null", b"{\"row\":[1]}", b"{\"value\":1e999,\"row\":1}"]
+        {
             server.send("POST", "/api/studies/bread/tell", &json, broken).refused(400, "");
         }
         let key = "k".repeat(129);
@@ -29,8 +31,20 @@ fn bodies_rates_and_times_have_limits() {
         server.read("/health");
     }
     {
-        let server = Running::with(&folder.0, Limits { time: Duration::from_nanos(1), ..wide() });
-        server.get("/api/studies/bread").refused(503, "there was no answer within");
+        let server = Running::with(&folder.0, Limits { time: Duration::from_millis(50), ..wide() });
+        // Somebody else is at work on the study.
+        let journal = std::fs::OpenOptions::new().append(true).open(folder.0.join("bread.jsonl")).unwrap();
+        journal.lock().unwrap();
+        let ask = || server.post_with("/api/studies/bread/ask", &[("Idempotency-Key", "late")], json!({}));
+        ask().refused(503, "with an Idempotency-Key the same request gets its answer later");
+        journal.unlock().unwrap();
+        let answered = loop {
+            match ask() {
+                late if late.status == 503 => {}
+                answered => break answered,
+            }
+        };
+        assert_eq!((answered.status, server.read("/api/studies/bread")["running"].as_array().unwrap().len()), (200, 1));
     }
     let server = Running::with(&folder.0, Limits { concurrent: 0, streams: 0, ..wide() });
     server.get("/api/studies/bread").refused(503, "busy");

@@ -17,7 +17,8 @@ fn roles_allow_what_they_say() {
     let [reader, writer, admin] =
         [Role::Read, Role::Write, Role::Admin].map(|role| tokens.create(role.name(), role, 0).unwrap());
     let server = Running::start(&folder.0);
-    let with = |token: &str| [("Authorization", format!("Bearer {token}")), ("Content-Type", "application/json".into())];
+    let with =
+        |token: &str| [("Authorization", format!("Bearer {token}")), ("Content-Type", "application/json".into())];
     let send = |token: &str, method: &str, path: &str, body: Value| {
         let headers = with(token);
         let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -75,11 +76,15 @@ fn pages_of_other_sites_write_nothing() {
     ask(&[json, ("Origin", "null")]).refused(403, "another site");
     ask(&[("Content-Type", "text/plain")]).refused(415, "Content-Type: application/json");
     ask(&[]).refused(415, "Content-Type: application/json");
-    server.send("DELETE", "/api/studies/bread", &[("Origin", "https://evil.example")], b"").refused(403, "another site");
+    server
+        .send("DELETE", "/api/studies/bread", &[("Origin", "https://evil.example")], b"")
+        .refused(403, "another site");
     assert_eq!(server.read("/api/studies/bread")["running"], json!([]));
     assert_eq!(ask(&[json, ("Origin", &format!("http://{}", server.address))]).status, 200);
     for answer in [server.get("/health"), server.get("/nowhere"), server.get("/api/studies/bread"), ask(&[])] {
-        for header in ["content-security-policy: default-src 'none'", "x-content-type-options: nosniff", "x-frame-options: deny"] {
+        for header in
+            ["content-security-policy: default-src 'none'", "x-content-type-options: nosniff", "x-frame-options: deny"]
+        {
             assert!(answer.head.contains(header), "{header}\n{}", answer.head);
         }
         assert!(!answer.head.contains("access-control-allow"));
@@ -182,7 +187,12 @@ fn the_description_has_the_fields_that_are_read() {
                     let query = query.filter(|parameter| parameter["in"] == "query");
                     query.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect()
                 }
-                body => body["content"]["application/json"]["schema"]["properties"].as_object().unwrap().keys().cloned().collect(),
+                body => body["content"]["application/json"]["schema"]["properties"]
+                    .as_object()
+                    .unwrap()
+                    .keys()
+                    .cloned()
+                    .collect(),
             };
             let answer = match method.as_str() {
                 "post" => server.post(&real, json!({ "no-such-field": 1 })),
@@ -210,8 +220,16 @@ fn anything() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::from),
         (0u64..10).prop_map(Value::from),
         "\\PC{0,12}".prop_map(Value::from),
-        prop_oneof![Just("1h"), Just("heat < 200"), Just("flour"), Just("heat"), Just("random"), Just("row,value\n1,2\n"), Just("max")]
-            .prop_map(Value::from),
+        prop_oneof![
+            Just("1h"),
+            Just("heat < 200"),
+            Just("flour"),
+            Just("heat"),
+            Just("random"),
+            Just("row,value\n1,2\n"),
+            Just("max")
+        ]
+        .prop_map(Value::from),
     ];
     leaf.prop_recursive(2, 8, 3, |inner| {
         prop_oneof![
@@ -224,8 +242,33 @@ fn anything() -> impl Strategy<Value = Value> {
 /// A body that has a chance: fields that some request has, with anything in them; or any bytes at all.
 fn body() -> impl Strategy<Value = Vec<u8>> {
     let names = [
-        "row", "rows", "value", "further", "failed", "impossible", "csv", "column", "replace", "again", "count", "where", "more", "same",
-        "within", "name", "sheet", "sheet_base64", "direction", "target", "bounds", "also", "id", "columns", "log", "categories", "seed",
+        "row",
+        "rows",
+        "value",
+        "further",
+        "failed",
+        "impossible",
+        "csv",
+        "column",
+        "replace",
+        "again",
+        "count",
+        "where",
+        "more",
+        "same",
+        "within",
+        "name",
+        "sheet",
+        "sheet_base64",
+        "direction",
+        "target",
+        "bounds",
+        "also",
+        "id",
+        "columns",
+        "log",
+        "categories",
+        "seed",
     ];
     let known = btree_map(prop::sample::select(names.to_vec()), anything(), 0..4);
     prop_oneof![
