@@ -299,7 +299,7 @@ impl App {
 /// Does a request, or finds the answer that it had when it was sent before.
 fn once(route: &Route, open: &mut Open, call: &Call, key: Option<&str>, work: fn(&mut Open, &Call) -> Done) -> Done {
     let Some(key) = key else { return work(open, call) };
-    match open.keys.begin(key, &Keys::request(route.path, &call.body), call.now)? {
+    match open.keys.begin(key, &Keys::request(route.path, &call.body), call.now, open.study.lines())? {
         Known::Done(text) => return Ok(Reply::of(JSON, text)),
         Known::New => {}
     }

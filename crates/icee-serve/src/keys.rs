@@ -1,8 +1,8 @@
 //! Requests that may be sent twice: with an `Idempotency-Key`, the second time gets the answer of the first, and writes nothing.
 //!
 //! Keys lie beside the study in `NAME.keys`, a line for each step, so that they outlive the server. That a request has begun is on
-//! disk before the study is written to: of a server that was killed in between it is known that nobody knows, and a retry is told
-//! so instead of being done a second time.
+//! disk before the study is written to, with the number of lines that its journal had: where it has no more of them after the server
+//! was killed, nothing was done. Otherwise it is known that nobody knows, and a retry is told so instead of being done a second time.
 
 use crate::failure::Failure;
 use crate::tokens::hex;
@@ -33,6 +33,9 @@ struct Step {
     at: u64,
     /// A checksum of what was asked for.
     request: String,
+    /// Lines of the journal when it began.
+    #[serde(default)]
+    lines: u64,
     /// What was answered; none where it is not done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answer: Option<String>,
@@ -90,6 +93,14 @@ impl Keys {
         Ok(keys)
     }
 
+    /// Forgets requests that were begun and have written nothing: the journal is as long as it was then. To be called before anything
+    /// else is done with the study.
+    pub fn settle(&mut self, lines: u64) {
+        let undone = |step: &&Step| step.answer.is_none() && step.lines == lines;
+        let undone: Vec<Step> = self.steps.values().filter(undone).cloned().collect();
+        undone.into_iter().for_each(|step| self.take_in(Step { refused: true, ..step }));
+    }
+
     /// A checksum of a request.
     pub fn request(route: &str, body: &[u8]) -> String {
         let mut hash = Sha256::new();
@@ -115,11 +126,11 @@ impl Keys {
         ))
     }
 
-    /// Begins a request, or finds its answer.
+    /// Begins a request, or finds its answer; `lines` are those of the study's journal.
     ///
     /// # Errors
     /// Where the key was used for another request, nobody knows what became of it, or the file cannot be written.
-    pub fn begin(&mut self, key: &str, request: &str, now: u64) -> Result<Known, Failure> {
+    pub fn begin(&mut self, key: &str, request: &str, now: u64, lines: u64) -> Result<Known, Failure> {
         self.forget_old(now);
         let known = self.turns.get(key).and_then(|turn| self.steps.get(turn));
         match known {
@@ -133,7 +144,7 @@ impl Keys {
             ))),
             None => {
                 let (key, request) = (key.to_owned(), request.to_owned());
-                self.write(Step { key, at: now, request, answer: None, refused: false })?;
+                self.write(Step { key, at: now, request, lines, answer: None, refused: false })?;
                 Ok(Known::New)
             }
         }
@@ -215,24 +226,30 @@ mod tests {
         let _ = std::fs::remove_file(&path);
         let words = |known: Result<Known, Failure>| known.unwrap_err().words;
         let mut keys = Keys::open(&path).unwrap();
-        assert_eq!(keys.begin("a", "1", 10).unwrap(), Known::New);
-        assert!(words(keys.begin("a", "1", 10)).contains("nobody knows"));
+        assert_eq!(keys.begin("a", "1", 10, 5).unwrap(), Known::New);
+        assert!(words(keys.begin("a", "1", 10, 5)).contains("nobody knows"));
         keys.end("a", Some("{}")).unwrap();
-        assert_eq!(keys.begin("a", "1", 11).unwrap(), Known::Done("{}".into()));
-        assert!(words(keys.begin("a", "2", 11)).contains("another request"));
+        assert_eq!(keys.begin("a", "1", 11, 5).unwrap(), Known::Done("{}".into()));
+        assert!(words(keys.begin("a", "2", 11, 5)).contains("another request"));
         // What was refused may be sent again.
-        assert_eq!(keys.begin("b", "1", 12).unwrap(), Known::New);
+        assert_eq!(keys.begin("b", "1", 12, 5).unwrap(), Known::New);
         keys.end("b", None).unwrap();
-        assert_eq!(keys.begin("b", "2", 12).unwrap(), Known::New);
+        assert_eq!(keys.begin("b", "2", 12, 5).unwrap(), Known::New);
         // After a restart, with half a line at the end.
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"key\":\"c").unwrap();
         let mut keys = Keys::open(&path).unwrap();
-        assert_eq!(keys.begin("a", "1", 13).unwrap(), Known::Done("{}".into()));
-        assert!(words(keys.begin("b", "2", 13)).contains("nobody knows"));
-        assert_eq!(keys.begin("c", "1", 13).unwrap(), Known::New);
+        assert_eq!(keys.begin("a", "1", 13, 5).unwrap(), Known::Done("{}".into()));
+        assert!(words(keys.begin("b", "2", 13, 5)).contains("nobody knows"));
+        assert_eq!(keys.begin("c", "1", 13, 5).unwrap(), Known::New);
         assert_eq!(Keys::open(&path).unwrap().turns.len(), 3);
+        // Nothing was written since: what was begun was not done. What was done stays so.
+        let mut settled = Keys::open(&path).unwrap();
+        settled.settle(6);
+        assert_eq!(settled.turns.len(), 3);
+        settled.settle(5);
+        assert_eq!(settled.turns.len(), 1);
         // A day later they are gone.
-        assert_eq!(keys.begin("a", "3", 11 + LONGEST_KEPT).unwrap(), Known::New);
+        assert_eq!(keys.begin("a", "3", 11 + LONGEST_KEPT, 5).unwrap(), Known::New);
         std::fs::remove_file(path).unwrap();
     }
 
@@ -244,6 +261,7 @@ mod tests {
             key: at.to_string(),
             at: 0,
             request: "1".into(),
+            lines: 0,
             answer: Some(answer),
             refused: false,
         };

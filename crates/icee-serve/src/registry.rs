@@ -129,7 +129,8 @@ impl Registry {
         let study = Study::open(&name.journal(&self.folder), None, models)
             .map_err(|error| Failure::internal(error.to_string()))?;
         let sheet = Stamp::of(study.pool());
-        let keys = Keys::open(&name.file(&self.folder, "keys"))?;
+        let mut keys = Keys::open(&name.file(&self.folder, "keys"))?;
+        keys.settle(study.lines());
         Ok(Open { study, keys, journal, sheet })
     }
 }

@@ -1,6 +1,7 @@
 //! The server over real connections: whole lives of studies, who may do what, and what does not break it.
 
 mod client;
+mod fuzz;
 mod life;
 mod limits;
 mod safety;
