@@ -29,6 +29,7 @@ pub mod runs;
 pub mod serve;
 mod stop;
 pub mod study;
+mod study_at;
 mod study_create;
 mod study_look;
 mod study_print;

@@ -4,6 +4,7 @@
 use super::study::now;
 use crate::terminal::{printable, say};
 use icee_base::numbers::{percent, short};
+use icee_serve::wire::Renewed;
 use icee_study::{
     Answer, BestRow, Cells, Effect, Forecast, Neighbour, Remaining, RowForecast, SheetChange, Status, Summary,
     TellSummary, ToldRow, Why,
@@ -130,6 +131,25 @@ pub fn taken_back(out: &mut impl Write, done: &str, rows: &[&str], said: &[Strin
     Ok(())
 }
 
+/// Rows that have more time.
+pub fn renewed(out: &mut impl Write, rows: &[String], until: u64, said: &[String], json: bool) -> anyhow::Result<()> {
+    notes(said);
+    if json {
+        return write_json(out, &Renewed { renewed: rows.to_vec(), until });
+    }
+    let (what, left) = (if rows.len() == 1 { "row" } else { "rows" }, time_left(until.saturating_sub(now())));
+    writeln!(out, "renewed: {what} {}, to be told within {left}", printable(&rows.join(", ")))?;
+    Ok(())
+}
+
+/// A file that was written.
+pub fn written(out: &mut impl Write, path: &Path, json: bool) -> anyhow::Result<()> {
+    match json {
+        true => write_json(out, &serde_json::json!({ "page": path.display().to_string() })),
+        false => Ok(writeln!(out, "{}", printable(&path.display().to_string()))?),
+    }
+}
+
 /// What was undone.
 pub fn undone(out: &mut impl Write, what: &str, said: &[String], json: bool) -> anyhow::Result<()> {
     notes(said);
@@ -253,11 +273,11 @@ pub fn forecasts(
         let Forecast { mean, low, high, beats_best, further } = &row.forecast;
         let status = serde_json::to_value(row.status)?;
         let mut line = vec![shown(&row.id), status.as_str().unwrap_or_default().to_owned()];
-        line.push(row.value.as_ref().map_or_else(String::new, written));
-        line.extend([mean, low, high, beats_best].map(written));
+        line.push(row.value.as_ref().map_or_else(String::new, digits));
+        line.extend([mean, low, high, beats_best].map(digits));
         for further in further {
-            line.extend([&further.mean, &further.low, &further.high].map(written));
-            line.extend(further.holds.as_ref().map(written));
+            line.extend([&further.mean, &further.low, &further.high].map(digits));
+            line.extend(further.holds.as_ref().map(digits));
         }
         line.extend(cells(row.row).0.iter().map(|(_, cell)| shown(cell)));
         table.write_record(line)?;
@@ -267,7 +287,7 @@ pub fn forecasts(
 }
 
 /// A number for machines: all of its digits, and a sign that it is none of counting.
-fn written(number: &f64) -> String {
+fn digits(number: &f64) -> String {
     format!("{number:?}")
 }
 
