@@ -84,6 +84,7 @@ impl Blueprint {
             }
             let format = TokenFormat::new(task, episodes, model.bins, returns);
             let format = if model.coordinates { format.with_coordinates() } else { format };
+            let format = if model.transitions { format.with_transitions() } else { format };
             let spec = ModelSpec {
                 layers: model.layers,
                 width: model.width,

@@ -66,6 +66,9 @@ pub struct ModelConfig {
     /// Whether a place of a grid is read by its column and row, rather than as one of so many places.
     #[serde(default)]
     pub coordinates: bool,
+    /// Whether a token holds the whole transition that led to it: o_{t−1}, too, and r_{t−1} in a place of the action's own.
+    #[serde(default)]
+    pub transitions: bool,
 }
 
 /// Where returns enter.
@@ -176,6 +179,7 @@ impl Default for Config {
                 init_std: 0.02,
                 tied_keys: false,
                 coordinates: false,
+                transitions: false,
             },
             data: DataConfig {
                 episodes: 0,

@@ -72,7 +72,7 @@ pub use offline::{Improvement, OfflineEvaluation, evaluate_offline};
 pub use sequences::Sequences;
 pub use source::Source;
 pub use task::{GameSpec, ObservationKind};
-pub use tokens::{ReturnInputs, Token, TokenFormat, TokenWriter};
+pub use tokens::{Previous, ReturnInputs, Token, TokenFormat, TokenWriter};
 pub use tune::{ActingResult, tune};
 
 /// The tag of games in configs and checkpoints.

@@ -71,17 +71,19 @@ pub enum ObservationKind {
 
 impl ObservationKind {
     /// How many things there are to be seen, or how many reals one is.
-    fn size(self) -> usize {
+    pub(crate) fn size(self) -> usize {
         match self {
             ObservationKind::Discrete { size } | ObservationKind::Vector { size } => size,
             ObservationKind::Grid { width, height } => width.saturating_mul(height),
         }
     }
 
-    /// How a network reads it in one piece.
-    pub(crate) fn field(self) -> FieldKind {
+    /// How a network reads it in one piece, with `more` places than there are.
+    pub(crate) fn field(self, more: usize) -> FieldKind {
         match self {
-            ObservationKind::Discrete { .. } | ObservationKind::Grid { .. } => FieldKind::categorical(self.size()),
+            ObservationKind::Discrete { .. } | ObservationKind::Grid { .. } => {
+                FieldKind::categorical(self.size() + more)
+            }
             ObservationKind::Vector { size } => FieldKind::vector(size),
         }
     }
@@ -161,7 +163,7 @@ impl GameSpec {
     /// [`Error::Config`] with both.
     pub fn check_world(&self, world: &WorldSpec) -> Result<()> {
         let theirs = GameSpec::of_world(world);
-        if (theirs.observation.field(), theirs.actions) == (self.observation.field(), self.actions) {
+        if (theirs.observation.field(0), theirs.actions) == (self.observation.field(0), self.actions) {
             return Ok(());
         }
         let shape = |task: &GameSpec| format!("{}, {} actions", task.observation.describe(), task.actions);

@@ -1,5 +1,9 @@
 //! One token a step: o_t, a_{t−1}, r_{t−1}, the episode index k and the step index t; for the paper's networks also
 //! c̃_k and c_t. Training and acting write tokens through the same few lines.
+//!
+//! Tokens may also hold the whole *transition* that led to them. o_{t−1} makes a visit of a place and what came of it one token, so
+//! that it is found by one lookup instead of two; and r_{t−1} in a place of a_{t−1}'s own makes the record of every action a plain mean
+//! over tokens, which attention computes by itself.
 
 use crate::label::Labels;
 use crate::sequences::Sequences;
@@ -40,6 +44,19 @@ pub struct TokenFormat {
     returns: ReturnInputs,
     /// The number of columns, where places are read by column and row.
     columns: Option<usize>,
+    /// Whether tokens hold o_{t−1}, and r_{t−1} by action.
+    transitions: bool,
+}
+
+/// The step before a token's.
+#[derive(Clone, Copy, Debug)]
+pub struct Previous<'a> {
+    /// o_{t−1}.
+    pub observation: Observation<'a>,
+    /// a_{t−1}.
+    pub action: u32,
+    /// r_{t−1}.
+    pub reward: f32,
 }
 
 /// One step, as it becomes a token.
@@ -47,8 +64,8 @@ pub struct TokenFormat {
 pub struct Token<'a> {
     /// o_t.
     pub observation: Observation<'a>,
-    /// a_{t−1} and r_{t−1}, of the episode before at an episode's first step; none at the very first.
-    pub previous: Option<(u32, f32)>,
+    /// The step before, of the episode before at an episode's first step; none at the very first.
+    pub previous: Option<Previous<'a>>,
     /// k, from 0.
     pub episode: usize,
     /// t, from 0.
@@ -63,7 +80,7 @@ impl TokenFormat {
     /// Tokens of sequences of up to `episodes` episodes.
     #[must_use]
     pub fn new(task: &GameSpec, episodes: usize, bins: usize, returns: ReturnInputs) -> TokenFormat {
-        TokenFormat { task: task.clone(), episodes, bins, returns, columns: None }
+        TokenFormat { task: task.clone(), episodes, bins, returns, columns: None, transitions: false }
     }
 
     /// The same with places read by column and row, if they lie on a grid: what is next to what is then plain to see.
@@ -76,16 +93,16 @@ impl TokenFormat {
         TokenFormat { columns, ..self }
     }
 
+    /// The same with the whole transition that led to a step.
+    #[must_use]
+    pub fn with_transitions(self) -> TokenFormat {
+        TokenFormat { transitions: true, ..self }
+    }
+
     /// The fields, in order.
     #[must_use]
     pub fn fields(&self) -> Vec<FieldSpec> {
-        let mut fields = match (self.columns, self.task.observation) {
-            (Some(_), ObservationKind::Grid { width, height }) => vec![
-                FieldSpec::history("column", FieldKind::categorical(width)),
-                FieldSpec::history("row", FieldKind::categorical(height)),
-            ],
-            (_, observation) => vec![FieldSpec::history("observation", observation.field())],
-        };
+        let mut fields = self.observation_fields("", 0);
         fields.extend([
             FieldSpec::history("action", FieldKind::categorical(self.task.actions + 1)),
             FieldSpec::history("reward", FieldKind::vector(2)),
@@ -98,7 +115,38 @@ impl TokenFormat {
         if self.returns.step() {
             fields.push(FieldSpec::history("step_rtg", FieldKind::categorical(self.bins)));
         }
+        if self.transitions {
+            fields.extend(self.observation_fields("previous_", 1));
+            fields.push(FieldSpec::history("reward_by_action", FieldKind::vector(self.task.actions)));
+        }
         fields
+    }
+
+    /// How an observation is read, with `more` places than there are to stand for none.
+    fn observation_fields(&self, prefix: &str, more: usize) -> Vec<FieldSpec> {
+        let field = |name: &str, kind| FieldSpec::history(&format!("{prefix}{name}"), kind);
+        match (self.columns, self.task.observation) {
+            (Some(_), ObservationKind::Grid { width, height }) => vec![
+                field("column", FieldKind::categorical(width)),
+                field("row", FieldKind::categorical(height + more)),
+            ],
+            (_, observation) => vec![field("observation", observation.field(more))],
+        }
+    }
+
+    /// Observations as the values of those fields.
+    fn observation_values(&self, observations: Observations) -> Vec<FieldValues> {
+        match (observations, self.columns) {
+            (Observations::Discrete(places), Some(columns)) => {
+                let columns = columns as u32;
+                vec![
+                    FieldValues::Categorical(places.iter().map(|&place| place % columns).collect()),
+                    FieldValues::Categorical(places.iter().map(|&place| place / columns).collect()),
+                ]
+            }
+            (Observations::Discrete(places), None) => vec![FieldValues::Categorical(places)],
+            (Observations::Vector { values, .. }, _) => vec![FieldValues::Vector(values)],
+        }
     }
 
     /// An empty list of tokens.
@@ -109,6 +157,8 @@ impl TokenFormat {
             offsets: vec![0],
             count: 0,
             observations: self.task.observation.none(),
+            previous_observations: self.task.observation.none(),
+            rewards_by_action: Vec::new(),
             actions: Vec::new(),
             rewards: Vec::new(),
             episodes: Vec::new(),
@@ -131,8 +181,9 @@ impl TokenFormat {
                     if let Some(observation) = data.observations.get(at) {
                         let (step_bin, episode_rtg) = (labels.step_bins[row], labels.episode_rtg[row]);
                         writer.push(&Token { observation, previous, episode, step, step_bin, episode_rtg });
+                        let (action, reward) = (data.actions[at], data.rewards[at]);
+                        previous = Some(Previous { observation, action, reward });
                     }
-                    previous = Some((data.actions[at], data.rewards[at]));
                     row += 1;
                 }
             }
@@ -148,6 +199,8 @@ pub struct TokenWriter<'a> {
     offsets: Vec<usize>,
     count: usize,
     observations: Observations,
+    previous_observations: Observations,
+    rewards_by_action: Vec<f32>,
     actions: Vec<u32>,
     rewards: Vec<f32>,
     episodes: Vec<u32>,
@@ -162,16 +215,38 @@ impl TokenWriter<'_> {
         let task = &self.format.task;
         // One of another kind than the task's is left out: the engine's own check of the batch refuses the missing value.
         let _ = self.observations.push(token.observation);
-        self.actions.push(token.previous.map_or(task.actions as u32, |(action, _)| action));
+        let none = task.actions as u32;
+        self.actions.push(token.previous.map_or(none, |previous| previous.action));
         match token.previous {
-            Some((_, reward)) => self.rewards.extend([task.scaled_reward(reward), 0.0]),
+            Some(Previous { reward, .. }) => self.rewards.extend([task.scaled_reward(reward), 0.0]),
             None => self.rewards.extend([0.0, 1.0]),
+        }
+        if self.format.transitions {
+            self.push_transition(token.previous);
         }
         self.episodes.push(token.episode.min(self.format.episodes - 1) as u32);
         self.steps.push(token.step.min(task.episode_limit - 1) as u32);
         self.episode_rtg.push(token.episode_rtg);
         self.step_rtg.push(token.step_bin);
         self.count += 1;
+    }
+
+    fn push_transition(&mut self, previous: Option<Previous<'_>>) {
+        let task = &self.format.task;
+        let first = self.rewards_by_action.len();
+        self.rewards_by_action.resize(first + task.actions, 0.0);
+        match previous {
+            Some(Previous { observation, action, reward }) => {
+                let _ = self.previous_observations.push(observation);
+                if let Some(place) = self.rewards_by_action[first..].get_mut(action as usize) {
+                    *place = task.scaled_reward(reward);
+                }
+            }
+            None => match &mut self.previous_observations {
+                Observations::Discrete(places) => places.push(task.observation.size() as u32),
+                Observations::Vector { width, values } => values.resize(values.len() + *width, 0.0),
+            },
+        }
     }
 
     /// The current sequence is complete.
@@ -182,14 +257,7 @@ impl TokenWriter<'_> {
     /// All tokens.
     #[must_use]
     pub fn finish(self) -> Tokens {
-        let mut fields = match (self.observations, self.format.columns) {
-            (Observations::Discrete(places), Some(columns)) => vec![
-                FieldValues::Categorical(places.iter().map(|&place| place % columns as u32).collect()),
-                FieldValues::Categorical(places.iter().map(|&place| place / columns as u32).collect()),
-            ],
-            (Observations::Discrete(places), None) => vec![FieldValues::Categorical(places)],
-            (Observations::Vector { values, .. }, _) => vec![FieldValues::Vector(values)],
-        };
+        let mut fields = self.format.observation_values(self.observations);
         fields.extend([
             FieldValues::Categorical(self.actions),
             FieldValues::Vector(self.rewards),
@@ -201,6 +269,10 @@ impl TokenWriter<'_> {
         }
         if self.format.returns.step() {
             fields.push(FieldValues::Categorical(self.step_rtg));
+        }
+        if self.format.transitions {
+            fields.extend(self.format.observation_values(self.previous_observations));
+            fields.push(FieldValues::Vector(self.rewards_by_action));
         }
         Tokens::new(self.offsets, fields)
     }

@@ -41,7 +41,7 @@ fn tuning_grid(model: &TrainedModel) -> Vec<Acting> {
         false => vec![(0.0, exactly), (0.02, exactly), (0.05, exactly)],
     };
     // The paper's networks want a gentler tilt.
-    let kappas: &[f64] = if bayes { &[8.0, 20.0, 80.0] } else { &[2.0, 8.0, 20.0, 80.0] };
+    let kappas: &[f64] = if bayes { &[8.0, 20.0, 80.0, 320.0] } else { &[2.0, 8.0, 20.0, 80.0] };
     let all = kappas.iter().flat_map(|kappa| readings.iter().map(move |&reading| (*kappa, reading)));
     all.map(|(kappa, (guard, outcome))| Acting { kappa, guard, outcome, ..base.clone() }).collect()
 }

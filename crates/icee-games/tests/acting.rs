@@ -2,7 +2,7 @@
 
 use icee_games::agent::Rules;
 use icee_games::label::Record;
-use icee_games::{Blueprint, Config, LiveAgent, Source, Token, TrainedModel};
+use icee_games::{Blueprint, Config, LiveAgent, Previous, Source, Token, TrainedModel};
 use icee_nn::Precision;
 use icee_nn::batch::FieldValues;
 use icee_nn::cpu::{Cpu, Network};
@@ -53,7 +53,11 @@ fn recompute(model: &TrainedModel, played: &Played, now: &icee_games::Thought) -
                 };
                 writer.push(&Token {
                     observation: Observation::Discrete(played.observations[at]),
-                    previous: at.checked_sub(1).map(|b| (played.actions[b], played.rewards[b])),
+                    previous: at.checked_sub(1).map(|b| Previous {
+                        observation: Observation::Discrete(played.observations[b]),
+                        action: played.actions[b],
+                        reward: played.rewards[b],
+                    }),
                     episode,
                     step: at - start,
                     step_bin,
@@ -98,10 +102,10 @@ fn close(a: &[f64], b: &[f64]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(6))]
+    #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
-    fn cached_acting_is_the_whole_history_recomputed(seed in 0u64..1000, which in 0usize..6) {
+    fn cached_acting_is_the_whole_history_recomputed(seed in 0u64..1000, which in 0usize..8) {
         let (method, extra): (&str, &[&str]) = [
             ("icee", &[][..]),
             ("icee-weighted", &[]),
@@ -109,6 +113,8 @@ proptest! {
             ("icee-paper", &["seed=1"]),
             ("icee-biased", &[]),
             ("ad", &[]),
+            ("icee", &["model.transitions=true"]),
+            ("icee-paper", &["model.transitions=true", "model.coordinates=true"]),
         ][which];
         let model = untrained(method, extra, seed);
         let mut agent = LiveAgent::new(&Device::cpu(1).unwrap(), &model, seed).unwrap();

@@ -6,7 +6,7 @@
 use crate::blueprint::Blueprint;
 use crate::heads::{Given, Head};
 use crate::label::Record;
-use crate::tokens::{Token, TokenWriter};
+use crate::tokens::{Previous, Token, TokenWriter};
 use icee_nn::batch::FieldValues;
 use icee_worlds::{Observation, Observations, StreamRng, returns_to_go};
 
@@ -106,12 +106,19 @@ impl Memory {
         let at = self.steps();
         Some(Token {
             observation: self.observations.get(at)?,
-            previous: at.checked_sub(1).map(|before| (self.actions[before], self.rewards[before])),
+            previous: self.before(at),
             episode: self.starts.len() - 1,
             step: at - self.episode_start(),
             step_bin: self.thought.step_bin,
             episode_rtg: self.thought.episode_rtg,
         })
+    }
+
+    /// The step before step `at`, unless it was forgotten or there was none.
+    fn before(&self, at: usize) -> Option<Previous<'_>> {
+        let before = at.checked_sub(1)?;
+        let observation = self.observations.get(before)?;
+        Some(Previous { observation, action: self.actions[before], reward: self.rewards[before] })
     }
 
     pub fn decide(&mut self, action: u32) {
@@ -191,8 +198,8 @@ impl Memory {
                     true => (blueprint.bins.bin(returns[step]), true_rtg),
                     false => (self.wanted[at], self.thought.episode_rtg),
                 };
-                let previous = at.checked_sub(1).map(|before| (self.actions[before], self.rewards[before]));
                 if let Some(observation) = self.observations.get(at) {
+                    let previous = self.before(at);
                     writer.push(&Token { observation, previous, episode, step, step_bin, episode_rtg });
                 }
             }
