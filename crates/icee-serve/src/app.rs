@@ -13,16 +13,15 @@ use crate::metrics::Metrics;
 use crate::name::StudyName;
 use crate::registry::{Open, Registry};
 use crate::routes::{HTML, JSON, Route, Work};
-use crate::tokens::Tokens;
+use crate::store::Place;
+use crate::tokens::{Stamp, Tokens};
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path as Named, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use icee_base::files::FileError;
-use std::fs::{File, TryLockError};
+use serde_json::json;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -50,48 +49,38 @@ pub struct App {
     /// Streams of events that may still begin.
     pub streams: Arc<Semaphore>,
     pub ending: watch::Receiver<Ending>,
-    tokens: Tokens,
+    tokens: Arc<Tokens>,
     /// Whether only this machine can reach the server.
     local: bool,
     rates: Rates,
     permits: Arc<Semaphore>,
     log: Log,
-    /// Held as long as the server lives: keys and open studies are one server's.
-    _alone: File,
 }
 
 impl App {
-    /// Takes a folder for itself.
+    /// Takes the place of studies for itself.
     ///
     /// # Errors
-    /// Where another server has it, or it cannot be used.
+    /// Where another server has it for itself, or it cannot be used.
     pub fn new(
-        folder: &Path,
+        place: &Place,
+        tokens: Tokens,
         local: bool,
         limits: Limits,
         ending: watch::Receiver<Ending>,
         log: Log,
     ) -> Result<App, ServeError> {
-        std::fs::create_dir_all(folder).map_err(FileError::io(folder))?;
-        let path = folder.join(".serve.lock");
-        let alone = File::create(&path).map_err(FileError::io(&path))?;
-        match alone.try_lock() {
-            Err(TryLockError::WouldBlock) => return Err(ServeError::Taken(folder.to_owned())),
-            Err(TryLockError::Error(error)) => return Err(FileError::io(&path)(error).into()),
-            Ok(()) => {}
-        }
         Ok(App {
-            registry: Registry::new(folder),
+            registry: Registry::new(place.open()?),
             metrics: Metrics::default(),
             streams: Arc::new(Semaphore::new(limits.streams)),
             permits: Arc::new(Semaphore::new(limits.concurrent)),
             rates: Rates::default(),
-            tokens: Tokens::in_folder(folder),
+            tokens: Arc::new(tokens),
             limits,
             ending,
             local,
             log,
-            _alone: alone,
         })
     }
 
@@ -107,7 +96,7 @@ impl App {
 
     /// What the paths of all files begin with.
     fn folder(&self) -> String {
-        format!("{}{}", self.registry.folder().display(), std::path::MAIN_SEPARATOR)
+        format!("{}{}", self.registry.store().scratch().display(), std::path::MAIN_SEPARATOR)
     }
 
     /// Words for clients: where the folder lies on the server is not for them.
@@ -119,14 +108,28 @@ impl App {
     ///
     /// # Errors
     /// Where not.
-    pub fn admit(&self, route: &Route, headers: &HeaderMap) -> Result<Who, Failure> {
-        guard::admit(&self.tokens, self.local, route, headers)
+    pub async fn admit(&self, route: &'static Route, headers: &HeaderMap) -> Result<Who, Failure> {
+        if route.role.is_none() {
+            return Ok(Who::Anybody);
+        }
+        // Where they are kept may have to be asked.
+        let (tokens, local, headers) = (Arc::clone(&self.tokens), self.local, headers.clone());
+        aside(move || guard::admit(|| tokens.all(), local, route, &headers)).await
+    }
+
+    /// What a study looks like from outside.
+    ///
+    /// # Errors
+    /// Where there is none, or that cannot be known.
+    pub async fn require(self: &Arc<App>, name: &StudyName) -> Result<Stamp, Failure> {
+        let (app, name) = (Arc::clone(self), name.clone());
+        aside(move || app.registry.require(&name)).await
     }
 
     /// Answers a request to a route.
     pub async fn handle(self: Arc<App>, route: &'static Route, client: SocketAddr, request: Request) -> Response {
         let (started, path) = (Instant::now(), request.uri().path().to_owned());
-        let admitted = self.admit(route, request.headers());
+        let admitted = self.admit(route, request.headers()).await;
         let user = admitted.as_ref().ok().and_then(Who::name).map(str::to_owned);
         // Who is let in is known by the token, who is not by the address.
         let name = user.as_ref().map_or_else(|| format!("ip {}", client.ip()), |name| format!("token {name}"));
@@ -249,7 +252,7 @@ impl App {
             Some(name) => {
                 // Of studies that do not exist nothing is kept.
                 if !matches!(route.work, Work::Create) {
-                    self.registry.require(name)?;
+                    self.require(name).await?;
                 }
                 Some(self.registry.turn(name).await)
             }
@@ -266,8 +269,7 @@ impl App {
                 },
             }
         };
-        let bug = |_| Failure::internal("the server has made a mistake; please report what was asked for");
-        tokio::task::spawn_blocking(work).await.map_err(bug)?
+        aside(work).await
     }
 
     fn with_study(
@@ -278,36 +280,45 @@ impl App {
         call: &Call,
         key: Option<&str>,
     ) -> Done {
-        let folder = self.registry.folder();
+        let store = self.registry.store();
         match route.work {
             Work::Create => {
                 *place = None;
-                create::create(folder, name, call)
+                create::create(store, name, call)
             }
             Work::Delete => {
                 *place = None;
                 self.registry.require(name)?;
-                create::put_away(folder, name, call.now)
+                store.put_away(name, call.now)?;
+                Reply::json(&json!({ "deleted": name.as_str() }))
             }
-            Work::Study(work) => self.registry.with(name, place, |open| work(open, call)),
-            Work::Once(work) => self.registry.with(name, place, |open| once(route, open, call, key, work)),
+            Work::Study(work) => self.registry.with(name, place, false, |open| work(open, call)),
+            Work::Once(work) => self.registry.with(name, place, true, |open| once(route, open, call, key, work)),
             Work::Now(_) | Work::Server(_) | Work::Events => Err(Failure::internal("the route is about no study")),
         }
     }
 }
 
+/// Does work that takes a while on a thread that has it.
+pub async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let bug = |_| Failure::internal("the server has made a mistake; please report what was asked for");
+    tokio::task::spawn_blocking(work).await.map_err(bug)?
+}
+
 /// Does a request, or finds the answer that it had when it was sent before.
 fn once(route: &Route, open: &mut Open, call: &Call, key: Option<&str>, work: fn(&mut Open, &Call) -> Done) -> Done {
     let Some(key) = key else { return work(open, call) };
-    match open.keys.begin(key, &Keys::request(route.path, &call.body), call.now, open.study.lines())? {
+    match open.ledger.begin(key, &Keys::request(route.path, &call.body), call.now, open.study.lines())? {
         Known::Done(text) => return Ok(Reply::of(JSON, text)),
         Known::New => {}
     }
     let done = work(open, call);
     // Where this cannot be written the answer is right all the same, and whoever sends it again is told that nobody knows.
     let _ = match &done {
-        Ok(reply) => open.keys.end(key, Some(&reply.text)),
-        Err(failure) if !failure.status.is_server_error() => open.keys.end(key, None),
+        Ok(reply) => open.ledger.end(key, Some(&reply.text)),
+        Err(failure) if !failure.status.is_server_error() => open.ledger.end(key, None),
         Err(_) => Ok(()),
     };
     done

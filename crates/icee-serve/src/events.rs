@@ -1,7 +1,7 @@
-//! Server-sent events: a message whenever a study has changed, whoever has changed it. The file is looked at, so that other
+//! Server-sent events: a message whenever a study has changed, whoever has changed it. What is kept is looked at, so that other
 //! processes' lines count as well as our own.
 
-use crate::app::{App, Ending};
+use crate::app::{App, Ending, aside};
 use crate::failure::Failure;
 use crate::name::StudyName;
 use crate::routes::Route;
@@ -44,7 +44,7 @@ pub async fn stream(
     name: StudyName,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
-    app.registry.require(&name)?;
+    app.require(&name).await?;
     let full = |_| {
         let words = format!("{} streams of events are open already; try again later", app.limits.streams);
         Failure::busy(StatusCode::SERVICE_UNAVAILABLE, words)
@@ -63,14 +63,19 @@ impl Listener {
     async fn next(&mut self) -> Option<Event> {
         let mut ending = self.app.ending.clone();
         while !self.over {
-            if *ending.borrow_and_update() != Ending::No || self.app.admit(self.route, &self.headers).is_err() {
+            if *ending.borrow_and_update() != Ending::No || self.app.admit(self.route, &self.headers).await.is_err() {
                 return None;
             }
-            let stamp = Stamp::of(&self.name.journal(self.app.registry.folder()));
-            if stamp.is_none() {
-                self.over = true;
-                return Some(Event::default().event("deleted").data("{}"));
-            }
+            let (app, name) = (Arc::clone(&self.app), self.name.clone());
+            let stamp = match aside(move || app.registry.store().stamp(&name).map_err(Failure::stored)).await {
+                Ok(None) => {
+                    self.over = true;
+                    return Some(Event::default().event("deleted").data("{}"));
+                }
+                Ok(stamp) => stamp,
+                // It cannot be known for now; perhaps in a moment.
+                Err(_) => self.seen,
+            };
             if stamp != self.seen {
                 self.seen = stamp;
                 match self.count().await {
@@ -99,8 +104,6 @@ impl Listener {
     async fn count(&self) -> Result<u64, Failure> {
         let (app, name) = (Arc::clone(&self.app), self.name.clone());
         let mut place = app.registry.turn(&name).await;
-        let work = move || app.registry.with(&name, &mut place, |open| Ok(open.study.lines()));
-        let bug = |_| Failure::internal("the server has made a mistake; please report it");
-        tokio::task::spawn_blocking(work).await.map_err(bug)?
+        aside(move || app.registry.with(&name, &mut place, false, |open| Ok(open.study.lines()))).await
     }
 }

@@ -44,6 +44,14 @@ impl Failure {
         Failure::new(StatusCode::NOT_FOUND, words)
     }
 
+    /// What is wrong where studies are kept: the client has not done it.
+    pub fn stored(error: Error) -> Failure {
+        match error {
+            Error::Unavailable { .. } => Failure::from(error),
+            error => Failure::internal(error.to_string()),
+        }
+    }
+
     /// The server could not do it.
     pub fn internal(words: impl Into<String>) -> Failure {
         Failure::new(StatusCode::INTERNAL_SERVER_ERROR, words)
@@ -58,6 +66,9 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         let words = error.to_string();
+        if matches!(error, Error::Unavailable { .. }) {
+            return Failure::busy(StatusCode::SERVICE_UNAVAILABLE, words);
+        }
         let conflict = || CONFLICTS.iter().any(|known| words.contains(known));
         let status = match &error {
             Error::OtherModel { .. } => StatusCode::CONFLICT,
@@ -116,6 +127,12 @@ pub enum ServeError {
     /// Another server is at work on the folder.
     #[error("another server is at work on {}; stop it, or serve another folder with --studies DIR", .0.display())]
     Taken(PathBuf),
+    /// A database that cannot be used as it was said.
+    #[error("{0}")]
+    Store(String),
+    /// Where studies are kept, something is wrong.
+    #[error(transparent)]
+    Kept(#[from] Error),
     /// A token that cannot be made or found.
     #[error("{0}")]
     Token(String),

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::routes::{Route, Verb};
 use crate::tokens::{Token, Tokens};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use icee_study::Error;
 
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,10 +29,21 @@ impl Who {
 ///
 /// # Errors
 /// 401 without a token that is known, 403 where it does not allow this, 500 where the tokens cannot be read.
-pub fn admit(tokens: &Tokens, local: bool, route: &Route, headers: &HeaderMap) -> Result<Who, Failure> {
+///
+/// `tokens` reads them, and only where they are needed.
+pub fn admit(
+    tokens: impl FnOnce() -> icee_study::Result<Vec<Token>>,
+    local: bool,
+    route: &Route,
+    headers: &HeaderMap,
+) -> Result<Who, Failure> {
     let Some(role) = route.role else { return Ok(Who::Anybody) };
-    let unreadable = |error| Failure::internal(format!("the tokens cannot be read, so nobody is let in: {error}"));
-    if tokens.all().map_err(unreadable)?.is_empty() {
+    let unreadable = |error: Error| {
+        let words = format!("the tokens cannot be read, so nobody is let in: {error}");
+        Failure { words, ..Failure::stored(error) }
+    };
+    let tokens = tokens().map_err(unreadable)?;
+    if tokens.is_empty() {
         if !local {
             let words = "all tokens were revoked; create one with `icee serve token create NAME --role admin`";
             return Err(Failure::new(StatusCode::UNAUTHORIZED, words));
@@ -54,7 +66,7 @@ pub fn admit(tokens: &Tokens, local: bool, route: &Route, headers: &HeaderMap) -
     let Some((_, secret)) = bearer else {
         return refused("the header Authorization should be: Bearer TOKEN");
     };
-    match tokens.find(secret.trim()).map_err(unreadable)? {
+    match Tokens::find_in(tokens, secret.trim()) {
         None => refused("this token is not known; it may have been revoked"),
         Some(token) if token.role < role => {
             let words =

@@ -5,6 +5,7 @@
 //! was killed, nothing was done. Otherwise it is known that nobody knows, and a retry is told so instead of being done a second time.
 
 use crate::failure::Failure;
+use crate::store::Ledger;
 use crate::tokens::hex;
 use icee_base::files::{FileError, read_regular, write_atomically};
 use serde::{Deserialize, Serialize};
@@ -93,14 +94,6 @@ impl Keys {
         Ok(keys)
     }
 
-    /// Forgets requests that were begun and have written nothing: the journal is as long as it was then. To be called before anything
-    /// else is done with the study.
-    pub fn settle(&mut self, lines: u64) {
-        let undone = |step: &&Step| step.answer.is_none() && step.lines == lines;
-        let undone: Vec<Step> = self.steps.values().filter(undone).cloned().collect();
-        undone.into_iter().for_each(|step| self.take_in(Step { refused: true, ..step }));
-    }
-
     /// A checksum of a request.
     pub fn request(route: &str, body: &[u8]) -> String {
         let mut hash = Sha256::new();
@@ -126,38 +119,21 @@ impl Keys {
         ))
     }
 
-    /// Begins a request, or finds its answer; `lines` are those of the study's journal.
+    /// What a request gets whose key is known: whether it is the same request, and what was answered to that.
     ///
     /// # Errors
-    /// Where the key was used for another request, nobody knows what became of it, or the file cannot be written.
-    pub fn begin(&mut self, key: &str, request: &str, now: u64, lines: u64) -> Result<Known, Failure> {
-        self.forget_old(now);
-        let known = self.turns.get(key).and_then(|turn| self.steps.get(turn));
-        match known {
-            Some(step) if step.request != request => Err(Failure::conflict(format!(
+    /// Where the key was used for another request, or nobody knows what became of it.
+    pub fn known(key: &str, same: bool, answer: Option<String>) -> Result<Known, Failure> {
+        match answer {
+            _ if !same => Err(Failure::conflict(format!(
                 "the Idempotency-Key \"{key}\" was used for another request; take a new one"
             ))),
-            Some(Step { answer: Some(answer), .. }) => Ok(Known::Done(answer.clone())),
-            Some(_) => Err(Failure::conflict(format!(
+            Some(answer) => Ok(Known::Done(answer)),
+            None => Err(Failure::conflict(format!(
                 "nobody knows whether the request \"{key}\" was done: the server was stopped, or failed, in the middle of it; look \
                  at the study, then send it with a new Idempotency-Key if need be"
             ))),
-            None => {
-                let (key, request) = (key.to_owned(), request.to_owned());
-                self.write(Step { key, at: now, request, lines, answer: None, refused: false })?;
-                Ok(Known::New)
-            }
         }
-    }
-
-    /// Ends a request that was begun: with its answer, or refused.
-    ///
-    /// # Errors
-    /// Where the file cannot be written.
-    pub fn end(&mut self, key: &str, answer: Option<&str>) -> Result<(), FileError> {
-        let begun = self.turns.get(key).and_then(|turn| self.steps.get(turn)).cloned();
-        let Some(begun) = begun else { return Ok(()) };
-        self.write(Step { answer: answer.map(str::to_owned), refused: answer.is_none(), ..begun })
     }
 
     fn write(&mut self, step: Step) -> Result<(), FileError> {
@@ -211,6 +187,31 @@ impl Keys {
     }
 }
 
+impl Ledger for Keys {
+    fn settle(&mut self, lines: u64) -> icee_study::Result<()> {
+        let undone = |step: &&Step| step.answer.is_none() && step.lines == lines;
+        let undone: Vec<Step> = self.steps.values().filter(undone).cloned().collect();
+        undone.into_iter().for_each(|step| self.take_in(Step { refused: true, ..step }));
+        Ok(())
+    }
+
+    fn begin(&mut self, key: &str, request: &str, now: u64, lines: u64) -> Result<Known, Failure> {
+        self.forget_old(now);
+        if let Some(step) = self.turns.get(key).and_then(|turn| self.steps.get(turn)) {
+            return Keys::known(key, step.request == request, step.answer.clone());
+        }
+        let (key, request) = (key.to_owned(), request.to_owned());
+        self.write(Step { key, at: now, request, lines, answer: None, refused: false })?;
+        Ok(Known::New)
+    }
+
+    fn end(&mut self, key: &str, answer: Option<&str>) -> icee_study::Result<()> {
+        let begun = self.turns.get(key).and_then(|turn| self.steps.get(turn)).cloned();
+        let Some(begun) = begun else { return Ok(()) };
+        Ok(self.write(Step { answer: answer.map(str::to_owned), refused: answer.is_none(), ..begun })?)
+    }
+}
+
 fn line_of(path: &Path, step: &Step) -> Result<String, FileError> {
     let line = serde_json::to_string(step).map_err(|error| FileError::content(path, error.to_string()))?;
     Ok(line + "\n")
@@ -244,9 +245,9 @@ mod tests {
         assert_eq!(Keys::open(&path).unwrap().turns.len(), 3);
         // Nothing was written since: what was begun was not done. What was done stays so.
         let mut settled = Keys::open(&path).unwrap();
-        settled.settle(6);
+        settled.settle(6).unwrap();
         assert_eq!(settled.turns.len(), 3);
-        settled.settle(5);
+        settled.settle(5).unwrap();
         assert_eq!(settled.turns.len(), 1);
         // A day later they are gone.
         assert_eq!(keys.begin("a", "3", 11 + LONGEST_KEPT, 5).unwrap(), Known::New);

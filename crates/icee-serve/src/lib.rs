@@ -1,12 +1,12 @@
 //! Studies for a team, over HTTP.
 //!
-//! A [`Server`] serves a folder of studies: the same journals and sheets as the command line's, so both can be used on one study at
-//! the same time. Answers are the JSON of the command line.
+//! A [`Server`] serves studies from a [`Place`]: a folder, the same journals and sheets as the command line's, so both can be used on one
+//! study at the same time; or a PostgreSQL database, which several servers share. Answers are the JSON of the command line.
 //!
 //! ```text
 //! request ─► guard (token, role, site) ─► limits ─► call ─► registry: one's turn with a study ─► change, look ─► reply
 //!                                                                │
-//!                                               keys: what was answered before
+//!                                  store: studies, whose turn it is, what was answered before, tokens
 //! ```
 //!
 //! One table (`routes.rs`) has every route: the router, the roles and the description for machines come from it.
@@ -33,6 +33,7 @@ mod openapi;
 mod registry;
 mod routes;
 mod server;
+mod store;
 mod tokens;
 pub mod wire;
 
@@ -41,4 +42,5 @@ pub use failure::ServeError;
 pub use limits::Limits;
 pub use log::Event;
 pub use server::{Options, Server, Stopper};
+pub use store::Place;
 pub use tokens::{Role, Token, Tokens};

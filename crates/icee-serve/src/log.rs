@@ -11,7 +11,7 @@ pub enum Event {
     Started {
         /// Where.
         address: String,
-        /// The folder of studies.
+        /// Where studies are kept.
         studies: String,
         /// Whether tokens are asked for.
         tokens: bool,

@@ -39,10 +39,10 @@ pub fn metrics(app: &App) -> Done {
 
 /// All studies.
 pub fn list(app: &App, _: &Call) -> Done {
-    let folder = app.registry.folder();
+    let store = app.registry.store();
     let line = |study: StudyName| {
         let name = study.as_str().to_owned();
-        match Study::open(&study.journal(folder), None, Models::default()) {
+        match store.seat(&study).and_then(|(home, _)| Study::open_in(&*home, None, Models::default())) {
             Ok(mut study) => {
                 let Summary { rows, told, running, left, best, .. } = study.summary();
                 let best = best.and_then(|best| best.row.value);
@@ -54,14 +54,14 @@ pub fn list(app: &App, _: &Call) -> Done {
             }
         }
     };
-    let lines: Vec<Line> = StudyName::all_in(folder).into_iter().map(line).collect();
+    let lines: Vec<Line> = store.names()?.into_iter().map(line).collect();
     Reply::json(&lines)
 }
 
 /// What is understood of a sheet.
 pub fn survey(app: &App, call: &Call) -> Done {
     let wanted: Create = call.body()?;
-    create::survey(app.registry.folder(), &wanted)
+    create::survey(app.registry.store(), &wanted)
 }
 
 /// The study at a glance.

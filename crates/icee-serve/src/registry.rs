@@ -1,16 +1,15 @@
-//! The studies that are open: each once, one request at a time, and as it stands on disk.
+//! The studies that are open: each once, one request at a time, and as it stands where it is kept.
 //!
 //! Others may write to a study while it is open here, and its sheet may change: before each request the journal's news are taken in, and
 //! where the sheet is another file than before the study is opened anew, as the command line does every time.
 
 use crate::failure::Failure;
-use crate::keys::Keys;
 use crate::name::StudyName;
+use crate::store::{Ledger, Store};
 use crate::tokens::Stamp;
 use icee_models::study_models;
 use icee_study::Study;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
@@ -21,8 +20,8 @@ const MOST_OPEN: usize = 64;
 pub struct Open {
     /// The study.
     pub study: Study,
-    /// The keys of its requests.
-    pub keys: Keys,
+    /// Whose turn it is, and the keys of its requests.
+    pub ledger: Box<dyn Ledger>,
     journal: Stamp,
     sheet: Option<Stamp>,
 }
@@ -35,21 +34,21 @@ struct Slot {
     used: u64,
 }
 
-/// The folder of studies, and those of them that are open.
+/// Where studies are kept, and those of them that are open.
 pub struct Registry {
-    folder: PathBuf,
+    store: Box<dyn Store>,
     slots: Mutex<(u64, HashMap<StudyName, Slot>)>,
 }
 
 impl Registry {
     /// Nothing open yet.
-    pub fn new(folder: &Path) -> Registry {
-        Registry { folder: folder.to_owned(), slots: Mutex::default() }
+    pub fn new(store: Box<dyn Store>) -> Registry {
+        Registry { store, slots: Mutex::default() }
     }
 
-    /// The folder.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    /// Where studies are kept.
+    pub fn store(&self) -> &dyn Store {
+        &*self.store
     }
 
     fn slots(&self) -> MutexGuard<'_, (u64, HashMap<StudyName, Slot>)> {
@@ -85,16 +84,18 @@ impl Registry {
     /// # Errors
     /// Where there is none, with those that there are.
     pub fn require(&self, name: &StudyName) -> Result<Stamp, Failure> {
-        Stamp::of(&name.journal(&self.folder)).ok_or_else(|| {
-            let known: Vec<String> = StudyName::all_in(&self.folder).iter().map(|name| name.as_str().into()).collect();
-            let others = if known.is_empty() { String::new() } else { format!(" (there are {})", known.join(", ")) };
-            let name = name.as_str();
-            Failure::missing(format!("there is no study \"{name}\"{others}; create it with POST /api/studies"))
-        })
+        if let Some(stamp) = self.store.stamp(name).map_err(Failure::stored)? {
+            return Ok(stamp);
+        }
+        let known = self.store.names().map_err(Failure::stored)?;
+        let known: Vec<String> = known.iter().map(|name| name.as_str().into()).collect();
+        let others = if known.is_empty() { String::new() } else { format!(" (there are {})", known.join(", ")) };
+        let name = name.as_str();
+        Err(Failure::missing(format!("there is no study \"{name}\"{others}; create it with POST /api/studies")))
     }
 
-    /// Does some work with a study as it stands now. Where that fails for reasons that are not the client's, or panics, the study is
-    /// opened anew by the next request.
+    /// Does some work with a study as it stands now; whoever `writes` does so when it is his turn among servers. Where
+    /// that fails for reasons that are not the client's, or panics, the study is opened anew by the next request.
     ///
     /// # Errors
     /// Where there is no such study, it cannot be read, or the work says so.
@@ -102,11 +103,12 @@ impl Registry {
         &self,
         name: &StudyName,
         place: &mut Option<Open>,
+        writes: bool,
         work: impl FnOnce(&mut Open) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let before = place.take();
         let mut open = self.fresh(name, before)?;
-        let result = work(&mut open);
+        let result = if writes { in_turn(&mut open, work) } else { work(&mut open) };
         if !matches!(&result, Err(failure) if failure.status.is_server_error()) {
             *place = Some(open);
         }
@@ -126,11 +128,18 @@ impl Registry {
         }
         let models = study_models().map_err(|error| Failure::internal(error.to_string()))?;
         // Whatever is wrong with the files here, the client has not done it.
-        let study = Study::open(&name.journal(&self.folder), None, models)
-            .map_err(|error| Failure::internal(error.to_string()))?;
+        let (home, ledger) = self.store.seat(name).map_err(Failure::stored)?;
+        let study = Study::open_in(&*home, None, models).map_err(Failure::stored)?;
         let sheet = Stamp::of(study.pool());
-        let mut keys = Keys::open(&name.file(&self.folder, "keys"))?;
-        keys.settle(study.lines());
-        Ok(Open { study, keys, journal, sheet })
+        Ok(Open { study, ledger, journal, sheet })
     }
+}
+
+/// Does some work when it is one's turn among servers, with all that others did taken in.
+fn in_turn<T>(open: &mut Open, work: impl FnOnce(&mut Open) -> Result<T, Failure>) -> Result<T, Failure> {
+    open.ledger.begin_turn().map_err(Failure::stored)?;
+    let ready = open.study.refresh().and_then(|()| open.ledger.settle(open.study.lines()));
+    let result = ready.map_err(Failure::stored).and_then(|()| work(open));
+    open.ledger.end_turn();
+    result
 }

@@ -6,7 +6,7 @@ use crate::limits::Limits;
 use crate::listen;
 use crate::log::{Event, Log};
 use crate::routes::{ROUTES, Route, Verb};
-use crate::tokens::Tokens;
+use crate::store::Place;
 use axum::Router;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
 use axum::http::StatusCode;
@@ -14,7 +14,6 @@ use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -23,8 +22,8 @@ use tokio::sync::watch;
 /// What a server is to be.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The folder of studies.
-    pub studies: PathBuf,
+    /// Where studies are kept.
+    pub store: Place,
     /// Where to listen; port 0 is any that is free.
     pub address: SocketAddr,
     /// How much one may ask of it.
@@ -57,27 +56,33 @@ impl Server {
     /// # Errors
     /// Where the address or the folder cannot be had, or others could reach it and there is no token.
     pub fn bind(options: &Options, log: impl Fn(&Event) + Send + Sync + 'static) -> Result<Server, ServeError> {
-        let Options { studies, address, limits } = options;
+        let Options { store, address, limits } = options;
         let local = address.ip().is_loopback();
-        let tokens = !Tokens::in_folder(studies).all()?.is_empty();
-        if !local && !tokens {
+        let tokens = store.tokens()?;
+        let known = !tokens.all()?.is_empty();
+        if !local && !known {
             return Err(ServeError::Open(*address));
         }
         let (ending, ended) = watch::channel(Ending::No);
         let log: Log = Box::new(log);
-        let app = Arc::new(App::new(studies, local, *limits, ended, log)?);
+        let app = Arc::new(App::new(store, tokens, local, *limits, ended, log)?);
         let runtime = Builder::new_multi_thread().enable_all().build()?;
         let refused = |source| ServeError::Address { address: *address, source };
         let listener = runtime.block_on(TcpListener::bind(address)).map_err(refused)?;
         let address = listener.local_addr()?;
-        let studies = studies.display().to_string();
-        app.say(&Event::Started { address: address.to_string(), studies, tokens });
+        let studies = app.registry.store().name();
+        app.say(&Event::Started { address: address.to_string(), studies, tokens: known });
         Ok(Server { runtime, listener, address, app, ending })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where it has its studies, in words.
+    pub fn store(&self) -> String {
+        self.app.registry.store().name()
     }
 
     /// What stops it.

@@ -77,15 +77,42 @@ pub struct Token {
     pub created: u64,
 }
 
+impl Token {
+    /// A token as it was kept.
+    pub(crate) fn kept(name: String, role: Role, hash: String, created: u64) -> Token {
+        Token { name, role, hash, created }
+    }
+
+    /// The SHA-256 of its text.
+    pub(crate) fn hash(&self) -> &str {
+        &self.hash
+    }
+}
+
+/// Where tokens are kept.
+pub trait Kept: Send + Sync {
+    /// All of them.
+    fn all(&self) -> icee_study::Result<Vec<Token>>;
+
+    /// Keeps one more; not where there is one of that name.
+    fn add(&self, token: Token) -> icee_study::Result<bool>;
+
+    /// Forgets one.
+    fn remove(&self, name: &str) -> icee_study::Result<()>;
+}
+
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
     tokens: Vec<Token>,
 }
 
+/// Who may do what.
+pub struct Tokens(Box<dyn Kept>);
+
 /// The file of tokens.
 #[derive(Debug)]
-pub struct Tokens {
+struct TokenFile {
     path: PathBuf,
     /// What was read last, and what the file looked like then.
     seen: Mutex<(Option<Stamp>, Vec<Token>)>,
@@ -111,6 +138,11 @@ impl Stamp {
         Some(Stamp { modified: known.modified().ok(), bytes: known.len(), number })
     }
 
+    /// The same of what is no file: its number, and how much there is of it.
+    pub fn numbered(number: u64, bytes: u64) -> Stamp {
+        Stamp { modified: None, bytes, number }
+    }
+
     /// Whether it is still the same file, whatever was written to it.
     pub fn is_same_file(self, other: Stamp) -> bool {
         self.number == other.number
@@ -120,14 +152,79 @@ impl Stamp {
 impl Tokens {
     /// The tokens of a folder of studies.
     pub fn in_folder(folder: &Path) -> Tokens {
-        Tokens { path: folder.join("tokens.json"), seen: Mutex::default() }
+        Tokens(Box::new(TokenFile { path: folder.join("tokens.json"), seen: Mutex::default() }))
+    }
+
+    /// Tokens that are kept elsewhere.
+    pub(crate) fn new(kept: Box<dyn Kept>) -> Tokens {
+        Tokens(kept)
     }
 
     /// All of them.
     ///
     /// # Errors
-    /// Where the file cannot be read: then nobody is let in.
-    pub fn all(&self) -> Result<Vec<Token>, FileError> {
+    /// Where they cannot be read: then nobody is let in.
+    pub fn all(&self) -> icee_study::Result<Vec<Token>> {
+        self.0.all()
+    }
+
+    /// The token that this text is, if any. All are compared, each in constant time.
+    ///
+    /// # Errors
+    /// Where they cannot be read.
+    pub fn find(&self, text: &str) -> icee_study::Result<Option<Token>> {
+        Ok(Tokens::find_in(self.all()?, text))
+    }
+
+    /// The same among tokens that were read.
+    pub(crate) fn find_in(tokens: Vec<Token>, text: &str) -> Option<Token> {
+        let hash = hash(text);
+        let same = |token: &Token| bool::from(token.hash.as_bytes().ct_eq(hash.as_bytes()));
+        tokens.into_iter().fold(None, |found, token| if same(&token) { Some(token) } else { found })
+    }
+
+    /// Makes a token and gives its text, which is kept nowhere.
+    ///
+    /// # Errors
+    /// Where the name is taken or cannot be one, or it cannot be kept.
+    pub fn create(&self, name: &str, role: Role, now: u64) -> Result<String, ServeError> {
+        let usable = |c: char| c.is_alphanumeric() || "-_.@ ".contains(c);
+        if name.trim().is_empty() || name.chars().count() > LONGEST || !name.chars().all(usable) {
+            return Err(ServeError::Token(format!(
+                "\"{name}\" cannot be the name of a token; use letters, digits, blanks and - _ . @"
+            )));
+        }
+        let mut secret = [0; 32];
+        let random = |error| ServeError::Token(format!("the system gives no random numbers: {error}"));
+        SysRng.try_fill_bytes(&mut secret).map_err(random)?;
+        let text = format!("{PREFIX}{}", hex(&secret));
+        let token = Token { name: name.to_owned(), role, hash: hash(&text), created: now };
+        if !self.0.add(token)? {
+            let words = format!("there is a token \"{name}\" already; choose another name, or revoke it first");
+            return Err(ServeError::Token(words));
+        }
+        Ok(text)
+    }
+
+    /// Takes a token back.
+    ///
+    /// # Errors
+    /// Where there is none of that name, or it cannot be forgotten.
+    pub fn revoke(&self, name: &str) -> Result<(), ServeError> {
+        let names: Vec<String> = self.all()?.into_iter().map(|token| token.name).collect();
+        if !names.iter().any(|known| known == name) {
+            let known: Vec<&str> = names.iter().map(String::as_str).collect();
+            return Err(ServeError::Token(match known.is_empty() {
+                true => "there is no token yet; `icee serve token create NAME --role write` makes one".into(),
+                false => Unknown::new("token", name, &known).to_string(),
+            }));
+        }
+        Ok(self.0.remove(name)?)
+    }
+}
+
+impl Kept for TokenFile {
+    fn all(&self) -> icee_study::Result<Vec<Token>> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = Stamp::of(&self.path);
         if stamp.is_none() || stamp != seen.0 {
@@ -136,60 +233,25 @@ impl Tokens {
         Ok(seen.1.clone())
     }
 
-    /// The token that this text is, if any. All are compared, each in constant time.
-    ///
-    /// # Errors
-    /// Where the file cannot be read.
-    pub fn find(&self, text: &str) -> Result<Option<Token>, FileError> {
-        let hash = hash(text);
-        let same = |token: &Token| bool::from(token.hash.as_bytes().ct_eq(hash.as_bytes()));
-        Ok(self.all()?.into_iter().fold(None, |found, token| if same(&token) { Some(token) } else { found }))
+    fn add(&self, token: Token) -> icee_study::Result<bool> {
+        let mut tokens = read(&self.path)?;
+        let is_new = tokens.iter().all(|known| known.name != token.name);
+        if is_new {
+            tokens.push(token);
+            self.write(tokens)?;
+        }
+        Ok(is_new)
     }
 
-    /// Makes a token and gives its text, which is kept nowhere.
-    ///
-    /// # Errors
-    /// Where the name is taken or cannot be one, or the file cannot be written.
-    pub fn create(&self, name: &str, role: Role, now: u64) -> Result<String, ServeError> {
-        let usable = |c: char| c.is_alphanumeric() || "-_.@ ".contains(c);
-        if name.trim().is_empty() || name.chars().count() > LONGEST || !name.chars().all(usable) {
-            return Err(ServeError::Token(format!(
-                "\"{name}\" cannot be the name of a token; use letters, digits, blanks and - _ . @"
-            )));
-        }
+    fn remove(&self, name: &str) -> icee_study::Result<()> {
         let mut tokens = read(&self.path)?;
-        if tokens.iter().any(|token| token.name == name) {
-            let words = format!("there is a token \"{name}\" already; choose another name, or revoke it first");
-            return Err(ServeError::Token(words));
-        }
-        let mut secret = [0; 32];
-        let random = |error| ServeError::Token(format!("the system gives no random numbers: {error}"));
-        SysRng.try_fill_bytes(&mut secret).map_err(random)?;
-        let text = format!("{PREFIX}{}", hex(&secret));
-        tokens.push(Token { name: name.to_owned(), role, hash: hash(&text), created: now });
-        self.write(tokens)?;
-        Ok(text)
-    }
-
-    /// Takes a token back.
-    ///
-    /// # Errors
-    /// Where there is none of that name, or the file cannot be written.
-    pub fn revoke(&self, name: &str) -> Result<(), ServeError> {
-        let mut tokens = read(&self.path)?;
-        let names: Vec<String> = tokens.iter().map(|token| token.name.clone()).collect();
-        if !names.iter().any(|known| known == name) {
-            let known: Vec<&str> = names.iter().map(String::as_str).collect();
-            return Err(ServeError::Token(match known.is_empty() {
-                true => "there is no token yet; `icee serve token create NAME --role write` makes one".into(),
-                false => Unknown::new("token", name, &known).to_string(),
-            }));
-        }
         tokens.retain(|token| token.name != name);
-        self.write(tokens)
+        Ok(self.write(tokens)?)
     }
+}
 
-    fn write(&self, tokens: Vec<Token>) -> Result<(), ServeError> {
+impl TokenFile {
+    fn write(&self, tokens: Vec<Token>) -> Result<(), FileError> {
         let wrong = |error: serde_json::Error| FileError::content(&self.path, error.to_string());
         let text = serde_json::to_string_pretty(&Content { tokens }).map_err(wrong)?;
         let folder = icee_base::files::folder_of(&self.path);

@@ -90,7 +90,7 @@ pub use models::{LearnedModel, Loader, Models, Reads};
 pub use record::{ModelPin, Outcome, SamplerKind};
 pub use review::{LEVELS, Review, Step};
 pub use sheet::SheetChange;
-pub use storage::{Home, Storage};
+pub use storage::{Home, SHEETS, Storage};
 pub use study::Study;
 pub use suspects::{Suspect, suspects};
 pub use tell::{Repeat, TellSummary};

@@ -67,7 +67,8 @@ impl Study {
     /// # Errors
     /// As [`Study::open`].
     pub fn open_in(home: &dyn Home, pool: Option<&Path>, models: Models) -> Result<Study> {
-        let (name, folder) = (home.name(), home.folder());
+        let (name, folder, beside) = (home.name(), home.folder(), home.sheet());
+        let pool = pool.or(beside.as_deref());
         let mut journal = home.open()?;
         let news = journal.look()?;
         let header = header_of(&name, &news)?;

@@ -3,14 +3,14 @@
 use super::study::now;
 use crate::terminal::{printable, say};
 use clap::{Args as ClapArgs, Subcommand};
-use icee_serve::{Limits, Options, Role, Server, Tokens};
+use icee_serve::{Limits, Options, Place, Role, Server};
 use serde::Serialize;
 use std::io::{Write, stdout};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Serve a folder of studies over HTTP: for a team, for workers, for programs of any language.
+/// Serve studies over HTTP: for a team, for workers, for programs of any language.
 ///
 /// The journals and sheets are those of `icee study`, and both can be used on one study at the same time. Answers are the JSON of
 /// `icee study ... --json`; /openapi.json describes every route.
@@ -21,7 +21,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[derive(ClapArgs)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  icee serve\n  icee serve token create ada --role write\n  icee serve --host 0.0.0.0 --port 8080 --studies /srv/studies"
+    after_help = "Examples:\n  icee serve\n  icee serve token create ada --role write\n  icee serve --host 0.0.0.0 --port 8080 --studies /srv/studies\n  icee serve --store postgres://icee@db/icee"
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -32,9 +32,8 @@ pub struct Args {
     /// The port to listen on; 0 takes any that is free.
     #[arg(long, value_name = "PORT", default_value_t = 8642)]
     port: u16,
-    /// The folder of studies.
-    #[arg(long, value_name = "DIR", default_value = "studies")]
-    studies: PathBuf,
+    #[command(flatten)]
+    place: PlaceArgs,
     /// Mebibytes that a request may have; a sheet must fit in.
     #[arg(long, value_name = "MIB", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024))]
     most_body: u16,
@@ -68,12 +67,12 @@ enum TokenCommand {
         #[arg(long, value_name = "ROLE")]
         role: Role,
         #[command(flatten)]
-        folder: FolderArgs,
+        place: PlaceArgs,
     },
     /// Print all tokens: their names, roles and ages, not themselves.
     List {
         #[command(flatten)]
-        folder: FolderArgs,
+        place: PlaceArgs,
         /// Print JSON for machines.
         #[arg(long)]
         json: bool,
@@ -83,15 +82,25 @@ enum TokenCommand {
         /// Its name.
         name: String,
         #[command(flatten)]
-        folder: FolderArgs,
+        place: PlaceArgs,
     },
 }
 
 #[derive(ClapArgs)]
-struct FolderArgs {
+struct PlaceArgs {
     /// The folder of studies.
     #[arg(long, value_name = "DIR", default_value = "studies")]
     studies: PathBuf,
+    /// A PostgreSQL database of studies instead, postgres://USER@HOST/DATABASE, which several servers may share; the variable
+    /// PGPASSWORD has the password.
+    #[arg(long, value_name = "URL", conflicts_with = "studies")]
+    store: Option<Place>,
+}
+
+impl PlaceArgs {
+    fn place(&self) -> Place {
+        self.store.clone().unwrap_or_else(|| Place::Folder(self.studies.clone()))
+    }
 }
 
 /// A line of the list of tokens.
@@ -130,15 +139,10 @@ fn serve(args: &Args) -> anyhow::Result<()> {
         ..Limits::default()
     };
     let address = SocketAddr::new(args.host, args.port);
-    let server = Server::bind(&Options { studies: args.studies.clone(), address, limits }, log)?;
+    let server = Server::bind(&Options { store: args.place.place(), address, limits }, log)?;
     server.stop_on_signals()?;
     let mut out = stdout().lock();
-    writeln!(
-        out,
-        "http://{} serves {}; Ctrl-C ends it",
-        server.address(),
-        printable(&args.studies.display().to_string())
-    )?;
+    writeln!(out, "http://{} serves {}; Ctrl-C ends it", server.address(), printable(&server.store()))?;
     out.flush()?;
     drop(out);
     Ok(server.run()?)
@@ -167,27 +171,27 @@ fn ascii(json: &str) -> String {
 fn token(command: &TokenCommand) -> anyhow::Result<()> {
     let mut out = stdout().lock();
     match command {
-        TokenCommand::Create { name, role, folder } => {
-            let text = Tokens::in_folder(&folder.studies).create(name, *role, now())?;
+        TokenCommand::Create { name, role, place } => {
+            let text = place.place().tokens()?.create(name, *role, now())?;
             writeln!(out, "{text}")?;
             say("note: keep it; it is shown this once. Send it as the header Authorization: Bearer TOKEN");
         }
-        TokenCommand::List { folder, json } => {
+        TokenCommand::List { place, json } => {
             let line = |token: icee_serve::Token| Line { name: token.name, role: token.role, created: token.created };
-            let lines: Vec<Line> = Tokens::in_folder(&folder.studies).all()?.into_iter().map(line).collect();
+            let lines: Vec<Line> = place.place().tokens()?.all()?.into_iter().map(line).collect();
             if *json {
                 return super::study_print::write_json(&mut out, &lines);
             }
             if lines.is_empty() {
-                writeln!(out, "no tokens in {}", printable(&folder.studies.display().to_string()))?;
+                writeln!(out, "no tokens yet; `icee serve token create NAME --role write` makes one")?;
             }
             for Line { name, role, created } in &lines {
                 let days = now().saturating_sub(*created) / 86_400;
                 writeln!(out, "{}  {role}  {days} days old", printable(name))?;
             }
         }
-        TokenCommand::Revoke { name, folder } => {
-            Tokens::in_folder(&folder.studies).revoke(name)?;
+        TokenCommand::Revoke { name, place } => {
+            place.place().tokens()?.revoke(name)?;
             writeln!(out, "revoked: {}", printable(name))?;
         }
     }

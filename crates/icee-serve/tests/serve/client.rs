@@ -1,6 +1,6 @@
 //! A server in a folder of its own, and a client that says what it likes.
 
-use icee_serve::{Event, Limits, Options, Server, Stopper};
+use icee_serve::{Event, Limits, Options, Place, Server, Stopper};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -49,9 +49,18 @@ impl Running {
         Running::logged(folder, limits, |_| ())
     }
 
+    /// One of several that share what they serve.
+    pub fn at(store: &Place) -> Running {
+        Running::serving(store.clone(), wide(), |_| ())
+    }
+
     pub fn logged(folder: &Path, limits: Limits, log: impl Fn(&Event) + Send + Sync + 'static) -> Running {
+        Running::serving(Place::Folder(folder.to_owned()), limits, log)
+    }
+
+    fn serving(store: Place, limits: Limits, log: impl Fn(&Event) + Send + Sync + 'static) -> Running {
         let address = "127.0.0.1:0".parse().unwrap();
-        let server = Server::bind(&Options { studies: folder.to_owned(), address, limits }, log).unwrap();
+        let server = Server::bind(&Options { store, address, limits }, log).unwrap();
         let (address, stopper) = (server.address(), server.stopper());
         let thread = Some(std::thread::spawn(move || server.run().unwrap()));
         Running { address, stopper, thread }

@@ -1,7 +1,7 @@
 //! Who may do what, and what may come.
 
 use crate::client::{Folder, Running, sheet, wide};
-use icee_serve::{Options, Role, Server, Tokens};
+use icee_serve::{Options, Place, Role, Server, Tokens};
 use serde_json::{Value, json};
 
 fn openapi(server: &Running) -> serde_json::Map<String, Value> {
@@ -49,7 +49,8 @@ fn roles_allow_what_they_say() {
 fn without_a_token_only_this_machine_is_served() {
     let folder = Folder::new();
     let bind = |address: &str| {
-        let options = Options { studies: folder.0.clone(), address: address.parse().unwrap(), limits: wide() };
+        let options =
+            Options { store: Place::Folder(folder.0.clone()), address: address.parse().unwrap(), limits: wide() };
         Server::bind(&options, |_| ())
     };
     let refused = bind("0.0.0.0:0").err().unwrap().to_string();
