@@ -14,10 +14,11 @@ impl Summary {
         let text = |value: &Option<f64>| value.map_or_else(String::new, |value| value.to_string());
         let mut table = csv::Writer::from_writer(out);
         let id = self.id_column.clone().unwrap_or_else(|| results::ROW.into());
-        let columns = self.told.first().map(|told| told.cells.0.iter().map(|(name, _)| name.clone()).collect());
+        let columns: Option<Vec<String>> =
+            self.told.first().map(|told| told.cells.0.iter().map(|(name, _)| name.clone()).collect());
         let value = self.value_column.clone().unwrap_or_else(|| results::VALUE.into());
         let further = self.goals.iter().skip(1).filter_map(|(name, _)| name.clone());
-        let header = std::iter::once(id).chain(columns.unwrap_or_else(Vec::new)).chain([value]).chain(further);
+        let header = std::iter::once(id).chain(columns.unwrap_or_default()).chain([value]).chain(further);
         let header: Vec<String> = header.collect();
         table.write_record(header.iter().map(|name| shown(name)))?;
         for told in &self.told {
