@@ -4,8 +4,10 @@
     cargo build -p icee-cli
     tools/bench/serve.py load --store folder --workers 200 --studies 1 --seconds 20
     tools/bench/serve.py load --store postgres --workers 200 --studies 50 --seconds 20
+    tools/bench/serve.py told --told 100 100000 --rows 120000 --sampler icee
     tools/bench/serve.py kill --store postgres --servers 2 --kills 100
 
+`told` is the time of one ask and one tell, by how many values the study has.
 `kill` sends SIGKILL to servers, and to the database, at random moments while workers ask and tell; in the end no row may have been
 given to two workers, and everything that was acknowledged must be there.
 """
@@ -105,7 +107,8 @@ class Client:
 
 
 def sheet(rows):
-    lines = [f"{(r * 0.618) % 1:.4f},{(r * 0.414) % 1:.4f},{'abc'[r % 3]}" for r in range(rows)]
+    # Irrational steps, so that no two rows are the same experiment.
+    lines = [f"{(r * 0.6180339887) % 1:.6f},{(r * 0.4142135624) % 1:.6f},{'abc'[r % 3]}" for r in range(rows)]
     return "x,y,kind\n" + "\n".join(lines) + "\n"
 
 
@@ -115,7 +118,7 @@ def create(client, name, rows, sampler):
 
 
 def value(row):
-    return round(((row * 0.618) % 1) * ((row * 0.414) % 1), 6)
+    return round(((row * 0.6180339887) % 1) * ((row * 0.4142135624) % 1), 6)
 
 
 def percentile(times, share):
@@ -157,6 +160,32 @@ def load(args, servers):
     for what, all_times in times.items():
         print(f"{args.store},{len(servers)},{args.workers},{args.studies},{args.sampler},{what},{len(all_times)},{len(all_times) / took:.1f},{percentile(all_times, 0.5):.1f},{percentile(all_times, 0.99):.1f}")
     print(f"problems: {len(problems)} {problems[:2]}")
+
+
+def told(args, servers):
+    client = Client([server.port for server in servers])
+    print("store,rows,sampler,told,what,count,p50_ms,p99_ms")
+    for count in args.told:
+        path = f"/api/studies/s{count}"
+        create(client, f"s{count}", args.rows, args.sampler)
+        lines = "".join(f"{row},{value(row)}\n" for row in range(1, count + 1))
+        status, answer = client.send("POST", f"{path}/tell", {"csv": "row,value\n" + lines})
+        assert status == 200, (status, answer)
+        times = {"ask": [], "tell": []}
+        # The first of each opens the study and reads its sheet.
+        for number in range(args.asks + 1):
+            begun = time.time()
+            status, asked = client.send("POST", f"{path}/ask", {"more": True, "within": "1h"})
+            between = time.time()
+            assert status == 200, (status, asked)
+            row = asked["suggestions"][0]["row"]
+            status, answer = client.send("POST", f"{path}/tell", {"row": row, "value": value(row)})
+            assert status == 200, (status, answer)
+            if number:
+                times["ask"].append(between - begun)
+                times["tell"].append(time.time() - between)
+        for what, all_times in times.items():
+            print(f"{args.store},{args.rows},{args.sampler},{count},{what},{len(all_times)},{percentile(all_times, 0.5):.1f},{percentile(all_times, 0.99):.1f}")
 
 
 def kill(args, servers, database):
@@ -213,7 +242,7 @@ def kill(args, servers, database):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["load", "kill"])
+    parser.add_argument("what", choices=["load", "told", "kill"])
     parser.add_argument("--store", choices=["folder", "postgres"], default="folder")
     parser.add_argument("--servers", type=int, default=1)
     parser.add_argument("--workers", type=int, default=20)
@@ -222,6 +251,8 @@ def main():
     parser.add_argument("--sampler", default="random")
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--told", type=int, nargs="+", default=[100, 100000])
+    parser.add_argument("--asks", type=int, default=20)
     args = parser.parse_args()
     folder, database = tempfile.mkdtemp(prefix="icee-bench-"), None
     servers = []
@@ -231,7 +262,10 @@ def main():
             database = Postgres(folder)
             place = ["--store", database.url]
         servers = [Server(place) for _ in range(args.servers)]
-        load(args, servers) if args.what == "load" else kill(args, servers, database)
+        if args.what == "kill":
+            kill(args, servers, database)
+        else:
+            {"load": load, "told": told}[args.what](args, servers)
     finally:
         [server.kill() for server in servers]
         if database:

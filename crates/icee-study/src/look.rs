@@ -21,8 +21,9 @@ impl Study {
     pub fn best(&mut self) -> Option<BestRow> {
         self.try_to_load();
         self.mention_torn();
-        let aims = self.aims();
-        if let Some(replicates) = replicates(&aims).filter(|_| aims.is_plain()) {
+        let again = self.trials.told.iter().any(|trial| trial.measurements().len() > 1);
+        let aims = again.then(|| self.aims()).filter(Aims::is_plain);
+        if let Some((aims, replicates)) = aims.and_then(|aims| replicates(&aims).map(|replicates| (aims, replicates))) {
             let (row, belief) = replicates.best();
             if let Some(trial) = self.trials.outcome(row).filter(|trial| trial.value().is_some()) {
                 let (believed, sure) = (Some(aims.main().units.shown(belief.mean)), Some(replicates.sure()));
@@ -161,8 +162,8 @@ impl Study {
         }
         let (histories, front) = (aims.histories(predictor.history), aims.front());
         let taken = self.trials.taken(self.header.pool.rows);
-        let first = rows.first_of_each();
         let ids = rows.ids()?;
+        let first = rows.first_of_each();
         let mut forecasts = Vec::with_capacity(ids.len());
         let all: Vec<usize> = (0..ids.len()).collect();
         let mut ids = ids.into_iter();

@@ -234,14 +234,19 @@ impl Study {
 
     /// Knows the sheet as the journal says it is now.
     fn follow_sheet(&mut self) {
-        let header = self.trials.with_sheet(&self.first);
-        if self.header != header {
-            if !self.elsewhere {
-                self.pool = sheet::place(self.folder.as_deref(), &header);
-            }
-            self.header = header;
-            self.rows = None;
+        let (pool, columns) = self
+            .trials
+            .sheet
+            .as_ref()
+            .map_or((&self.first.pool, &self.first.columns), |(pool, columns)| (pool, columns));
+        if self.header.pool == *pool && self.header.columns == *columns {
+            return;
         }
+        self.header = self.trials.with_sheet(&self.first);
+        if !self.elsewhere {
+            self.pool = sheet::place(self.folder.as_deref(), &self.header);
+        }
+        self.rows = None;
     }
 
     /// Takes in the journal from its beginning.

@@ -6,8 +6,8 @@ use crate::terminal::{printable, say};
 use icee_base::numbers::{percent, short};
 use icee_serve::wire::Renewed;
 use icee_study::{
-    Answer, BestRow, Cells, Effect, Forecast, Neighbour, Remaining, RowForecast, SheetChange, Status, Summary,
-    TellSummary, ToldRow, Why,
+    Answer, BestRow, Cells, Effect, Forecast, Neighbour, Remaining, RowForecast, SamplerKind, SheetChange, Status,
+    Summary, TellSummary, ToldRow, Why,
 };
 use serde::{Serialize, Serializer};
 use std::io::Write;
@@ -64,6 +64,7 @@ pub fn answer(
         writeln!(out, "row {}{again}: {}", printable(&suggestion.id), line(&suggestion.cells))?;
         match &suggestion.forecast {
             Some(forecast) => writeln!(out, "  {}", why(forecast, answer.best.is_some()))?,
+            None if answer.sampler == SamplerKind::Random => writeln!(out, "  by chance")?,
             None => writeln!(out, "  a first look: too few values to predict from")?,
         }
         if !suggestion.reasons.is_empty() {
