@@ -130,3 +130,38 @@ fn tokens_come_from_the_environment() {
     drop(server);
     assert!(complaint(at(&scratch, &url, &["list"]).output().unwrap()).contains("is `icee serve` running there?"));
 }
+
+#[test]
+fn a_study_moves_between_files_and_servers() {
+    let scratch = Scratch::new("serve-move");
+    std::fs::write(scratch.file("bread.csv"), sheet()).unwrap();
+    let server = Served::start(&scratch, &scratch.file("served"));
+    let (here, pool) = (scratch.file("here"), scratch.file("bread.csv"));
+    let file = |words: &[&str]| scratch.icee(&[&["study"], words, &["--dir", &here]].concat()).output().unwrap();
+    let served = |words: &[&str]| at(&scratch, &server.url, words).output().unwrap();
+    said(file(&["create", "bread", "--pool", &pool, "--id", "name", "--direction", "max"]));
+    said(file(&["tell", "bread", "--row", "r3", "--value", "4.5"]));
+    said(file(&["ask", "bread"]));
+    let (out, back) = (scratch.file("out.jsonl"), scratch.file("back.jsonl"));
+    assert!(said(file(&["export", "bread", "--to", &out])).contains("out.sheet.csv"));
+    assert!(said(served(&["import", &out, "--as", "rye"])).contains("next: icee study ask rye"));
+    said(served(&["export", "rye", "--to", &back]));
+    said(file(&["import", &back, "--as", "rye"]));
+    let bytes = |path: &str| std::fs::read(path).unwrap();
+    for copy in [&out, &back, &(here.clone() + "/rye.jsonl"), &scratch.file("served/rye.jsonl")] {
+        assert_eq!(bytes(copy), bytes(&(here.clone() + "/bread.jsonl")), "{copy}");
+    }
+    assert_eq!(bytes(&scratch.file("back.sheet.csv")), bytes(&pool));
+    assert_eq!(said(file(&["export", "rye"])), said(served(&["export", "rye"])));
+    for (output, words) in [
+        (file(&["export", "bread", "--to", &out]), "out.jsonl exists already"),
+        (file(&["export", "bread", "--to", "told.csv"]), "end in .jsonl"),
+        (file(&["import", &out, "--as", "bread"]), "bread.jsonl exists already"),
+        (served(&["import", &out, "--as", "rye"]), "there is a study \"rye\" already"),
+        (served(&["import", &scratch.file("none.jsonl")]), "none.jsonl"),
+        (served(&["import", &pool, "--as", "x"]), "not the header of a study"),
+    ] {
+        let said = complaint(output);
+        assert!(said.contains(words), "{said}");
+    }
+}

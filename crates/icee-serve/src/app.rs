@@ -4,7 +4,7 @@ use crate::call::{Call, Done, Reply, now};
 use crate::create;
 use crate::events;
 use crate::failure::{Failure, ServeError};
-use crate::fields::Create;
+use crate::fields::{Create, Import};
 use crate::guard::{self, Who};
 use crate::keys::{Keys, Known};
 use crate::limits::{Limits, Rates};
@@ -15,6 +15,7 @@ use crate::registry::{Open, Registry};
 use crate::routes::{HTML, JSON, Route, Work};
 use crate::store::Place;
 use crate::tokens::{Stamp, Tokens};
+use crate::transfer;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path as Named, Request};
 use axum::http::request::Parts;
@@ -243,15 +244,19 @@ impl App {
             _ => Failure::bad("the body did not arrive whole"),
         })?;
         let mut call = Call { name, body, uri, now: now(), folder: self.folder() };
-        if let Work::Create = route.work {
-            let name =
-                call.body::<Create>()?.name.ok_or_else(|| Failure::bad("name is missing: what is the study called?"));
-            call.name = Some(StudyName::new(&name?)?);
+        let new = match route.work {
+            Work::Create => Some(call.body::<Create>()?.name),
+            Work::Import => Some(call.body::<Import>()?.name),
+            _ => None,
+        };
+        if let Some(name) = &new {
+            let missing = || Failure::bad("name is missing: what is the study called?");
+            call.name = Some(StudyName::new(name.as_deref().ok_or_else(missing)?)?);
         }
         let mut place = match &call.name {
             Some(name) => {
                 // Of studies that do not exist nothing is kept.
-                if !matches!(route.work, Work::Create) {
+                if new.is_none() {
                     self.require(name).await?;
                 }
                 Some(self.registry.turn(name).await)
@@ -285,6 +290,10 @@ impl App {
             Work::Create => {
                 *place = None;
                 create::create(store, name, call)
+            }
+            Work::Import => {
+                *place = None;
+                transfer::import(store, name, call)
             }
             Work::Delete => {
                 *place = None;

@@ -7,10 +7,8 @@ use crate::fields::Create;
 use crate::look::for_clients;
 use crate::name::StudyName;
 use crate::store::{Sheet, Store};
-use crate::wire::{Doubt, Survey};
+use crate::wire::{Doubt, Survey, sheet_bytes};
 use axum::http::StatusCode;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use icee_models::study_models;
 use icee_study::memory::InMemory;
 use icee_study::{Direction, Scale, Study, StudyOptions, Suspect, suspects};
@@ -26,10 +24,7 @@ const WORKBOOK: &[u8] = b"PK\x03\x04";
 /// Where there is one of that name, or the sheet or a choice makes no sense; then nothing is left behind.
 pub fn create(store: &dyn Store, name: &StudyName, call: &Call) -> Done {
     let wanted: Create = call.body()?;
-    if store.stamp(name).map_err(Failure::stored)?.is_some() {
-        let words = format!("there is a study \"{}\" already; choose another name", name.as_str());
-        return Err(Failure::conflict(words));
-    }
+    require_free(store, name)?;
     let direction = direction(&wanted)?.ok_or_else(|| {
         Failure::bad("which values are good? add direction, maximize or minimize, or target with a number")
     })?;
@@ -45,6 +40,18 @@ pub fn create(store: &dyn Store, name: &StudyName, call: &Call) -> Done {
     summary.notes.splice(0..0, doubts.iter().map(ToString::to_string));
     let reply = Reply::json(&for_clients(summary, call))?;
     Ok(Reply { status: StatusCode::CREATED, ..reply })
+}
+
+/// That no study has this name.
+///
+/// # Errors
+/// Where one has.
+pub fn require_free(store: &dyn Store, name: &StudyName) -> Result<(), Failure> {
+    if store.stamp(name).map_err(Failure::stored)?.is_some() {
+        let words = format!("there is a study \"{}\" already; choose another name", name.as_str());
+        return Err(Failure::conflict(words));
+    }
+    Ok(())
 }
 
 /// What is understood of a sheet: a study of it in memory, of which nothing is kept.
@@ -77,13 +84,7 @@ pub fn survey(store: &dyn Store, wanted: &Create) -> Done {
 
 /// The sheet's bytes.
 fn bytes(wanted: &Create) -> Result<Vec<u8>, Failure> {
-    match (&wanted.sheet, &wanted.sheet_base64) {
-        (Some(text), None) => Ok(text.clone().into_bytes()),
-        (None, Some(text)) => {
-            STANDARD.decode(text.trim()).map_err(|error| Failure::bad(format!("sheet_base64 is no base64: {error}")))
-        }
-        _ => Err(Failure::bad("give the sheet as text (sheet) or in base64 (sheet_base64), one of them")),
-    }
+    sheet_bytes(wanted.sheet.as_deref(), wanted.sheet_base64.as_deref()).map_err(Failure::bad)
 }
 
 /// Which values are good, if that is said.

@@ -129,6 +129,28 @@ pub const CREATE: &[Field] = &[
     field("seed", Holds::Count, "Fixes all that is random; 0 by default."),
 ];
 
+/// A study from elsewhere.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Import {
+    /// What the study is called here.
+    pub name: Option<String>,
+    /// Its journal.
+    pub journal: String,
+    /// Its sheet as CSV text; this or sheet_base64.
+    pub sheet: Option<String>,
+    /// Its sheet in base64.
+    pub sheet_base64: Option<String>,
+}
+
+/// The fields of [`Import`].
+pub const IMPORT: &[Field] = &[
+    required("name", Holds::Text, "What the study is called here: 1 to 64 letters, digits, - and _."),
+    required("journal", Holds::Text, "Its journal, byte for byte."),
+    field("sheet", Holds::Text, "Its sheet as CSV text; this or sheet_base64."),
+    field("sheet_base64", Holds::Text, "Its sheet in base64: an .xlsx or .xlsm file, or CSV."),
+];
+
 /// Asking for rows.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -35,6 +35,7 @@ mod routes;
 mod server;
 mod store;
 mod tokens;
+mod transfer;
 pub mod wire;
 
 pub use client::{Client, ClientError};

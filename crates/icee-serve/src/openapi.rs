@@ -63,7 +63,7 @@ fn operation(route: &Route) -> Value {
 }
 
 fn responses(route: &Route) -> Value {
-    let done = if matches!(route.work, Work::Create) { "201" } else { "200" };
+    let done = if matches!(route.work, Work::Create | Work::Import) { "201" } else { "200" };
     let kind = route.answers.split(';').next().unwrap_or_default();
     let error = json!({ "schema": { "$ref": "#/components/schemas/Error" } });
     json!({

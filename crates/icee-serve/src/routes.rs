@@ -5,7 +5,7 @@ use crate::call::{Call, Done};
 use crate::fields::{self, Field};
 use crate::registry::Open;
 use crate::tokens::Role;
-use crate::{change, look};
+use crate::{change, look, transfer};
 use Role::{Admin, Read, Write};
 use Verb::{Delete, Get, Post};
 
@@ -18,6 +18,8 @@ pub enum Work {
     Server(fn(&App, &Call) -> Done),
     /// A new study, whose name is in the request.
     Create,
+    /// The same of one that comes from elsewhere.
+    Import,
     /// With a study, when it is one's turn.
     Study(fn(&mut Open, &Call) -> Done),
     /// The same; the answer is kept for whoever sends the request once more with the same key.
@@ -113,6 +115,13 @@ pub const ROUTES: &[Route] = &[
         (fields::CREATE, JSON),
         Work::Create,
         "Start a study of the rows of a sheet.",
+    ),
+    route(
+        (Post, "/api/import"),
+        Some(Write),
+        (fields::IMPORT, JSON),
+        Work::Import,
+        "Take in a study from elsewhere, its journal and its sheet, without a change.",
     ),
     route(
         (Post, "/api/survey"),
@@ -232,6 +241,13 @@ pub const ROUTES: &[Route] = &[
         (fields::EXPORT, CSV),
         Work::Study(look::export),
         "What was told, in the form that tell reads.",
+    ),
+    route(
+        (Get, "/api/studies/{name}/journal"),
+        Some(Read),
+        (NO, JSON),
+        Work::Study(transfer::journal),
+        "The study itself, its journal and its sheet, for /api/import elsewhere.",
     ),
     route(
         (Get, "/api/studies/{name}/events"),

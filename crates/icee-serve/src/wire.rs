@@ -1,8 +1,10 @@
 //! What goes over the wire, for both ends: the server writes what [`Client`](crate::Client) reads, and the other way round. Answers that
 //! are not listed here are the library's own types.
 
-pub use crate::fields::{Ask, Create, Export, Nothing, Predict, Renew, Report, RowId, Rows, Tell, Update, Why};
-use icee_study::{BestRow, Cells, RowForecast, Summary, TellSummary};
+pub use crate::fields::{Ask, Create, Export, Import, Nothing, Predict, Renew, Report, RowId, Rows, Tell, Update, Why};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use icee_study::{BestRow, Cells, RowForecast, StudyFiles, Summary, TellSummary};
 use serde::{Deserialize, Serialize};
 
 /// The header with what the command line says beside an answer, as a JSON list of texts, where the answer has no `notes`.
@@ -17,6 +19,58 @@ pub struct Taken {
     pub told: TellSummary,
     /// The best row now.
     pub best: Option<BestRow>,
+}
+
+/// A study as it can be taken to another place. One of the two sheets is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Files {
+    /// Its journal.
+    pub journal: String,
+    /// Its sheet, where that is text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sheet: Option<String>,
+    /// Its sheet in base64, where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sheet_base64: Option<String>,
+}
+
+impl From<StudyFiles> for Files {
+    fn from(StudyFiles { journal, sheet }: StudyFiles) -> Files {
+        let (sheet, sheet_base64) = sheet_of(sheet);
+        Files { journal, sheet, sheet_base64 }
+    }
+}
+
+impl Files {
+    /// The files themselves.
+    ///
+    /// # Errors
+    /// In words, where there is not one sheet, or it is no base64.
+    pub fn files(self) -> Result<StudyFiles, String> {
+        Ok(StudyFiles {
+            sheet: sheet_bytes(self.sheet.as_deref(), self.sheet_base64.as_deref())?,
+            journal: self.journal,
+        })
+    }
+}
+
+/// A sheet as requests have it: as text or, where it is none, in base64.
+pub fn sheet_of(bytes: Vec<u8>) -> (Option<String>, Option<String>) {
+    match String::from_utf8(bytes) {
+        Ok(text) => (Some(text), None),
+        Err(binary) => (None, Some(STANDARD.encode(binary.as_bytes()))),
+    }
+}
+
+/// The bytes of a sheet that came in one of both ways.
+pub(crate) fn sheet_bytes(text: Option<&str>, base64: Option<&str>) -> Result<Vec<u8>, String> {
+    match (text, base64) {
+        (Some(text), None) => Ok(text.as_bytes().to_vec()),
+        (None, Some(text)) => {
+            STANDARD.decode(text.trim()).map_err(|error| format!("sheet_base64 is no base64: {error}"))
+        }
+        _ => Err("give the sheet as text (sheet) or in base64 (sheet_base64), one of them".into()),
+    }
 }
 
 /// A study in the list of all.

@@ -275,7 +275,7 @@ fn same_file(_: &Metadata, _: &Metadata) -> bool {
 }
 
 /// Writes a file that does not exist yet, and forces it and its name to disk; or leaves none.
-fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(bytes).and_then(|()| file.sync_all()).inspect_err(|_| {
         // Half a file (of a full disk, say) would only be in the way.

@@ -77,6 +77,14 @@ impl Rows {
         // No more is read than is asked for.
         let most = header.pool.bytes.saturating_add(MARK);
         let Some(table) = formats::read_regular(path, most)? else { return Ok(None) };
+        Rows::of(table, header)
+    }
+
+    /// The same of a table at hand.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn of(table: Table, header: &Header) -> Result<Option<Rows>> {
         if fingerprint(&table) != header.pool.fingerprint || table.bytes() != header.pool.bytes {
             return Ok(None);
         }

@@ -256,6 +256,14 @@ impl Study {
         self.take_in(&news)
     }
 
+    /// All lines of the journal as they stand, whole ones, taken in.
+    pub(crate) fn all_lines(&mut self) -> Result<Vec<String>> {
+        self.journal.rewind();
+        let news = self.journal.look()?;
+        self.take_in(&news)?;
+        Ok(news.lines)
+    }
+
     pub(crate) fn mention_torn(&mut self) {
         if std::mem::take(&mut self.torn) {
             let note =

@@ -32,6 +32,7 @@ pub mod study;
 mod study_at;
 mod study_create;
 mod study_look;
+mod study_move;
 mod study_print;
 mod study_tell;
 pub mod train;

@@ -3,6 +3,7 @@
 use super::study_at;
 use super::study_create::{CreateArgs, create};
 use super::study_look::{ListArgs, ReportArgs, WhyArgs, effects, export, list, report, why};
+use super::study_move::{self, ExportArgs, ImportArgs};
 use super::study_print as print;
 use super::study_tell::{RenewArgs, RowsArgs, TellArgs, UpdateArgs, forget, renew, tell, undo, update, withdraw};
 use crate::terminal::{printable, say};
@@ -52,8 +53,8 @@ pub enum StudyCommand {
     Effects(LookArgs),
     Report(ReportArgs),
     List(ListArgs),
-    /// Print what was told as CSV, in the form that `tell --csv` reads.
-    Export(LookArgs),
+    Export(ExportArgs),
+    Import(ImportArgs),
 }
 
 /// Ask which rows to try next.
@@ -166,7 +167,11 @@ pub fn run(Arguments { at, command }: &Arguments) -> anyhow::Result<()> {
         StudyCommand::Effects(args) => effects(&mut out, args)?,
         StudyCommand::Report(args) => report(&mut out, args)?,
         StudyCommand::List(args) => list(&mut out, args)?,
-        StudyCommand::Export(args) => export(&mut out, args)?,
+        StudyCommand::Export(args) => match &args.to {
+            Some(to) => study_move::export(&mut out, args, to)?,
+            None => export(&mut out, &args.study)?,
+        },
+        StudyCommand::Import(args) => study_move::import(&mut out, args)?,
     }
     out.flush()?;
     Ok(())

@@ -3,12 +3,11 @@
 use super::study::{AskArgs, LookArgs, PredictArgs, StudyArgs, StudyCommand, answered};
 use super::study_create::{CreateArgs, NO_DIRECTION, asked_direction, clear_up};
 use super::study_look::{ListArgs, ReportArgs, WhyArgs, write_list};
+use super::study_move;
 use super::study_print as print;
 use super::study_tell::{RenewArgs, RowsArgs, TellArgs, UpdateArgs};
 use crate::terminal::{is_interactive, printable, say};
 use anyhow::{Context, bail};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use icee_base::files::{FileError, read_regular, write_atomically};
 use icee_serve::Client;
 use icee_serve::wire::{self, RowId};
@@ -60,13 +59,17 @@ pub fn run(out: &mut impl Write, url: &str, command: &StudyCommand) -> anyhow::R
         }
         StudyCommand::Report(args) => report(out, &client, args),
         StudyCommand::List(args) => list(out, &client, args),
-        StudyCommand::Export(args) => export(out, &client, args),
+        StudyCommand::Export(args) => match &args.to {
+            Some(to) => study_move::export_at(out, &client, args, to),
+            None => export(out, &client, &args.study),
+        },
+        StudyCommand::Import(args) => study_move::import_at(out, &client, args),
     }
 }
 
 impl StudyArgs {
     /// The path of something of the study on a server, which knows itself where its sheets lie.
-    fn at(&self, what: &str) -> anyhow::Result<String> {
+    pub fn at(&self, what: &str) -> anyhow::Result<String> {
         if self.pool.is_some() {
             bail!("--pool says where a sheet lies on this machine; with --at the server has its own");
         }
@@ -77,11 +80,7 @@ impl StudyArgs {
 fn create(out: &mut impl Write, client: &Client, args: &CreateArgs) -> anyhow::Result<()> {
     // The name first: nobody should answer questions for nothing.
     Client::path(&args.name, "")?;
-    let bytes = read(&args.pool)?;
-    let (sheet, sheet_base64) = match String::from_utf8(bytes) {
-        Ok(text) => (Some(text), None),
-        Err(binary) => (None, Some(STANDARD.encode(binary.as_bytes()))),
-    };
+    let (sheet, sheet_base64) = wire::sheet_of(read(&args.pool)?);
     let mut wanted = wire::Create {
         name: Some(args.name.clone()),
         sheet,
@@ -266,9 +265,9 @@ fn list(out: &mut impl Write, client: &Client, args: &ListArgs) -> anyhow::Resul
     write_list(out, &lines, client.url(), args.json)
 }
 
-fn export(out: &mut impl Write, client: &Client, args: &LookArgs) -> anyhow::Result<()> {
-    let format = args.study.json.then(|| "json".to_owned());
-    let (text, notes) = client.text(&args.study.at("export")?, &wire::Export { format })?;
+fn export(out: &mut impl Write, client: &Client, study: &StudyArgs) -> anyhow::Result<()> {
+    let format = study.json.then(|| "json".to_owned());
+    let (text, notes) = client.text(&study.at("export")?, &wire::Export { format })?;
     print::notes(&notes);
     for line in text.split_inclusive('\n') {
         // A terminal must not obey what stands in a file.

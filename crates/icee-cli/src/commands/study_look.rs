@@ -123,10 +123,10 @@ pub fn report(out: &mut impl Write, args: &ReportArgs) -> anyhow::Result<()> {
 }
 
 /// Runs `icee study export`.
-pub fn export(out: &mut impl Write, args: &LookArgs) -> anyhow::Result<()> {
-    let summary = args.study.open()?.summary();
+pub fn export(out: &mut impl Write, study: &StudyArgs) -> anyhow::Result<()> {
+    let summary = study.open()?.summary();
     super::study_print::notes(&summary.notes);
-    if args.study.json {
+    if study.json {
         return write_json(out, &summary.told);
     }
     // A terminal must not obey what stands in a file.

@@ -7,3 +7,4 @@ mod life;
 mod limits;
 mod postgres;
 mod safety;
+mod transfer;
