@@ -131,7 +131,11 @@ mod tests {
         assert!(
             wrong(StudyFiles { sheet: b"a,kind\n1,x\n2,y\n4,x\n".to_vec(), ..files.clone() }).contains("not the one")
         );
-        assert!(wrong(journal(files.journal.replace("\"value\":1", "\"value\":2"))).contains("line 2: its checksum does not fit"));
+        let mut bytes = files.journal.clone().into_bytes();
+        let second = files.journal.find('\n').unwrap() + 3;
+        bytes[second] = b'X';
+        let changed = String::from_utf8(bytes).unwrap();
+        assert!(wrong(journal(changed)).contains("line 2: its checksum does not fit"));
         assert!(wrong(journal(files.journal[..files.journal.len() - 9].into())).contains("incomplete"));
         assert!(wrong(journal("{}\n".into())).contains("not the header of a study"));
         assert!(wrong(journal(String::new())).contains("empty"));
