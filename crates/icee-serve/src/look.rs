@@ -111,6 +111,11 @@ pub fn predict(open: &mut Open, call: &Call) -> Done {
     Ok(Reply::json(&rows)?.beside(call.tidy_all(&open.study.take_notes())))
 }
 
+/// What stands in the sheet.
+pub fn cells(open: &mut Open, _: &Call) -> Done {
+    Reply::json(&open.study.all_cells()?)
+}
+
 /// What speaks for a row.
 pub fn why(open: &mut Open, call: &Call) -> Done {
     let Why { row } = call.query()?;

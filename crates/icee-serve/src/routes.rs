@@ -243,6 +243,13 @@ pub const ROUTES: &[Route] = &[
         "What was told, in the form that tell reads.",
     ),
     route(
+        (Get, "/api/studies/{name}/cells"),
+        Some(Read),
+        (NO, JSON),
+        Work::Study(look::cells),
+        "The cells of all rows, column by column: a list of names, each with a list of texts.",
+    ),
+    route(
         (Get, "/api/studies/{name}/journal"),
         Some(Read),
         (NO, JSON),

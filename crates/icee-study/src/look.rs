@@ -82,6 +82,24 @@ impl Study {
         known.map(|rows| rows.cells(row - 1)).unwrap_or_default()
     }
 
+    /// The cells of all rows, column by column; the id, the value and columns without a name left out.
+    ///
+    /// # Errors
+    /// Where the pool cannot be used.
+    pub fn all_cells(&mut self) -> Result<Vec<(String, Vec<String>)>> {
+        self.load()?;
+        let rows = self.header.pool.rows;
+        let mut columns: Vec<(String, Vec<String>)> = Vec::new();
+        for row in 1..=rows {
+            let cells = self.cells(row).0;
+            if columns.is_empty() {
+                columns = cells.iter().map(|(name, _)| (name.clone(), Vec::with_capacity(rows))).collect();
+            }
+            columns.iter_mut().zip(cells).for_each(|((_, column), (_, cell))| column.push(cell));
+        }
+        Ok(columns)
+    }
+
     /// What is wanted of all outcomes, and what was told, as models see it.
     pub(crate) fn aims(&self) -> Aims {
         self.aims_after(&self.trials)
