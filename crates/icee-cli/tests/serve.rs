@@ -165,3 +165,39 @@ fn a_study_moves_between_files_and_servers() {
         assert!(said.contains(words), "{said}");
     }
 }
+
+/// `examples/workers/worker.sh`, three at a time, in its own words.
+#[cfg(unix)]
+#[test]
+fn the_worker_of_the_examples_works() {
+    if Command::new("jq").arg("--version").output().is_err() {
+        eprintln!("skipped: worker.sh needs jq");
+        return;
+    }
+    let scratch = Scratch::new("serve-worker");
+    std::fs::write(scratch.file("bread.csv"), "heat,minutes\n180,20\n200,30\n220,40\n240,50\n250,60\n260,70\n")
+        .unwrap();
+    let server = Served::start(&scratch, &scratch.file("served"));
+    let served = |words: &[&str]| at(&scratch, &server.url, words).output().unwrap();
+    let pool = scratch.file("bread.csv");
+    said(served(&["create", "bread", "--pool", &pool, "--direction", "max", "--sampler", "random"]));
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workers/worker.sh");
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_icee")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    // The hottest burns.
+    let experiment =
+        r#"read -r cells; heat=$(jq -r .heat <<<"$cells"); [ "$heat" -lt 260 ] && echo "$((heat / 10)).5""#;
+    let worker = |study: &str| {
+        let mut command = Command::new(script);
+        command.args([study, "bash", "-c", experiment]).env("PATH", &path).env("ICEE_URL", &server.url);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    for worker in [worker("bread"), worker("bread"), worker("bread")] {
+        said(worker.wait_with_output().unwrap());
+    }
+    let study = ok(served(&["show", "bread", "--json"]));
+    let told = study["told"].as_array().unwrap();
+    assert_eq!((told.len(), study["best"]["value"].as_f64()), (6, Some(25.5)));
+    assert_eq!(told.iter().filter(|row| row["status"] == "failed").count(), 1);
+    assert!(complaint(worker("nobody").wait_with_output().unwrap()).contains("no study \"nobody\""));
+}
