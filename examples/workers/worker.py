@@ -19,12 +19,13 @@ def work(url: str) -> int:
     study, tried = icee.Study(url=url), 0
     while True:
         try:
-            row = study.ask(more=True, within="2h")["row"][0]
+            study.ask(more=True, within="2h")
         except icee.Error as error:
             if "nothing is left" in str(error):
                 return tried
             raise
-        study.tell(row, experiment(study.answer["suggestions"][0]["cells"]))
+        row = study.answer["suggestions"][0]
+        study.tell(row["id"], experiment(row["cells"]))
         tried += 1
 
 

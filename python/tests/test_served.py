@@ -38,8 +38,10 @@ class Server:
 
 @pytest.fixture
 def server(tmp_path, monkeypatch):
-    program = os.environ.get("ICEE_BIN") or ROOT / "target" / "debug" / "icee"
-    if not pathlib.Path(program).exists():
+    named = os.environ.get("ICEE_BIN")
+    program = named or ROOT / "target" / "debug" / "icee"
+    # Who says where it is means to have it tested.
+    if named is None and not pathlib.Path(program).exists():
         pytest.skip("there is no icee to serve; build it with `cargo build`, or say where it is: ICEE_BIN=…")
     monkeypatch.delenv("ICEE_TOKEN", raising=False)
     running = Server(program, tmp_path / "served")
@@ -55,7 +57,6 @@ def test_a_server_answers_like_a_file(server, tmp_path):
 
     def both(work):
         one, other = work(here), work(there)
-        assert list(one) == list(other) if hasattr(one, "columns") else True
         assert str(one) == str(other)
         return one
 
@@ -102,9 +103,10 @@ def test_columns_have_the_types_of_the_sheet(server, tmp_path):
     icee.Study.create(url=server.url("bread"), pool=BREAD, direction="maximize")
     opened = icee.Study(url=server.url("bread"))
     asked = opened.ask(3)
-    assert [type(cell).__name__.removeprefix("numpy.") for cell in list(asked["minutes"])][0].startswith("float")
+    # Numbers are those of the whole column, also where these rows have none with a fraction.
+    assert all(isinstance(cell, float) for cell in list(asked["minutes"]))
     assert set(asked["flour"]) <= set(BREAD["flour"])
-    opened.tell(asked["row"][0], 1.5)
+    opened.tell(opened.answer["suggestions"][0]["row"], 1.5)
     again = pickle.loads(pickle.dumps(opened))
     assert again.best()["value"] == 1.5
 
@@ -131,7 +133,7 @@ def test_who_may_what_and_what_is_there(server, tmp_path, monkeypatch):
     with pytest.raises(PermissionError, match="role write"):
         study.ask()
     monkeypatch.setenv("ICEE_TOKEN", writer)
-    assert icee.Study(url=server.url("bread")).ask()["row"][0] >= 1
+    assert len(icee.Study(url=server.url("bread")).ask()) == 1
     monkeypatch.setattr("icee._served.PAUSE", 0.0)
     server.process.kill()
     server.process.wait()
