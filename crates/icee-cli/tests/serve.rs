@@ -169,6 +169,7 @@ fn a_study_moves_between_files_and_servers() {
 /// `examples/workers/worker.sh`, three at a time, in its own words.
 #[cfg(unix)]
 #[test]
+#[expect(clippy::print_stderr, reason = "who has no jq should know what was not tested")]
 fn the_worker_of_the_examples_works() {
     if Command::new("jq").arg("--version").output().is_err() {
         eprintln!("skipped: worker.sh needs jq");
