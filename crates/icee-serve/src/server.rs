@@ -127,7 +127,7 @@ impl Server {
         let router = router(Arc::clone(&app));
         let clean = runtime.block_on(async {
             let (asked, stopping) = (ending.subscribe(), Arc::clone(&app));
-            tokio::spawn(async move {
+            let announced = tokio::spawn(async move {
                 reached(asked, Ending::Soon).await;
                 stopping.say(&Event::Stopping { running: stopping.running() });
             });
@@ -138,7 +138,8 @@ impl Server {
                 tokio::time::sleep(grace).await;
             };
             tokio::select! {
-                () = serving => true,
+                // Serving ends when it is told to, which is said before that it has ended.
+                () = serving => announced.await.is_ok(),
                 () = too_long => false,
                 () = reached(now, Ending::Now) => false,
             }
