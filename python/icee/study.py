@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from icee import _native, frames
 from icee._native import Error
+from icee._served import Served
 
 Repeat = Literal["refuse", "again", "replace"]
 Sampler = Literal["icee", "gp-ei", "random"]
@@ -38,16 +39,40 @@ class Study:
 
     Rows are numbered from 1, as on the command line. Where a column names them (``id=``), or a pandas table has an index of
     its own, those names are used. Answers come in the kind of table that was given: pandas, polars, pyarrow or a dict.
+
+    A study on a server (``icee serve``) has the same methods: ``icee.Study(url="http://127.0.0.1:8642/studies/bread")``.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, pool: str | os.PathLike[str] | None = None) -> None:
-        """Opens a study; ``pool`` says where its sheet lies now, if it was moved."""
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        pool: str | os.PathLike[str] | None = None,
+        url: str | None = None,
+        token: str | None = None,
+    ) -> None:
+        """Opens a study; ``pool`` says where its sheet lies now, if it was moved.
+
+        With ``url`` it is one on a server, whose ``token`` is that in the variable ``ICEE_TOKEN`` by default.
+        """
+        if url is not None:
+            if path is not None or pool is not None:
+                raise Error("a study is in a file (path and pool) or on a server (url), not both")
+            served = Served(url, token)
+            # Whoever has mistyped it should hear so now.
+            served.summary()
+            self._begin(served, frames.default_kind())
+            _warn(served.take_notes())
+            return
+        if path is None:
+            raise Error("which study? Give the path of its file, or the url of one on a server")
+        _only_with_url(token)
         where = Path(path).absolute()
         if not where.exists():
             raise FileNotFoundError(f"there is no study {path}; create it with icee.Study.create")
         self._begin(_native.Study.open(where, None if pool is None else Path(pool).absolute()), frames.default_kind())
 
-    def _begin(self, native: _native.Study, kind: str) -> None:
+    def _begin(self, native: _native.Study | Served, kind: str) -> None:
         self._native = native
         self._kind = kind
         self._answer: dict[str, Any] | None = None
@@ -58,9 +83,11 @@ class Study:
     @classmethod
     def create(
         cls,
-        path: str | os.PathLike[str],
-        pool: Any,
+        path: str | os.PathLike[str] | None = None,
+        pool: Any = None,
         *,
+        url: str | None = None,
+        token: str | None = None,
         value: str | None = None,
         direction: str | None = None,
         target: float | None = None,
@@ -80,7 +107,8 @@ class Study:
         """Starts a study of the rows of a table.
 
         ``pool`` is a CSV or Excel file, a pandas, polars or pyarrow table (or anything that offers Arrow's C stream), or a dict
-        of columns. What is no file is written beside the study, as NAME.csv.
+        of columns. What is no file is written beside the study, as NAME.csv. With ``url`` instead of ``path`` the study, and its table, are
+        kept by a server: ``icee.Study.create(url="http://127.0.0.1:8642/studies/bread", pool=bread, direction="maximize")``.
 
         ``direction`` is ``"maximize"`` or ``"minimize"``; ``target`` a value to come near to instead. ``value`` names a column of the
         table that holds results: cells that are filled are told at once. ``bounds`` are the ends of what values can be. ``also``
@@ -92,15 +120,37 @@ class Study:
         >>> study
         <Study tea: 4 rows; the nearer to 7 the better; 0 told, 0 running, 4 left>
         """
-        where = Path(path).absolute()
-        if where.exists():
-            raise FileExistsError(f"{path} exists already; choose another name, or open it with icee.Study({str(path)!r})")
+        if pool is None or (path is None) == (url is None):
+            raise Error("give the path of the study's file, or the url of one on a server, and the pool of rows")
         scales = [(name, "log") for name in _names("log", log)]
         scales += [(name, "linear") for name in _names("linear", linear)]
         scales += [(name, "categories") for name in _names("categories", categories)]
         for name in {name for name, _ in scales}:
             if [other for other, _ in scales].count(name) > 1:
                 raise Error(f'"{name}" stands in two of log, linear and categories')
+        if url is not None:
+            wishes = {
+                "value": value,
+                "direction": direction,
+                "target": target,
+                "bounds": None if bounds is None else "..".join("" if end is None else repr(float(end)) for end in bounds),
+                "also": _names("also", also),
+                "cost": cost,
+                "columns": None if columns is None else _names("columns", columns),
+                "ignore": _names("ignore", ignore),
+                "log": _names("log", log),
+                "linear": _names("linear", linear),
+                "categories": _names("categories", categories),
+                "like": None if like is None else str(like),
+                "sampler": sampler,
+                "seed": seed,
+            }
+            return cls._create_served(Served(url, token), pool, id, wishes)
+        _only_with_url(token)
+        assert path is not None
+        where = Path(path).absolute()
+        if where.exists():
+            raise FileExistsError(f"{path} exists already; choose another name, or open it with icee.Study({str(path)!r})")
         given = labels = None
         if isinstance(pool, (str, os.PathLike)):
             kind, sheet, own = frames.default_kind(), Path(pool).absolute(), False
@@ -143,15 +193,40 @@ class Study:
         _warn(notes)
         return study
 
+    @classmethod
+    def _create_served(cls, served: Served, pool: Any, id: str | None, wishes: Mapping[str, Any]) -> Study:
+        given = labels = None
+        if isinstance(pool, (str, os.PathLike)):
+            kind, sheet = frames.default_kind(), Path(pool).read_bytes()
+        else:
+            kind = frames.kind_of(pool)
+            given, index = frames.columns_of(pool)
+            if index is not None and id is None:
+                id, labels = index, given[index]
+            sheet = frames.to_csv(given).encode()
+        served.create(sheet, id=id, **wishes)
+        study = cls.__new__(cls)
+        study._begin(served, kind)
+        study._given, study._labels = given, labels
+        _warn(served.take_notes())
+        return study
+
+    @property
+    def url(self) -> str | None:
+        """Where the study is, if it is on a server."""
+        return self._native.url if isinstance(self._native, Served) else None
+
     @property
     def path(self) -> Path:
         """The study's file."""
+        if isinstance(self._native, Served):
+            raise Error(f"{self.name} is on a server and has no file here; see its url")
         return Path(self._native.path)
 
     @property
     def name(self) -> str:
         """The study's name: that of its file."""
-        return self.path.stem
+        return self._native.name if isinstance(self._native, Served) else self.path.stem
 
     @property
     def answer(self) -> dict[str, Any] | None:
@@ -281,7 +356,8 @@ class Study:
 
     def report(self, path: str | os.PathLike[str] | None = None, *, ahead: int = 5) -> Path:
         """Writes a page about the study, which fetches nothing: progress, what comes next and why; gives its path."""
-        where = self.path.with_suffix(".html") if path is None else Path(path)
+        beside = Path(f"{self.name}.html") if isinstance(self._native, Served) else self.path.with_suffix(".html")
+        where = beside if path is None else Path(path)
         _warn(self._native.report(where, _count("ahead", ahead)))
         return where
 
@@ -327,6 +403,8 @@ class Study:
         return self._native.glance()
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if isinstance(self._native, Served):
+            return _connected, (self._native.url, self._native.given_token, self._kind)
         return _opened, (str(self.path), self._native.pool, self._kind)
 
     def _label(self, row: Mapping[str, Any]) -> Any:
@@ -338,12 +416,8 @@ class Study:
     def _rows(self, rows: list[dict[str, Any]], reasons: bool = False) -> Any:
         """Answers about rows as a table: the row, its cells, then what is said of it."""
         table: dict[str, list[Any]] = {"row": [self._label(row) for row in rows]}
-        cells = self._given if self._given is not None else self._parsed()
         hidden = self._native.id_column
-        numbers = [row["row"] - 1 for row in rows]
-        for name, column in cells.items():
-            if name != hidden:
-                table[name] = [column[at] for at in numbers]
+        table |= {name: column for name, column in self._cells(rows).items() if name != hidden}
         said: dict[str, list[Any]] = {}
         for place, row in enumerate(rows):
             forecast = row.get("forecast", row) or {}
@@ -365,9 +439,15 @@ class Study:
             table[name if name not in table else f"predicted_{name}"] = column
         return frames.frame(self._kind, table, "row")
 
-    def _parsed(self) -> frames.Columns:
-        """The sheet's columns, read from the study."""
-        return {name: frames.parsed(cells) for name, cells in self._native.cells()}
+    def _cells(self, rows: list[dict[str, Any]]) -> frames.Columns:
+        """What stands in some rows: as it was given, or else as the study reads it."""
+        if self._given is not None:
+            columns = self._given
+        elif isinstance(self._native, Served):
+            return self._native.cells_of(rows)
+        else:
+            columns = {name: frames.parsed(cells) for name, cells in self._native.cells()}
+        return {name: [column[row["row"] - 1] for row in rows] for name, column in columns.items()}
 
 
 def _opened(path: str, pool: Path | None, kind: str) -> Study:
@@ -375,6 +455,18 @@ def _opened(path: str, pool: Path | None, kind: str) -> Study:
     study = Study.__new__(Study)
     study._begin(_native.Study.open(path, pool), kind)
     return study
+
+
+def _connected(url: str, token: str | None, kind: str) -> Study:
+    """The same of one on a server."""
+    study = Study.__new__(Study)
+    study._begin(Served(url, token), kind)
+    return study
+
+
+def _only_with_url(token: str | None) -> None:
+    if token is not None:
+        raise Error("token is for a study on a server; give its url, too")
 
 
 def _names(what: str, names: Iterable[str]) -> list[str]:

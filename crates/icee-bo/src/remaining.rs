@@ -5,10 +5,10 @@ use crate::error::BoResult;
 use crate::pool::{Pool, Told};
 use crate::surrogate::Surrogate;
 use rand::Rng;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How likely it is that a candidate that is left beats the best value so far.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Remaining {
     /// The estimate: half-way between what the most promising candidates have together, as the model sees them hang together, and
     /// what all would have if every one stood for itself.

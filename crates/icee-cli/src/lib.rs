@@ -57,9 +57,8 @@ enum Command {
     Tune(commands::tune::Args),
     Play(commands::play::Args),
     Act(commands::act::Args),
-    /// Which row next? Search a CSV of candidates for the best one, in few experiments.
-    #[command(subcommand)]
-    Study(commands::study::StudyCommand),
+    Study(commands::study::Arguments),
+    Serve(commands::serve::Args),
     /// List the benchmark functions of Bayesian optimisation, or evaluate them.
     Functions(commands::functions::Arguments),
 }
@@ -127,7 +126,8 @@ fn dispatch(command: Command, registry: &Registry, models: &ModelStore) -> anyho
         Command::Tune(args) => commands::tune::run(&args, registry, models),
         Command::Play(args) => commands::play::run(&args, registry, models),
         Command::Act(args) => commands::act::run(&args, models),
-        Command::Study(command) => commands::study::run(&command),
+        Command::Study(arguments) => commands::study::run(&arguments),
+        Command::Serve(args) => commands::serve::run(&args),
         Command::Functions(arguments) => commands::functions::run(arguments),
     }
 }

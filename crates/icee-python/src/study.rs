@@ -246,18 +246,7 @@ impl Study {
 
     /// The cells of all rows, as text: a list a column.
     fn cells(&self, py: Python<'_>) -> PyResult<Vec<(String, Vec<String>)>> {
-        self.with(py, |study| {
-            let rows = study.summary().rows;
-            let mut columns: Vec<(String, Vec<String>)> = Vec::new();
-            for row in 1..=rows {
-                let cells = study.cells(row).0;
-                if columns.is_empty() {
-                    columns = cells.iter().map(|(name, _)| (name.clone(), Vec::with_capacity(rows))).collect();
-                }
-                columns.iter_mut().zip(cells).for_each(|((_, column), (_, cell))| column.push(cell));
-            }
-            Ok(columns)
-        })
+        self.with(py, |study| Ok(study.all_cells()?))
     }
 
     fn withdraw(&self, py: Python<'_>, rows: Vec<String>) -> PyResult<()> {

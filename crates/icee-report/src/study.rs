@@ -6,7 +6,8 @@ use crate::ink;
 use crate::page::{Block, Cell, Page, Section, Table, Tone, escape};
 use icee_base::numbers::{percent, short};
 use icee_study::{
-    Answer, AskOptions, Cells, Effect, Forecast, LEVELS, Review, Status, Study, Suggestion, Summary, ToldRow,
+    Answer, AskOptions, Cells, Effect, Forecast, LEVELS, Review, SamplerKind, Status, Study, Suggestion, Summary,
+    ToldRow,
 };
 
 /// Rows that a table shows; the journal has all of them.
@@ -219,6 +220,7 @@ impl StudyPage<'_> {
                     cells.extend(further.iter().map(|other| predicted(other.mean, other.low, other.high)));
                     cells.push(Cell::from(percent(*beats_best)));
                 }
+                None if self.summary.sampler == SamplerKind::Random => cells.extend(["by chance", ""].map(Cell::from)),
                 None => cells.extend(["too little told", ""].map(Cell::from)),
             }
             cells

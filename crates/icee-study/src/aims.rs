@@ -14,7 +14,7 @@ use icee_bo::history::thinned;
 use icee_bo::normal::open_unit;
 use icee_bo::pool::Told;
 use rand::Rng;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Points at which the integral of a weighted gain is evaluated, and how many units it reaches below the best.
 const POINTS: usize = 32;
@@ -107,13 +107,15 @@ impl Aims {
         let any = histories[0].iter().any(|told| told.candidate < self.rows);
         if self.is_single() {
             // Of one outcome only the best counts, and it is asked for again and again while a batch is picked.
-            let mut rows: HashMap<usize, (f64, usize)> = HashMap::with_capacity(histories[0].len());
-            for told in histories[0].iter().filter(|told| !any || told.candidate < self.rows) {
-                let (sum, count) = rows.entry(told.candidate).or_default();
+            let counted = || histories[0].iter().filter(|told| !any || told.candidate < self.rows);
+            let mut rows = vec![(0.0, 0usize); counted().map(|told| told.candidate + 1).max().unwrap_or_default()];
+            for told in counted() {
+                let (sum, count) = &mut rows[told.candidate];
                 *sum += told.value;
                 *count += 1;
             }
-            let losses = rows.values().map(|(sum, count)| self.main().badness(sum / *count as f64));
+            let told = rows.iter().filter(|(_, count)| *count > 0);
+            let losses = told.map(|(sum, count)| self.main().badness(sum / *count as f64));
             return Standing { losses: losses.reduce(f64::min).map(|best| vec![best]).into_iter().collect() };
         }
         for (number, told) in

@@ -2,18 +2,18 @@
 
 use crate::aim::Aim;
 use crate::aims::{Aims, Front};
+use crate::cells::Cells;
 use crate::goals::{Direction, Goals};
 use crate::record::{ModelPin, SamplerKind};
-use crate::rows::Cells;
 use crate::trials::{Known, Trials};
 use icee_base::stats::NORMAL_95;
 use icee_bo::belief::Belief;
 use icee_bo::normal::Prediction;
 use icee_bo::remaining::Remaining;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What is believed of a row's value.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Forecast {
     /// The expected value.
     pub mean: f64,
@@ -25,12 +25,12 @@ pub struct Forecast {
     /// objectives, of being beaten by no row told.
     pub beats_best: f64,
     /// The same of the further outcomes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub further: Vec<FurtherForecast>,
 }
 
 /// What is believed of a further outcome of a row.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FurtherForecast {
     /// Its name.
     pub name: String,
@@ -70,7 +70,7 @@ fn interval(belief: &Belief, aim: &Aim) -> [f64; 3] {
 }
 
 /// A row to try next.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Suggestion {
     /// What the user calls it.
     pub id: String,
@@ -81,16 +81,16 @@ pub struct Suggestion {
     /// Whether it has a value already and is worth another measurement.
     pub repeat: bool,
     /// When it is to be given back, in seconds since 1970, if ever.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
-    /// Why it: `None` where too little is known for a forecast, and the row helps to cover the pool.
+    /// Why it: `None` where too little is known for a forecast, and the row helps to cover the pool, or where chance has picked it.
     pub forecast: Option<Forecast>,
     /// What speaks for it, in words.
     pub reasons: Vec<String>,
 }
 
 /// The answer to an ask.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The rows to try, all different.
     pub suggestions: Vec<Suggestion>,
@@ -109,7 +109,7 @@ pub struct Answer {
 }
 
 /// Where a row stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Its value is known.
@@ -125,7 +125,7 @@ pub enum Status {
 }
 
 /// A row with what is known and believed of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RowForecast {
     /// What the user calls it.
     pub id: String,
@@ -141,7 +141,7 @@ pub struct RowForecast {
 }
 
 /// A told row.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToldRow {
     /// What the user calls it.
     pub id: String,
@@ -155,7 +155,7 @@ pub struct ToldRow {
     #[serde(skip)]
     pub measurements: Vec<Vec<Option<f64>>>,
     /// The further outcomes, by their names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub further: Vec<(String, Option<f64>)>,
     /// Where it stands.
     pub status: Status,
@@ -164,7 +164,7 @@ pub struct ToldRow {
 }
 
 /// The best row, and how far that can be trusted.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BestRow {
     /// Which.
     #[serde(flatten)]
@@ -176,7 +176,7 @@ pub struct BestRow {
 }
 
 /// A study at a glance.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The pool's file.
     pub pool: String,

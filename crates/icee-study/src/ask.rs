@@ -6,10 +6,13 @@ use crate::choose::Scene;
 use crate::record::{Entry, ModelPin, RowName, SamplerKind};
 use crate::rows::Rows;
 use crate::study::{Study, not_loaded};
+use crate::take_back::not_running;
 use crate::trials::Trial;
 use crate::{Error, Result};
 use icee_base::random;
+use icee_bo::acquisition::Rule;
 use icee_bo::belief::Belief;
+use std::cell::LazyCell;
 
 /// Suggestions in one answer, at most.
 pub const MOST_SUGGESTIONS: usize = 1000;
@@ -100,6 +103,32 @@ impl Study {
         })
     }
 
+    /// Prolongs the time of rows that are running: they are given back at `until`, in seconds since 1970. In the journal they are
+    /// withdrawn and suggested once more, which every version reads; who dies in between has given them back.
+    ///
+    /// # Errors
+    /// Where a row is not known or not running; then nothing changes.
+    pub fn renew(&mut self, ids: &[&str], until: u64) -> Result<()> {
+        let mut rows: Vec<RowName> = Vec::new();
+        for row in self.find(ids)? {
+            let row = row.map_err(Error::Study)?;
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+        self.alone(|study| {
+            study.still_loaded()?;
+            let gone = rows.iter().filter(|row| !study.trials.is_running(row.row - 1));
+            let gone: Vec<String> = gone.map(not_running).collect();
+            if !gone.is_empty() {
+                return Err(Error::Study(gone.join("; ")));
+            }
+            let sampler = study.header.sampler;
+            study.record(Entry::Withdraw { rows: rows.clone() })?;
+            study.record(Entry::Ask { rows, sampler, until: Some(until) })
+        })
+    }
+
     /// The rows that were suggested and not told yet, with what is believed of them; none where there are none. Nothing is
     /// written down.
     ///
@@ -129,7 +158,7 @@ impl Study {
             self.trials.running().map(|running| (running.row, running.until)).collect();
         let places: Vec<usize> = running.iter().map(|(row, _)| *row).collect();
         let known = aims.suffice(predictor.surrogate.least_history());
-        let beliefs = if known {
+        let beliefs = if known && predictor.rule != Rule::Random {
             predictor.predict_all(&rows.points, &aims.histories(predictor.history), &places)?
         } else {
             vec![]
@@ -152,11 +181,12 @@ impl Study {
         aims: &Aims,
         chosen: impl Iterator<Item = (usize, Vec<&'b Belief>, Option<u64>)>,
     ) -> Vec<Suggestion> {
-        let (front, goals) = (aims.front(), self.header.goals());
+        // Takes a look at all that was told, so it is only made for rows that have a forecast.
+        let (front, goals) = (LazyCell::new(|| aims.front()), self.header.goals());
         let suggestion = |(at, (row, beliefs, until)): (usize, (usize, Vec<&'b Belief>, Option<u64>))| {
             let forecast = (!beliefs.is_empty()).then(|| Forecast::new(&beliefs, aims, &front, &goals));
             let explained = at < EXPLAINED && forecast.is_some();
-            let reasons = if explained { self.reasons(rows, row).0 } else { vec![] };
+            let reasons = if explained { self.reasons(rows, row) } else { vec![] };
             let (name, cells, repeat) = (rows.name(row), rows.cells(row), self.trials.outcome(row).is_some());
             Suggestion { id: name.shown(), row: name.row, cells, repeat, until, forecast, reasons }
         };
@@ -219,7 +249,7 @@ impl Study {
             ));
         }
         let told = aims.known();
-        if told > predictor.history {
+        if told > predictor.history && predictor.rule != Rule::Random {
             notes.push(format!(
                 "{told} rows were told; {} (the best, the latest, and some spread over the rest)",
                 predictor.thinning

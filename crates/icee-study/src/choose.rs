@@ -67,21 +67,14 @@ impl Scene<'_> {
     /// Picks up to `count` rows of those that are left, all different.
     pub fn choose(&self, predictor: &mut Predictor, count: usize, rng: &mut StreamRng) -> Result<Choice> {
         let left: Vec<usize> = (0..self.taken.len()).filter(|&row| !self.taken[row]).collect();
-        if left.is_empty() || !self.aims.suffice(predictor.surrogate.least_history()) {
+        // Chance asks no model; of a large pool that is nearly all the time of an answer.
+        let asks_nobody = predictor.rule == Rule::Random || !self.aims.suffice(predictor.surrogate.least_history());
+        if left.is_empty() || asks_nobody {
             let rows = self.start(predictor.rule, &left, count, rng).into_iter().map(|row| (row, vec![])).collect();
             return Ok(Choice { rows, remaining: None, left: left.len(), scored: left.len() });
         }
         let histories = self.aims.histories(predictor.history);
         let mut candidates = self.preselected(&left, predictor.scored, rng);
-        if predictor.rule == Rule::Random {
-            let full = self.of_full_settings(&left, count);
-            let open = self.random_setting(&full, rng);
-            let places = sample(rng, open.len(), count.min(open.len())).into_iter();
-            let rows = self.believed(predictor, places.map(|place| open[place]).collect())?;
-            let promise = predictor.predict_all(self.pool, &histories, &candidates)?;
-            let remaining = self.remaining(predictor, &candidates, &promise, rng)?;
-            return Ok(Choice { rows, remaining, left: left.len(), scored: candidates.len() });
-        }
         let scored = candidates.len();
         let mut told_alone = predictor.predict_all(self.pool, &histories, &candidates)?;
         let remaining = self.remaining(predictor, &candidates, &told_alone, rng)?;
@@ -179,13 +172,6 @@ impl Scene<'_> {
         if rows.is_empty() { Cow::Borrowed(left) } else { Cow::Owned(rows) }
     }
 
-    /// The rows that share the setting of a random one; all where none is to be shared.
-    fn random_setting<'r>(&self, rows: &'r [usize], rng: &mut StreamRng) -> Cow<'r, [usize]> {
-        let Some(settings) = self.settings else { return Cow::Borrowed(rows) };
-        let setting = settings[rows[rng.random_range(0..rows.len())]];
-        rows.iter().copied().filter(|&row| settings[row] == setting).collect()
-    }
-
     /// Rows with what is believed of them from the values told alone.
     fn believed(&self, predictor: &mut Predictor, rows: Vec<usize>) -> Result<Vec<(usize, Vec<Belief>)>> {
         let beliefs = predictor.predict_all(self.pool, &self.aims.histories(predictor.history), &rows)?;
@@ -222,7 +208,8 @@ impl Scene<'_> {
         (can_be && is_most).then_some(row)
     }
 
-    /// Before there is anything to learn from: each row the farthest of a few random ones from all that are taken.
+    /// Without a model: rows by chance or, before there is anything to learn from, each the farthest of a few random ones from all
+    /// that are taken.
     fn start(&self, rule: Rule, left: &[usize], count: usize, rng: &mut dyn Rng) -> Vec<usize> {
         let taken =
             self.trials.told.iter().map(|trial| trial.row).chain(self.trials.running().map(|running| running.row));
@@ -278,9 +265,15 @@ impl Scene<'_> {
         let mut chosen: BTreeSet<usize> = BTreeSet::new();
         let main = self.aims.main();
         let known = self.aims.histories(usize::MAX).swap_remove(0);
-        let mut best: Vec<&Told> = known.iter().collect();
-        best.sort_by(|a, b| main.badness(a.value).total_cmp(&main.badness(b.value)));
-        for centre in best.into_iter().take(CENTRES) {
+        let mut best: Vec<(f64, usize)> = known.iter().map(|told| main.badness(told.value)).zip(0..).collect();
+        // The earlier of equals.
+        let order = |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+        if best.len() > CENTRES {
+            best.select_nth_unstable_by(CENTRES - 1, order);
+            best.truncate(CENTRES);
+        }
+        best.sort_by(order);
+        for centre in best.into_iter().map(|(_, place)| known[place]) {
             let centre = self.pool.point(centre.candidate);
             let mut near: Vec<(f32, usize)> =
                 left.iter().map(|&row| (square_distance(self.pool.point(row), centre) as f32, row)).collect();

@@ -31,6 +31,14 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
+    /// Where a study is kept cannot be reached for now; nothing that was acknowledged is lost.
+    #[error("{name} cannot be reached: {problem}; try again in a moment")]
+    Unavailable {
+        /// What the storage is called, without secrets.
+        name: String,
+        /// What happened.
+        problem: String,
+    },
     /// A study that cannot do what was asked for.
     #[error("{0}")]
     Study(String),

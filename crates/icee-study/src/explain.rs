@@ -1,13 +1,14 @@
 //! Why this row: what speaks for it in words, the rows told that are most like it, and what each column does.
 
 use crate::answer::{Forecast, Status};
+use crate::cells::Cells;
 use crate::record::SamplerKind;
-use crate::rows::{Cells, Rows};
+use crate::rows::Rows;
 use crate::study::{Study, not_loaded};
 use crate::trials::{Known, Trial};
 use crate::{Error, Result};
 use icee_bo::columns::ColumnKind;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Neighbours that are shown.
@@ -21,7 +22,7 @@ const GROUPS: usize = 5;
 const FEW: usize = 8;
 
 /// What speaks for a row.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Why {
     /// What the user calls it.
     pub id: String,
@@ -42,7 +43,7 @@ pub struct Why {
 }
 
 /// A told row that is like another one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Neighbour {
     /// What the user calls it.
     pub id: String,
@@ -53,7 +54,7 @@ pub struct Neighbour {
 }
 
 /// What a column does, by what is predicted of the rows: their mean for each of its words or groups of numbers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
     /// The column.
     pub column: String,
@@ -64,7 +65,7 @@ pub struct Effect {
 }
 
 /// A word of a column, or a group of its numbers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {
     /// Which.
     pub label: String,
@@ -85,23 +86,16 @@ impl Study {
         let forecast = self.forecasts(&[name.row - 1], sampler)?.map(|mut forecasts| forecasts.swap_remove(0));
         let Some(rows) = &self.rows else { return Err(not_loaded()) };
         let row = name.row - 1;
-        let (reasons, nearest) = self.reasons(rows, row);
+        let (reasons, nearest) = (self.reasons(rows, row), self.nearest(rows, row));
         let status = Status::of(row, &self.trials, &self.trials.taken(self.header.pool.rows));
         let value = self.trials.outcome(row).and_then(Trial::value);
         Ok(Why { id: name.shown(), row: name.row, cells: rows.cells(row), status, value, forecast, reasons, nearest })
     }
 
-    /// What speaks for a row in words, and the rows told that are most like it.
-    pub(crate) fn reasons(&self, rows: &Rows, row: usize) -> (Vec<String>, Vec<Neighbour>) {
+    /// What speaks for a row in words.
+    pub(crate) fn reasons(&self, rows: &Rows, row: usize) -> Vec<String> {
         let names: Vec<&str> = self.header.columns.iter().map(|column| column.name.as_str()).collect();
         let like = Likeness { rows, names: &names };
-        let told: Vec<(usize, f64)> = self
-            .trials
-            .told
-            .iter()
-            .filter(|trial| trial.row != row)
-            .filter_map(|trial| Some((trial.row, trial.value()?)))
-            .collect();
         let mut reasons = Vec::new();
         if let Some(best) = self.trials.best(&self.header.goals()).filter(|best| best.row != row) {
             reasons.push(like.compared(row, best.row, &format!("the best row {}", best.name.shown())));
@@ -112,15 +106,23 @@ impl Study {
         if !tried.contains(&row) {
             reasons.extend(like.news(row, &tried));
         }
+        reasons
+    }
+
+    /// The rows told that are most like a row.
+    fn nearest(&self, rows: &Rows, row: usize) -> Vec<Neighbour> {
+        let names: Vec<&str> = self.header.columns.iter().map(|column| column.name.as_str()).collect();
+        let like = Likeness { rows, names: &names };
+        let others = self.trials.told.iter().filter(|trial| trial.row != row);
         let mut by_distance: Vec<(f64, usize, f64)> =
-            told.iter().map(|&(other, value)| (like.distance(row, other), other, value)).collect();
+            others.filter_map(|trial| Some((like.distance(row, trial.row), trial.row, trial.value()?))).collect();
         by_distance.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let neighbour = |&(_, other, value): &(f64, usize, f64)| {
             let differs = (0..names.len()).filter(|&column| like.gap(column, row, other) > 0.0);
             let cells = differs.map(|column| (names[column].to_owned(), like.cell(column, other)));
             Neighbour { id: rows.name(other).shown(), value, differs: Cells(cells.collect()) }
         };
-        (reasons, by_distance.iter().take(NEIGHBOURS).map(neighbour).collect())
+        by_distance.iter().take(NEIGHBOURS).map(neighbour).collect()
     }
 
     /// What each column does, the greatest effect first. Of a large pool some rows stand for all.

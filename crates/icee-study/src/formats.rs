@@ -31,6 +31,11 @@ impl Kind {
     }
 }
 
+/// Whether bytes are a workbook's.
+pub fn is_archive(bytes: &[u8]) -> bool {
+    Kind::of(bytes) == Some(Kind::Archive)
+}
+
 /// The table in a regular file; `None` where it is text of more than `most` bytes.
 ///
 /// # Errors

@@ -8,7 +8,8 @@
 //! Who writes holds a lock on the file. Who only reads needs neither that nor the right to write: whole lines never change.
 
 use crate::lines::{damaged, parse, position, seal};
-use crate::storage::{Home, News, PATIENCE, Position, Storage};
+use crate::memory::journal_of;
+use crate::storage::{Home, News, PATIENCE, Position, SHEETS, Storage};
 use crate::{Error, Result};
 use icee_base::files::{FileError, folder_of, open_regular, require_regular};
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
@@ -34,6 +35,10 @@ impl Home for JournalFile {
 
     fn folder(&self) -> Option<PathBuf> {
         Some(folder_of(&self.0))
+    }
+
+    fn sheet(&self) -> Option<PathBuf> {
+        SHEETS.iter().map(|ending| self.0.with_extension(ending)).find(|sheet| sheet.is_file())
     }
 
     fn create(&self, lines: &[String]) -> Result<()> {
@@ -66,12 +71,7 @@ impl Journal {
         // Under another name first: nobody ever sees half a header, and an existing study is not overwritten.
         let draft = format!("draft-{}-{}", std::process::id(), DRAFTS.fetch_add(1, Ordering::Relaxed));
         let draft = path.with_extension(draft);
-        let (mut text, mut chain) = (String::new(), 0);
-        for line in lines {
-            let (sealed, after) = seal(chain, line);
-            text.push_str(&sealed);
-            chain = after;
-        }
+        let text = journal_of(lines);
         // Left by a process of the same number that was killed.
         let _ = std::fs::remove_file(&draft);
         let created = write_new(&draft, text.as_bytes()).and_then(|()| {
@@ -275,7 +275,7 @@ fn same_file(_: &Metadata, _: &Metadata) -> bool {
 }
 
 /// Writes a file that does not exist yet, and forces it and its name to disk; or leaves none.
-fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(bytes).and_then(|()| file.sync_all()).inspect_err(|_| {
         // Half a file (of a full disk, say) would only be in the way.

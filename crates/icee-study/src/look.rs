@@ -2,14 +2,15 @@
 
 use crate::aims::Aims;
 use crate::answer::{BestRow, Forecast, RowForecast, Status, Summary, ToldRow};
+use crate::cells::Cells;
 use crate::goals::undominated;
 use crate::record::SamplerKind;
 use crate::replicates::Replicates;
-use crate::rows::Cells;
 use crate::study::{Study, not_loaded};
 use crate::trials::{Trial, Trials};
 use crate::{Error, Result};
 use icee_bo::belief::Belief;
+use std::path::Path;
 
 /// Rows predicted at a time.
 const CHUNK: usize = 1 << 14;
@@ -20,8 +21,9 @@ impl Study {
     pub fn best(&mut self) -> Option<BestRow> {
         self.try_to_load();
         self.mention_torn();
-        let aims = self.aims();
-        if let Some(replicates) = replicates(&aims).filter(|_| aims.is_plain()) {
+        let again = self.trials.told.iter().any(|trial| trial.measurements().len() > 1);
+        let aims = again.then(|| self.aims()).filter(Aims::is_plain);
+        if let Some((aims, replicates)) = aims.and_then(|aims| replicates(&aims).map(|replicates| (aims, replicates))) {
             let (row, belief) = replicates.best();
             if let Some(trial) = self.trials.outcome(row).filter(|trial| trial.value().is_some()) {
                 let (believed, sure) = (Some(aims.main().units.shown(belief.mean)), Some(replicates.sure()));
@@ -64,10 +66,38 @@ impl Study {
         self.header.id.as_deref()
     }
 
+    /// Lines of the journal taken in so far: whoever sees another number sees another study.
+    pub fn lines(&self) -> u64 {
+        self.journal.lines()
+    }
+
+    /// Where the sheet lies.
+    pub fn pool(&self) -> &Path {
+        &self.pool
+    }
+
     /// A row's cells by its number, from one; none where there is no such row or the pool has not been read.
     pub fn cells(&self, row: usize) -> Cells {
         let known = self.rows.as_ref().filter(|_| (1..=self.header.pool.rows).contains(&row));
         known.map(|rows| rows.cells(row - 1)).unwrap_or_default()
+    }
+
+    /// The cells of all rows, column by column; the id, the value and columns without a name left out.
+    ///
+    /// # Errors
+    /// Where the pool cannot be used.
+    pub fn all_cells(&mut self) -> Result<Vec<(String, Vec<String>)>> {
+        self.load()?;
+        let rows = self.header.pool.rows;
+        let mut columns: Vec<(String, Vec<String>)> = Vec::new();
+        for row in 1..=rows {
+            let cells = self.cells(row).0;
+            if columns.is_empty() {
+                columns = cells.iter().map(|(name, _)| (name.clone(), Vec::with_capacity(rows))).collect();
+            }
+            columns.iter_mut().zip(cells).for_each(|((_, column), (_, cell))| column.push(cell));
+        }
+        Ok(columns)
     }
 
     /// What is wanted of all outcomes, and what was told, as models see it.
@@ -150,8 +180,8 @@ impl Study {
         }
         let (histories, front) = (aims.histories(predictor.history), aims.front());
         let taken = self.trials.taken(self.header.pool.rows);
-        let first = rows.first_of_each();
         let ids = rows.ids()?;
+        let first = rows.first_of_each();
         let mut forecasts = Vec::with_capacity(ids.len());
         let all: Vec<usize> = (0..ids.len()).collect();
         let mut ids = ids.into_iter();

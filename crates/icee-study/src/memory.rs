@@ -3,7 +3,7 @@
 
 use crate::encode;
 use crate::formats;
-use crate::lines::parse;
+use crate::lines::{parse, seal};
 use crate::replay::{header_of, replay};
 use crate::rows::Rows;
 use crate::storage::{Home, News, PATIENCE, Position, Storage};
@@ -167,6 +167,34 @@ impl Storage for Handle {
     }
 }
 
+/// The lines of a journal at hand, as a [`Home`] is created of.
+///
+/// # Errors
+/// Where it is damaged, or its last line is incomplete.
+pub fn lines_of(journal: &[u8]) -> Result<Vec<String>> {
+    let name = "journal";
+    let news = parse(Path::new(name), Position::default(), journal)?;
+    header_of(name, &news)?;
+    match news.is_torn() {
+        false => Ok(news.lines),
+        true => Err(Error::stored(
+            name,
+            "its last line is incomplete; whoever writes next mends that, so ask or tell first",
+        )),
+    }
+}
+
+/// The journal of lines, with their checksums: byte for byte what a file has that they were appended to.
+pub fn journal_of(lines: &[String]) -> String {
+    let (mut text, mut chain) = (String::new(), 0);
+    for line in lines {
+        let (sealed, after) = seal(chain, line);
+        text.push_str(&sealed);
+        chain = after;
+    }
+    text
+}
+
 /// What a journal says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inspection {
@@ -237,7 +265,10 @@ mod tests {
         study.ask(2, None).unwrap();
         study.tell("1", Some(1.0), Repeat::Refuse).unwrap();
         let (mut journal, pool) = (std::fs::read(&path).unwrap(), std::fs::read(&pool).unwrap());
+        let lines = lines_of(&journal).unwrap();
+        assert_eq!((journal_of(&lines).into_bytes(), lines.len()), (journal.clone(), 3));
         journal.push(b'{');
+        assert!(lines_of(&journal).unwrap_err().to_string().contains("incomplete"));
         let running = study.summary().running.len();
         assert_eq!(inspect(&journal, Some(&pool)).unwrap(), Inspection { lines: 3, told: 1, running, torn: true });
         assert!(inspect(&journal, Some(b"b\n1\n")).is_err() && inspect(b"", None).is_err());

@@ -145,7 +145,7 @@ impl Models {
         self.fitting(width, used).map(LearnedModel::pin)
     }
 
-    /// What predicts for a sampler; also for chance, whose answers are explained by a Gaussian process.
+    /// What predicts for a sampler; also for chance, where a Gaussian process predicts what somebody wants to know.
     pub(crate) fn predictor(&self, kind: SamplerKind, width: Width, used: Option<&ModelPin>) -> Result<Predictor> {
         if kind == SamplerKind::Icee {
             let Some(model) = self.fitting(width, used) else {

@@ -7,7 +7,6 @@
 use icee_bo::belief::Belief;
 use icee_bo::normal::Prediction;
 use icee_bo::pool::Told;
-use std::collections::BTreeMap;
 
 /// Points at which an integral is evaluated, and how many deviations it reaches.
 const POINTS: usize = 200;
@@ -30,24 +29,27 @@ pub struct Replicates {
 impl Replicates {
     /// Of what was told; nothing where no row was measured twice.
     pub fn of(history: &[Told]) -> Option<Replicates> {
-        let mut values: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-        history.iter().for_each(|told| values.entry(told.candidate).or_default().push(told.value));
-        let degrees = history.len() - values.len();
+        let mut by_row = history.to_vec();
+        by_row.sort_by_key(|told| told.candidate);
+        let rows = || by_row.chunk_by(|one, other| one.candidate == other.candidate);
+        let degrees = history.len() - rows().count();
         if degrees == 0 {
             return None;
         }
+        let values: Vec<(usize, Vec<f64>)> =
+            rows().map(|row| (row[0].candidate, row.iter().map(|told| told.value).collect())).collect();
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let squares = |values: &[f64]| values.iter().map(|value| (value - mean(values)).powi(2)).sum::<f64>();
-        let noise = (values.values().map(|values| squares(values)).sum::<f64>() / degrees as f64).max(LEAST);
-        let means: Vec<f64> = values.values().map(|values| mean(values)).collect();
+        let noise = (values.iter().map(|(_, values)| squares(values)).sum::<f64>() / degrees as f64).max(LEAST);
+        let means: Vec<f64> = values.iter().map(|(_, values)| mean(values)).collect();
         let spread = squares(&means) / (means.len() as f64 - 1.0).max(1.0);
-        let by_noise = values.values().map(|values| noise / values.len() as f64).sum::<f64>() / means.len() as f64;
+        let by_noise = values.iter().map(|(_, values)| noise / values.len() as f64).sum::<f64>() / means.len() as f64;
         let signal = (spread - by_noise).max(LEAST_SIGNAL * spread).max(LEAST);
         let centre = mean(&means);
-        let believed = |(&row, values): (&usize, &Vec<f64>)| {
+        let believed = |(row, values): &(usize, Vec<f64>)| {
             let (prior, data) = (signal.recip(), values.len() as f64 / noise);
             let variance = (prior + data).recip();
-            (row, Prediction { mean: variance * (prior * centre + data * mean(values)), variance })
+            (*row, Prediction { mean: variance * (prior * centre + data * mean(values)), variance })
         };
         let rows: Vec<(usize, Prediction)> = values.iter().map(believed).collect();
         let best = (1..rows.len()).fold(0, |best, at| if rows[at].1.mean < rows[best].1.mean { at } else { best });

@@ -1,5 +1,6 @@
 //! The rows of a study's pool: its file, checked against what it was, and the points that the rows are.
 
+use crate::cells::Cells;
 use crate::condition::Condition;
 use crate::encode::{Column, Encoder, cell_key};
 use crate::formats;
@@ -12,8 +13,7 @@ use icee_base::names::nearest;
 use icee_base::table::{Table, TableError};
 use icee_bo::columns::Words;
 use icee_bo::pool::Pool;
-use serde::ser::{Serialize, SerializeMap, Serializer};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Rows among which a mistyped id is looked for.
@@ -45,6 +45,10 @@ pub struct Rows {
     units: HashMap<usize, String>,
     /// What stands in each row's cells ([`Encoder::key`]).
     keys: Vec<u64>,
+    /// For each row the first with the same cells, which stands for all of them; itself where a column names the rows.
+    first: Vec<usize>,
+    /// Where the row of each id is, once one was looked for.
+    by_id: Option<HashMap<String, usize>>,
 }
 
 /// Where a row is that was known before.
@@ -56,20 +60,6 @@ pub enum Place {
     Changed(usize),
     /// Nowhere.
     Gone,
-}
-
-/// A row's cells with the names of their columns, in the order of the file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cells(pub Vec<(String, String)>);
-
-impl Serialize for Cells {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, cell) in &self.0 {
-            map.serialize_entry(name, cell)?;
-        }
-        map.end()
-    }
 }
 
 impl Rows {
@@ -87,6 +77,14 @@ impl Rows {
         // No more is read than is asked for.
         let most = header.pool.bytes.saturating_add(MARK);
         let Some(table) = formats::read_regular(path, most)? else { return Ok(None) };
+        Rows::of(table, header)
+    }
+
+    /// The same of a table at hand.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn of(table: Table, header: &Header) -> Result<Option<Rows>> {
         if fingerprint(&table) != header.pool.fingerprint || table.bytes() != header.pool.bytes {
             return Ok(None);
         }
@@ -106,8 +104,7 @@ impl Rows {
         })?;
         self.waiting = columns.waiting;
         columns.finish(&self.table)?;
-        let first = self.first_of_each();
-        Ok(found.into_iter().map(|(row, line, measured)| (self.name(first[row]), line, measured)).collect())
+        Ok(found.into_iter().map(|(row, line, measured)| (self.name(self.first[row]), line, measured)).collect())
     }
 
     /// For each row what stands in some columns, however numbers are written: the same where the cells are the same.
@@ -129,12 +126,8 @@ impl Rows {
     }
 
     /// For each row the first with the same cells, which stands for all of them; itself where a column names the rows.
-    pub fn first_of_each(&self) -> Vec<usize> {
-        if self.id.is_some() {
-            return (0..self.keys.len()).collect();
-        }
-        let mut first: HashMap<u64, usize> = HashMap::with_capacity(self.keys.len());
-        self.keys.iter().enumerate().map(|(row, key)| *first.entry(*key).or_insert(row)).collect()
+    pub fn first_of_each(&self) -> &[usize] {
+        &self.first
     }
 
     /// Where each row is now that was known by such a name, found by its id or else by its cells.
@@ -209,7 +202,13 @@ impl Rows {
         let columns = cells.finish().into_iter().chain(mark.map(Words::finish)).collect();
         let dimension = encoder.dimension() + usize::from(header.earlier.is_some());
         let points = Pool::new(points, dimension)?.with_widths(widths)?.with_columns(columns)?;
-        Ok(Rows { table, points, id, results, costs, waiting: 0, units, keys })
+        let mut places: HashMap<u64, usize> = HashMap::with_capacity(keys.len());
+        let mut first_with = |(row, key): (usize, &u64)| *places.entry(*key).or_insert(row);
+        let first = match id {
+            Some(_) => (0..keys.len()).collect(),
+            None => keys.iter().enumerate().map(&mut first_with).collect(),
+        };
+        Ok(Rows { table, points, id, results, costs, waiting: 0, units, keys, first, by_id: None })
     }
 
     /// What a row is called.
@@ -221,13 +220,10 @@ impl Rows {
     /// Marks the rows whose cells are those of an earlier row, or of one that is marked already: they are the same
     /// experiment. Where a column names the rows, every row is one of its own.
     pub fn mark_repeated(&self, taken: &mut [bool]) {
-        if self.id.is_some() {
-            return;
-        }
-        let mut seen: HashSet<u64> =
-            self.keys.iter().zip(&*taken).filter(|(_, taken)| **taken).map(|(&key, _)| key).collect();
-        for (key, taken) in self.keys.iter().zip(taken).filter(|(_, taken)| !**taken) {
-            *taken = !seen.insert(*key);
+        let mut seen = vec![false; self.first.len()];
+        self.first.iter().zip(&*taken).filter(|(_, taken)| **taken).for_each(|(&first, _)| seen[first] = true);
+        for (&first, taken) in self.first.iter().zip(taken).filter(|(_, taken)| !**taken) {
+            *taken = std::mem::replace(&mut seen[first], true);
         }
     }
 
@@ -309,26 +305,21 @@ impl Rows {
         let size = self.keys.len();
         let Some(column) = self.id else {
             let number = |id: &&str| id.trim().parse::<usize>().ok().filter(|row| (1..=size).contains(row));
-            let key = |row: usize| self.keys[row - 1];
-            let first = self.first_with(ids.iter().filter_map(number).map(key));
             let numbered = |id: &&str| match number(id) {
-                Some(row) => Ok(self.name(first.get(&key(row)).copied().flatten().unwrap_or(row - 1))),
+                Some(row) => Ok(self.name(self.first[row - 1])),
                 None => Err(format!("there is no row \"{id}\"; rows are numbered from 1 to {size}")),
             };
             return Ok(ids.iter().map(numbered).collect());
         };
-        let mut found: HashMap<&str, Option<usize>> = ids.iter().map(|id| (id.trim(), None)).collect();
-        let mut known = Vec::new();
-        self.table.scan(|_, row| {
-            let cell = row.cell(column);
-            if let Some(place) = found.get_mut(cell) {
-                *place = Some(row.index);
-            }
-            if row.index < SEARCHED && cell.len() <= HINTED_LENGTH {
-                known.push(cell.to_owned());
-            }
-            Ok(())
-        })?;
+        let by_id = match self.by_id.take() {
+            Some(by_id) => by_id,
+            None => self.ids()?.into_iter().zip(0..).collect(),
+        };
+        let found: Vec<Option<usize>> = ids.iter().map(|id| by_id.get(id.trim()).copied()).collect();
+        self.by_id = Some(by_id);
+        let mut known = if found.contains(&None) { self.ids()? } else { vec![] };
+        known.truncate(SEARCHED);
+        known.retain(|id| id.len() <= HINTED_LENGTH);
         let header = &self.table.header()[column];
         let mut hints = 0;
         let mut hint = |id: &str| {
@@ -337,11 +328,10 @@ impl Rows {
             let near = if wanted { nearest(id, &known) } else { vec![] };
             near.first().map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"))
         };
-        let resolve = |id: &&str| {
-            let place = found.get(id.trim()).copied().flatten();
+        let resolve = |(id, place): (&&str, Option<usize>)| {
             place.map(|index| self.name(index)).ok_or_else(|| format!("no row has the {header} \"{id}\"{}", hint(id)))
         };
-        Ok(ids.iter().map(resolve).collect())
+        Ok(ids.iter().zip(found).map(resolve).collect())
     }
 }
 

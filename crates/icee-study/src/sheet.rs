@@ -12,12 +12,12 @@ use crate::tell::{Repeat, Report, TellSummary, shortened};
 use crate::trials::Trials;
 use crate::{Error, Result};
 use icee_base::table::{Table, TableError};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// What was taken in of a sheet that has changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SheetChange {
     /// Whether the file is another one than before.
     pub changed: bool,

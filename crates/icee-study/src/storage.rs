@@ -14,6 +14,9 @@ use std::time::Duration;
 /// How long one waits for the lock before it is said.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
+/// How the name of a sheet ends that has come along with a journal and lies beside it; it goes before the path in the journal.
+pub const SHEETS: [&str; 2] = ["sheet.csv", "sheet.xlsx"];
+
 /// Where one study is kept, or will be. Having one costs nothing: there need not be a study yet.
 pub trait Home: Send + Sync {
     /// What it is called in messages: the path of a file, say.
@@ -22,6 +25,12 @@ pub trait Home: Send + Sync {
     /// The folder that the paths of files start from which are written into the study, so that it can be moved together with
     /// them. Where there is none, whole paths are written.
     fn folder(&self) -> Option<PathBuf> {
+        None
+    }
+
+    /// Where the sheet lies, if that is known here better than in the study's lines: of a study that was brought from elsewhere
+    /// the sheet has come along, and what its lines say of paths is about another machine.
+    fn sheet(&self) -> Option<PathBuf> {
         None
     }
 

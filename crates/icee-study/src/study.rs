@@ -67,7 +67,8 @@ impl Study {
     /// # Errors
     /// As [`Study::open`].
     pub fn open_in(home: &dyn Home, pool: Option<&Path>, models: Models) -> Result<Study> {
-        let (name, folder) = (home.name(), home.folder());
+        let (name, folder, beside) = (home.name(), home.folder(), home.sheet());
+        let pool = pool.or(beside.as_deref());
         let mut journal = home.open()?;
         let news = journal.look()?;
         let header = header_of(&name, &news)?;
@@ -233,14 +234,19 @@ impl Study {
 
     /// Knows the sheet as the journal says it is now.
     fn follow_sheet(&mut self) {
-        let header = self.trials.with_sheet(&self.first);
-        if self.header != header {
-            if !self.elsewhere {
-                self.pool = sheet::place(self.folder.as_deref(), &header);
-            }
-            self.header = header;
-            self.rows = None;
+        let (pool, columns) = self
+            .trials
+            .sheet
+            .as_ref()
+            .map_or((&self.first.pool, &self.first.columns), |(pool, columns)| (pool, columns));
+        if self.header.pool == *pool && self.header.columns == *columns {
+            return;
         }
+        self.header = self.trials.with_sheet(&self.first);
+        if !self.elsewhere {
+            self.pool = sheet::place(self.folder.as_deref(), &self.header);
+        }
+        self.rows = None;
     }
 
     /// Takes in the journal from its beginning.
@@ -248,6 +254,14 @@ impl Study {
         self.journal.rewind();
         let news = self.journal.read()?;
         self.take_in(&news)
+    }
+
+    /// All lines of the journal as they stand, whole ones, taken in.
+    pub(crate) fn all_lines(&mut self) -> Result<Vec<String>> {
+        self.journal.rewind();
+        let news = self.journal.look()?;
+        self.take_in(&news)?;
+        Ok(news.lines)
     }
 
     pub(crate) fn mention_torn(&mut self) {

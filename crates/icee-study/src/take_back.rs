@@ -14,9 +14,7 @@ impl Study {
             ids,
             |study, row| {
                 let is_running = study.trials.is_running(row.row - 1);
-                is_running
-                    .then_some(())
-                    .ok_or_else(|| format!("{} is not running: it was not asked for, or has been told", shown(row)))
+                is_running.then_some(()).ok_or_else(|| not_running(row))
             },
             |rows| Entry::Withdraw { rows },
         )
@@ -73,6 +71,11 @@ impl Study {
             }
         })
     }
+}
+
+/// Said of a row that nobody is trying.
+pub(crate) fn not_running(row: &RowName) -> String {
+    format!("{} is not running: it was not asked for, or has been told", shown(row))
 }
 
 /// What an entry did, for a message.

@@ -9,7 +9,7 @@ use crate::trials::{Known, Trial, Trials};
 use crate::{Error, Result};
 use icee_base::names::Unknown;
 use icee_base::table::Table;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub enum Repeat {
 }
 
 /// What was taken in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TellSummary {
     /// Rows told for the first time.
     pub new: usize,

@@ -1,7 +1,7 @@
 //! What a journal says so far: which rows have values, which failed or cannot be had, which are still running.
 
 use crate::encode::Column;
-use crate::goals::Goals;
+use crate::goals::{Further, Goals};
 use crate::record::{Entry, Header, ModelPin, Outcome, PoolFile, RowName, ToldValue};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -51,12 +51,12 @@ impl Trial {
 
     /// An outcome by its number, the mean of several; none where it was not measured.
     pub fn outcome(&self, number: usize) -> Option<f64> {
-        let values: Vec<f64> = self.outcomes(number).collect();
-        // Divided first: sums of great numbers may be none.
-        match values[..] {
-            [] => None,
-            [one] => Some(one),
-            _ => Some(values.iter().map(|value| value / values.len() as f64).sum()),
+        let mut values = self.outcomes(number);
+        let first = values.next()?;
+        match values.count() {
+            0 => Some(first),
+            // Divided first: sums of great numbers may be none.
+            more => Some(self.outcomes(number).map(|value| value / (more + 1) as f64).sum()),
         }
     }
 
@@ -319,8 +319,14 @@ impl Trials {
 
     /// The best value told of those rows of which all limits hold, the earliest of several.
     pub fn best(&self, goals: &Goals) -> Option<&Trial> {
-        let losses = |trial: &Trial| goals.losses(&self.outcomes_of(trial)).map(|losses| losses[0]);
-        let good = self.told.iter().filter_map(|trial| Some((trial, losses(trial)?)));
+        let loss = |trial: &Trial| {
+            let holds = |(further, number): (&Further, usize)| {
+                trial.outcome(number).is_some_and(|value| further.wanted.holds(value))
+            };
+            let value = trial.value()?;
+            goals.further.iter().zip(1..).all(holds).then(|| goals.direction.loss(value))
+        };
+        let good = self.told.iter().filter_map(|trial| Some((trial, loss(trial)?)));
         good.reduce(|best, next| if next.1 < best.1 { next } else { best }).map(|(trial, _)| trial)
     }
 

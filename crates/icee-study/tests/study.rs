@@ -369,3 +369,19 @@ fn a_pool_that_changed_or_moved_is_noticed() {
     let mut study = Study::open(&scratch.0.join("s.jsonl"), Some(&moved), Models::default()).unwrap();
     study.ask(1, None).unwrap();
 }
+
+#[test]
+fn chance_asks_no_model_and_foretells_when_it_is_asked_to() {
+    let scratch = Scratch::new("chance");
+    let pool = scratch.write("pool.csv", &pool(20));
+    let mut study = scratch.create("s.jsonl", &StudyOptions { sampler: Some(SamplerKind::Random), ..options(&pool) });
+    for row in 1..=6 {
+        study.tell(&row.to_string(), Some(value(row)), Repeat::Refuse).unwrap();
+    }
+    let answer = study.ask(2, None).unwrap();
+    assert!(answer.remaining.is_none() && answer.suggestions.iter().all(|row| row.forecast.is_none()));
+    let pending = study.pending(None).unwrap().unwrap();
+    assert!(pending.suggestions.iter().all(|row| row.forecast.is_none()));
+    assert_eq!(study.predict(None).unwrap().len(), 20);
+    assert!(study.ask(1, Some(SamplerKind::GpEi)).unwrap().suggestions[0].forecast.is_some());
+}

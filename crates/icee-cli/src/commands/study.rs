@@ -1,9 +1,11 @@
 //! `icee study`: which row of a CSV file to try next.
 
+use super::study_at;
 use super::study_create::{CreateArgs, create};
 use super::study_look::{ListArgs, ReportArgs, WhyArgs, effects, export, list, report, why};
+use super::study_move::{self, ExportArgs, ImportArgs};
 use super::study_print as print;
-use super::study_tell::{RowsArgs, TellArgs, UpdateArgs, forget, tell, undo, update, withdraw};
+use super::study_tell::{RenewArgs, RowsArgs, TellArgs, UpdateArgs, forget, renew, tell, undo, update, withdraw};
 use crate::terminal::{printable, say};
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
@@ -15,12 +17,23 @@ use std::path::{Path, PathBuf};
 /// Said where the journal has more than the person could be shown.
 const NOT_PRINTED: &str = "this is in the study now (see `icee study show`), but could not be printed";
 
+/// Which row next? Search a CSV of candidates for the best one, in few experiments.
+#[derive(Args)]
+pub struct Arguments {
+    /// Studies of a server (`icee serve`), such as http://127.0.0.1:8642, instead of a folder; the variable ICEE_TOKEN has the token.
+    #[arg(long, value_name = "URL", global = true)]
+    at: Option<String>,
+    #[command(subcommand)]
+    command: StudyCommand,
+}
+
 /// What `icee study` does.
 #[derive(Subcommand)]
 pub enum StudyCommand {
     Create(Box<CreateArgs>),
     Ask(AskArgs),
     Tell(TellArgs),
+    Renew(RenewArgs),
     Update(UpdateArgs),
     /// Take back rows that were asked for and will not be tried; they may be suggested again.
     ///
@@ -40,8 +53,8 @@ pub enum StudyCommand {
     Effects(LookArgs),
     Report(ReportArgs),
     List(ListArgs),
-    /// Print what was told as CSV, in the form that `tell --csv` reads.
-    Export(LookArgs),
+    Export(ExportArgs),
+    Import(ImportArgs),
 }
 
 /// Ask which rows to try next.
@@ -61,27 +74,27 @@ pub enum StudyCommand {
 pub struct AskArgs {
     /// How many rows.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]
-    count: usize,
+    pub count: usize,
     /// Only rows that satisfy this: comparisons of columns with < <= > >= = != and in (a, b), joined by and, or, not.
     #[arg(long = "where", value_name = "CONDITION")]
-    condition: Option<String>,
+    pub condition: Option<String>,
     /// New rows, also while others are still running. Without it, ask repeats those.
     #[arg(long)]
-    more: bool,
+    pub more: bool,
     /// Columns in which all rows of this answer are the same, separated by commas: one temperature for a plate.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    same: Vec<String>,
+    pub same: Vec<String>,
     /// Give the rows back after this time, such as 90m, 8h or 3d, if nothing is told of them.
     #[arg(long, value_name = "TIME", value_parser = duration)]
-    within: Option<u64>,
+    pub within: Option<u64>,
     /// Another sampler than the study's, for this time: icee, gp-ei or random.
     #[arg(long, value_name = "NAME")]
-    sampler: Option<String>,
+    pub sampler: Option<String>,
     /// Go on with this program's learned model, though the study began with another one.
     #[arg(long)]
-    accept_model: bool,
+    pub accept_model: bool,
     #[command(flatten)]
-    study: StudyArgs,
+    pub study: StudyArgs,
 }
 
 #[derive(Args)]
@@ -101,15 +114,15 @@ pub struct LookArgs {
 pub struct PredictArgs {
     /// Only so many rows of those that are left, the most promising first.
     #[arg(long, value_name = "N")]
-    top: Option<usize>,
+    pub top: Option<usize>,
     /// Another model than the study's: icee or gp-ei.
     #[arg(long, value_name = "NAME")]
-    sampler: Option<String>,
+    pub sampler: Option<String>,
     /// Go on with this program's learned model, though the study began with another one.
     #[arg(long)]
-    accept_model: bool,
+    pub accept_model: bool,
     #[command(flatten)]
-    study: StudyArgs,
+    pub study: StudyArgs,
 }
 
 /// Which study, and how to answer.
@@ -122,20 +135,27 @@ pub struct StudyArgs {
     pub dir: PathBuf,
     /// Where the sheet lies now, if it was moved.
     #[arg(long, value_name = "FILE")]
-    pool: Option<PathBuf>,
+    pub pool: Option<PathBuf>,
     /// Print JSON for machines.
     #[arg(long)]
     pub json: bool,
 }
 
 /// Runs `icee study`.
-pub fn run(command: &StudyCommand) -> anyhow::Result<()> {
+pub fn run(Arguments { at, command }: &Arguments) -> anyhow::Result<()> {
     // Locked for the whole answer; a file of beliefs may have a million lines.
     let mut out = BufWriter::new(stdout().lock());
+    if let Some(url) = at {
+        study_at::warn(url);
+        study_at::run(&mut out, url, command)?;
+        out.flush()?;
+        return Ok(());
+    }
     match command {
         StudyCommand::Create(args) => create(&mut out, args)?,
         StudyCommand::Ask(args) => ask(&mut out, args)?,
         StudyCommand::Tell(args) => tell(&mut out, args)?,
+        StudyCommand::Renew(args) => renew(&mut out, args)?,
         StudyCommand::Update(args) => update(&mut out, args)?,
         StudyCommand::Withdraw(args) => withdraw(&mut out, args)?,
         StudyCommand::Forget(args) => forget(&mut out, args)?,
@@ -147,7 +167,11 @@ pub fn run(command: &StudyCommand) -> anyhow::Result<()> {
         StudyCommand::Effects(args) => effects(&mut out, args)?,
         StudyCommand::Report(args) => report(&mut out, args)?,
         StudyCommand::List(args) => list(&mut out, args)?,
-        StudyCommand::Export(args) => export(&mut out, args)?,
+        StudyCommand::Export(args) => match &args.to {
+            Some(to) => study_move::export(&mut out, args, to)?,
+            None => export(&mut out, &args.study)?,
+        },
+        StudyCommand::Import(args) => study_move::import(&mut out, args)?,
     }
     out.flush()?;
     Ok(())

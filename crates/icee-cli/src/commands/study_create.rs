@@ -3,12 +3,13 @@
 use super::study::{answered, sampler};
 use super::study_print as print;
 use crate::terminal::{ask, is_interactive, say};
-use anyhow::bail;
+use anyhow::{Error, bail};
 use clap::Args;
 use icee_models::study_models;
 use icee_study::{Bounds, Direction, Further, Scale, Study, StudyOptions, Suspect, suspects};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// Start a study of the rows of a sheet: CSV or .xlsx.
 ///
@@ -28,66 +29,71 @@ use std::path::{Path, PathBuf};
                   icee study create drug --pool sheet.csv --value yield --direction max --bounds 0..100 --also \"purity >= 95\" --also \"price min\"")]
 pub struct CreateArgs {
     /// The study's name; its file is DIR/NAME.jsonl.
-    name: String,
+    pub name: String,
     /// The sheet of candidates, one a row: CSV, .xlsx or .xlsm.
     #[arg(long, value_name = "FILE")]
-    pool: PathBuf,
+    pub pool: PathBuf,
     /// The column in which results are filled in.
     #[arg(long, value_name = "COLUMN")]
-    value: Option<String>,
+    pub value: Option<String>,
     /// Which values are good: maximize (max, higher) or minimize (min, lower).
     #[arg(long, value_name = "WORD")]
-    direction: Option<Direction>,
+    pub direction: Option<Direction>,
     /// Values near this one are good, instead of high or low ones.
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, conflicts_with = "direction")]
-    target: Option<f64>,
+    pub target: Option<f64>,
     /// Between which ends values can lie at all: 0..100, 0.. or ..100. Predictions stay within, and other values are refused.
-    #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true)]
-    bounds: Option<Bounds>,
+    #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = worded::<Bounds>)]
+    pub bounds: Option<String>,
     /// A further outcome and what is wanted of it: "price min", "purity >= 95", "pH = 7". May be given many times.
-    #[arg(long, value_name = "WISH")]
-    also: Vec<Further>,
+    #[arg(long, value_name = "WISH", value_parser = worded::<Further>)]
+    pub also: Vec<String>,
     /// The column that says what a row costs: improvement is weighed against it. It is never learned from.
     #[arg(long, value_name = "COLUMN")]
-    cost: Option<String>,
+    pub cost: Option<String>,
     /// The column that names the rows [default: they are numbered from 1, the header not counted].
     #[arg(long, value_name = "COLUMN")]
-    id: Option<String>,
+    pub id: Option<String>,
     /// The columns to learn from, separated by commas [default: all].
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
-    columns: Option<Vec<String>>,
+    pub columns: Option<Vec<String>>,
     /// Columns not to learn from, separated by commas.
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
-    ignore: Vec<String>,
+    pub ignore: Vec<String>,
     /// Columns of numbers to be scaled by their logarithms, separated by commas.
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
-    log: Vec<String>,
+    pub log: Vec<String>,
     /// Columns of numbers to be taken as they stand, though they span decades.
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
-    linear: Vec<String>,
+    pub linear: Vec<String>,
     /// Columns of numbers that are names of categories, such as years or batches.
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
-    categories: Vec<String>,
+    pub categories: Vec<String>,
     /// An earlier study of such rows, by its name or file, to learn from its values, too. Its columns must match.
     #[arg(long, value_name = "STUDY")]
-    like: Option<String>,
+    pub like: Option<String>,
     /// What picks the rows: icee (a learned model), gp-ei (a Gaussian process) or random [default: icee where a model
     /// fits the columns, gp-ei elsewhere].
     #[arg(long, value_name = "NAME")]
-    sampler: Option<String>,
+    pub sampler: Option<String>,
     /// Fixes all that is random.
     #[arg(long, value_name = "S", default_value_t = 0)]
-    seed: u64,
+    pub seed: u64,
     /// The folder of studies.
     #[arg(long, value_name = "DIR", default_value = "studies")]
-    dir: PathBuf,
+    pub dir: PathBuf,
     /// Print JSON for machines.
     #[arg(long)]
-    json: bool,
+    pub json: bool,
+}
+
+/// What can be read as such, in the user's words: a server reads them itself.
+fn worded<T: FromStr>(text: &str) -> Result<String, T::Err> {
+    text.parse::<T>().map(|_| text.to_owned())
 }
 
 /// Said where nobody says which values are good: to guess would be worse.
-const NO_DIRECTION: &str =
+pub const NO_DIRECTION: &str =
     "which values are good? add --direction maximize or --direction minimize, or --target NUMBER";
 
 /// Runs `icee study create`.
@@ -101,8 +107,8 @@ pub fn create(out: &mut impl Write, args: &CreateArgs) -> anyhow::Result<()> {
         id: args.id.clone(),
         value: args.value.clone(),
         direction: Direction::default(),
-        bounds: args.bounds,
-        further: args.also.clone(),
+        bounds: args.bounds.as_deref().map(str::parse).transpose().map_err(Error::msg)?,
+        further: args.also.iter().map(|wish| wish.parse().map_err(Error::msg)).collect::<anyhow::Result<_>>()?,
         cost: args.cost.clone(),
         like: args.like.as_deref().map(|like| earlier(like, &args.dir)).transpose()?,
         sampler: sampler(args.sampler.as_deref())?,
@@ -110,7 +116,7 @@ pub fn create(out: &mut impl Write, args: &CreateArgs) -> anyhow::Result<()> {
     };
     let doubts = suspects(&options)?;
     if is_interactive() && !args.json {
-        doubts.iter().for_each(|doubt| clear_up(doubt, &mut options));
+        doubts.iter().for_each(|doubt| clear_up(doubt, &mut options.value, &mut options.ignore));
     } else {
         doubts.iter().for_each(|doubt| say(format_args!("note: {doubt}")));
     }
@@ -153,7 +159,7 @@ fn earlier(like: &str, folder: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// Asks which values are good, until it is said.
-fn asked_direction() -> anyhow::Result<Direction> {
+pub fn asked_direction() -> anyhow::Result<Direction> {
     while let Some(answer) = ask("Which values are good, high or low ones?") {
         match answer.parse::<Direction>() {
             Ok(direction) => return Ok(direction),
@@ -164,7 +170,7 @@ fn asked_direction() -> anyhow::Result<Direction> {
 }
 
 /// Asks what a column is that may not be meant to be learned from.
-fn clear_up(doubt: &Suspect, options: &mut StudyOptions) {
+pub fn clear_up(doubt: &Suspect, value: &mut Option<String>, ignore: &mut Vec<String>) {
     let name = &doubt.column;
     let question = match doubt.is_result {
         true => format!("Column \"{name}\" {}. Is it what you measure? [Y/n]", doubt.reason),
@@ -174,8 +180,8 @@ fn clear_up(doubt: &Suspect, options: &mut StudyOptions) {
     if !(answer.is_empty() || answer.to_lowercase().starts_with('y')) {
         return;
     }
-    match doubt.is_result && options.value.is_none() {
-        true => options.value = Some(name.clone()),
-        false => options.ignore.push(name.clone()),
+    match doubt.is_result && value.is_none() {
+        true => *value = Some(name.clone()),
+        false => ignore.push(name.clone()),
     }
 }

@@ -8,8 +8,8 @@ use clap::Args;
 use icee_base::numbers::short;
 use icee_report::output;
 use icee_report::study::page_of;
-use icee_study::{Models, Status, Study, Summary};
-use serde::Serialize;
+use icee_serve::wire::Line;
+use icee_study::{Models, Study, Summary};
 use std::io::{IsTerminal, Write, stdout};
 use std::path::PathBuf;
 
@@ -18,10 +18,10 @@ use std::path::PathBuf;
 pub struct ListArgs {
     /// The folder of studies.
     #[arg(long, value_name = "DIR", default_value = "studies")]
-    dir: PathBuf,
+    pub dir: PathBuf,
     /// Print JSON for machines.
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 /// Print why a row is worth trying, or is not: what is predicted of it, how it compares with the best, and the rows told that are
@@ -31,9 +31,9 @@ pub struct ListArgs {
 pub struct WhyArgs {
     /// The row: its id, or its number from 1.
     #[arg(long, value_name = "ID")]
-    row: String,
+    pub row: String,
     #[command(flatten)]
-    study: StudyArgs,
+    pub study: StudyArgs,
 }
 
 /// Write a page about the study: best so far, what comes next and why, predicted against measured, what the columns do.
@@ -44,25 +44,12 @@ pub struct WhyArgs {
 pub struct ReportArgs {
     /// Where the page goes [default: DIR/NAME.html].
     #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    pub out: Option<PathBuf>,
     /// How many rows to look ahead.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 5)]
-    count: usize,
+    pub count: usize,
     #[command(flatten)]
-    study: StudyArgs,
-}
-
-/// A line of the list.
-#[derive(Serialize)]
-struct Line {
-    name: String,
-    rows: usize,
-    told: usize,
-    running: usize,
-    left: usize,
-    best: Option<f64>,
-    /// Why nothing else is known of it.
-    problem: Option<String>,
+    pub study: StudyArgs,
 }
 
 /// Runs `icee study list`.
@@ -78,16 +65,21 @@ pub fn list(out: &mut impl Write, args: &ListArgs) -> anyhow::Result<()> {
         }
     };
     let lines: Vec<Line> = names_in(&args.dir).into_iter().map(line).collect();
-    if args.json {
+    write_list(out, &lines, &args.dir.display().to_string(), args.json)
+}
+
+/// Prints the studies of a place.
+pub fn write_list(out: &mut impl Write, lines: &[Line], place: &str, json: bool) -> anyhow::Result<()> {
+    if json {
         return write_json(out, &lines);
     }
     if lines.is_empty() {
-        writeln!(out, "no studies in {}", printable(&args.dir.display().to_string()))?;
+        writeln!(out, "no studies in {}", printable(place))?;
         return Ok(());
     }
     let width = lines.iter().map(|line| line.name.chars().count()).max().unwrap_or_default().max("study".len());
     writeln!(out, "{:<width$}  {:>7}  {:>7}  {:>7}  {:>7}  best", "study", "rows", "told", "running", "left")?;
-    for Line { name, rows, told, running, left, best, problem } in &lines {
+    for Line { name, rows, told, running, left, best, problem } in lines {
         let name = printable(name);
         match problem {
             Some(problem) => writeln!(out, "{name:<width$}  {}", printable(problem))?,
@@ -127,43 +119,19 @@ pub fn report(out: &mut impl Write, args: &ReportArgs) -> anyhow::Result<()> {
     super::study_print::notes(&notes);
     let path = args.out.clone().unwrap_or_else(|| args.study.dir.join(format!("{name}.html")));
     let path = output::write_page(&page, &path)?;
-    match args.study.json {
-        true => write_json(out, &serde_json::json!({ "page": path.display().to_string() })),
-        false => Ok(writeln!(out, "{}", printable(&path.display().to_string()))?),
-    }
+    super::study_print::written(out, &path, args.study.json)
 }
 
 /// Runs `icee study export`.
-pub fn export(out: &mut impl Write, args: &LookArgs) -> anyhow::Result<()> {
-    let summary = args.study.open()?.summary();
+pub fn export(out: &mut impl Write, study: &StudyArgs) -> anyhow::Result<()> {
+    let summary = study.open()?.summary();
     super::study_print::notes(&summary.notes);
-    if args.study.json {
+    if study.json {
         return write_json(out, &summary.told);
     }
     // A terminal must not obey what stands in a file.
     let terminal = stdout().is_terminal();
     let shown = |text: &str| if terminal { printable(text).into_owned() } else { text.to_owned() };
-    let text = |value: &Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-    let mut table = csv::Writer::from_writer(out);
-    let id = summary.id_column.clone().unwrap_or_else(|| "row".into());
-    let columns = summary.told.first().map(|told| told.cells.0.iter().map(|(name, _)| name.clone()).collect());
-    let value = summary.value_column.clone().unwrap_or_else(|| "value".into());
-    let further = summary.goals.iter().skip(1).filter_map(|(name, _)| name.clone());
-    let header = std::iter::once(id).chain(columns.unwrap_or_else(Vec::new)).chain([value]).chain(further);
-    let header: Vec<String> = header.collect();
-    table.write_record(header.iter().map(|name| shown(name)))?;
-    for told in &summary.told {
-        let nothing = || vec![String::new(); told.further.len()];
-        let outcomes: Vec<Vec<String>> = match told.status {
-            Status::Failed => vec![[vec!["failed".into()], nothing()].concat()],
-            Status::Impossible => vec![[vec!["impossible".into()], nothing()].concat()],
-            _ => told.measurements.iter().map(|values| values.iter().map(text).collect()).collect(),
-        };
-        for outcomes in outcomes {
-            let cells = told.cells.0.iter().map(|(_, cell)| shown(cell));
-            table.write_record(std::iter::once(shown(&told.id)).chain(cells).chain(outcomes))?;
-        }
-    }
-    table.flush()?;
+    summary.write_told(out, shown)?;
     Ok(())
 }

@@ -4,9 +4,10 @@
 use super::study::now;
 use crate::terminal::{printable, say};
 use icee_base::numbers::{percent, short};
+use icee_serve::wire::Renewed;
 use icee_study::{
-    Answer, BestRow, Cells, Effect, Forecast, Neighbour, Remaining, RowForecast, SheetChange, Status, Summary,
-    TellSummary, ToldRow, Why,
+    Answer, BestRow, Cells, Effect, Forecast, Neighbour, Remaining, RowForecast, SamplerKind, SheetChange, Status,
+    Summary, TellSummary, ToldRow, Why,
 };
 use serde::{Serialize, Serializer};
 use std::io::Write;
@@ -63,6 +64,7 @@ pub fn answer(
         writeln!(out, "row {}{again}: {}", printable(&suggestion.id), line(&suggestion.cells))?;
         match &suggestion.forecast {
             Some(forecast) => writeln!(out, "  {}", why(forecast, answer.best.is_some()))?,
+            None if answer.sampler == SamplerKind::Random => writeln!(out, "  by chance")?,
             None => writeln!(out, "  a first look: too few values to predict from")?,
         }
         if !suggestion.reasons.is_empty() {
@@ -128,6 +130,25 @@ pub fn taken_back(out: &mut impl Write, done: &str, rows: &[&str], said: &[Strin
     }
     writeln!(out, "{done}: {} {}", if rows.len() == 1 { "row" } else { "rows" }, printable(&rows.join(", ")))?;
     Ok(())
+}
+
+/// Rows that have more time.
+pub fn renewed(out: &mut impl Write, rows: &[String], until: u64, said: &[String], json: bool) -> anyhow::Result<()> {
+    notes(said);
+    if json {
+        return write_json(out, &Renewed { renewed: rows.to_vec(), until });
+    }
+    let (what, left) = (if rows.len() == 1 { "row" } else { "rows" }, time_left(until.saturating_sub(now())));
+    writeln!(out, "renewed: {what} {}, to be told within {left}", printable(&rows.join(", ")))?;
+    Ok(())
+}
+
+/// A file that was written.
+pub fn written(out: &mut impl Write, path: &Path, json: bool) -> anyhow::Result<()> {
+    match json {
+        true => write_json(out, &serde_json::json!({ "page": path.display().to_string() })),
+        false => Ok(writeln!(out, "{}", printable(&path.display().to_string()))?),
+    }
 }
 
 /// What was undone.
@@ -253,11 +274,11 @@ pub fn forecasts(
         let Forecast { mean, low, high, beats_best, further } = &row.forecast;
         let status = serde_json::to_value(row.status)?;
         let mut line = vec![shown(&row.id), status.as_str().unwrap_or_default().to_owned()];
-        line.push(row.value.as_ref().map_or_else(String::new, written));
-        line.extend([mean, low, high, beats_best].map(written));
+        line.push(row.value.as_ref().map_or_else(String::new, digits));
+        line.extend([mean, low, high, beats_best].map(digits));
         for further in further {
-            line.extend([&further.mean, &further.low, &further.high].map(written));
-            line.extend(further.holds.as_ref().map(written));
+            line.extend([&further.mean, &further.low, &further.high].map(digits));
+            line.extend(further.holds.as_ref().map(digits));
         }
         line.extend(cells(row.row).0.iter().map(|(_, cell)| shown(cell)));
         table.write_record(line)?;
@@ -267,7 +288,7 @@ pub fn forecasts(
 }
 
 /// A number for machines: all of its digits, and a sign that it is none of counting.
-fn written(number: &f64) -> String {
+fn digits(number: &f64) -> String {
     format!("{number:?}")
 }
 

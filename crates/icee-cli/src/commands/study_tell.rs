@@ -1,11 +1,11 @@
 //! What changes a study beside asking: telling, taking in the sheet, taking back.
 
-use super::study::{StudyArgs, answered};
+use super::study::{StudyArgs, answered, now};
 use super::study_print as print;
 use crate::terminal::{printable, say};
 use anyhow::{Context, bail};
 use clap::Args;
-use icee_study::{Outcome, Repeat, Study};
+use icee_study::{Outcome, Repeat, Study, duration};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -26,27 +26,27 @@ use std::path::PathBuf;
 pub struct TellArgs {
     /// The row: its id, or its number from 1.
     #[arg(long, value_name = "ID", required_unless_present = "csv")]
-    row: Option<String>,
+    pub row: Option<String>,
     /// Its value, and NAME=VALUE for each further outcome; with --csv the column of values.
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true, required_unless_present_any = ["failed", "impossible", "csv"])]
-    value: Vec<String>,
+    pub value: Vec<String>,
     /// The experiment failed.
     #[arg(long, conflicts_with_all = ["value", "impossible"])]
-    failed: bool,
+    pub failed: bool,
     /// The experiment cannot be made.
     #[arg(long, conflicts_with = "value")]
-    impossible: bool,
+    pub impossible: bool,
     /// A file of results: CSV, .xlsx or .xlsm.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["row", "failed", "impossible"])]
-    csv: Option<PathBuf>,
+    pub csv: Option<PathBuf>,
     /// Correct what was told before; the journal keeps both.
     #[arg(long)]
-    replace: bool,
+    pub replace: bool,
     /// Another measurement of a row that has been told.
     #[arg(long, conflicts_with = "replace")]
-    again: bool,
+    pub again: bool,
     #[command(flatten)]
-    study: StudyArgs,
+    pub study: StudyArgs,
 }
 
 /// Take in what has changed in the sheet: rows added, removed or sorted, and results filled in.
@@ -58,18 +58,32 @@ pub struct TellArgs {
 pub struct UpdateArgs {
     /// Results that differ from what was told correct it.
     #[arg(long)]
-    replace: bool,
+    pub replace: bool,
     #[command(flatten)]
-    study: StudyArgs,
+    pub study: StudyArgs,
+}
+
+/// Give rows that are running more time: they are given back after it, counted from now, if nothing is told of them.
+#[derive(Args)]
+#[command(after_help = "Example:\n  icee study renew bread --row 17 --within 2h")]
+pub struct RenewArgs {
+    /// The rows: ids, or numbers from 1, separated by commas.
+    #[arg(long = "row", value_name = "ID,ID", value_delimiter = ',', required = true)]
+    pub rows: Vec<String>,
+    /// The time, such as 90m, 8h or 3d.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub within: u64,
+    #[command(flatten)]
+    pub study: StudyArgs,
 }
 
 #[derive(Args)]
 pub struct RowsArgs {
     /// The rows: ids, or numbers from 1, separated by commas.
     #[arg(long = "row", value_name = "ID,ID", value_delimiter = ',', required = true)]
-    rows: Vec<String>,
+    pub rows: Vec<String>,
     #[command(flatten)]
-    study: StudyArgs,
+    pub study: StudyArgs,
 }
 
 /// Runs `icee study tell`.
@@ -100,7 +114,7 @@ pub fn tell(out: &mut impl Write, args: &TellArgs) -> anyhow::Result<()> {
 
 impl TellArgs {
     /// The outcome, and the further ones by name; `main` is what the first is called, if it has a name.
-    fn outcome(&self, main: Option<&str>) -> anyhow::Result<(Outcome, Vec<(&str, f64)>)> {
+    pub fn outcome(&self, main: Option<&str>) -> anyhow::Result<(Outcome, Vec<(&str, f64)>)> {
         let number = |text: &str| {
             let number = text.trim().parse::<f64>();
             number.ok().with_context(|| format!("the value \"{text}\" is not a number"))
@@ -124,6 +138,15 @@ impl TellArgs {
             None => Ok((Outcome::Failed, further)),
         }
     }
+}
+
+/// Runs `icee study renew`.
+pub fn renew(out: &mut impl Write, args: &RenewArgs) -> anyhow::Result<()> {
+    let mut study = args.study.open()?;
+    let until = now().saturating_add(args.within);
+    study.renew(&args.rows.iter().map(String::as_str).collect::<Vec<_>>(), until)?;
+    let printed = print::renewed(out, &args.rows, until, &study.take_notes(), args.study.json);
+    answered(out, printed)
 }
 
 /// Runs `icee study update`.

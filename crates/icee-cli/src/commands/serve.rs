@@ -1,0 +1,212 @@
+//! `icee serve`: the studies of a folder for a team, over HTTP.
+
+use super::study::now;
+use crate::terminal::{printable, say};
+use clap::{Args as ClapArgs, Subcommand};
+use icee_serve::{Limits, Options, Place, Role, Server};
+use serde::Serialize;
+use std::io::{Write, stdout};
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Serve studies over HTTP: for a team, for workers, for programs of any language.
+///
+/// The journals and sheets are those of `icee study`, and both can be used on one study at the same time. Answers are the JSON of
+/// `icee study ... --json`; /openapi.json describes every route.
+///
+/// It listens on this machine alone, and whoever can reach it may do everything, until there is a token (`icee serve token
+/// create`). To be reached by others it needs one, and something in front of it that speaks TLS. Every request is a JSON line on
+/// stderr. Ctrl-C lets running requests end.
+#[derive(ClapArgs)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  icee serve\n  icee serve token create ada --role write\n  icee serve --host 0.0.0.0 --port 8080 --studies /srv/studies\n  icee serve --store postgres://icee@db/icee"
+)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Option<ServeCommand>,
+    /// The address to listen on.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    host: IpAddr,
+    /// The port to listen on; 0 takes any that is free.
+    #[arg(long, value_name = "PORT", default_value_t = 8642)]
+    port: u16,
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// Mebibytes that a request may have; a sheet must fit in.
+    #[arg(long, value_name = "MIB", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    most_body: u16,
+    /// Seconds that an answer may take.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    most_time: u64,
+    /// Requests that are worked on at once.
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    most_concurrent: u16,
+    /// Requests of one client a second in the long run; four times as many at once.
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    most_rate: u32,
+}
+
+/// What `icee serve` does beside serving.
+#[derive(Subcommand)]
+enum ServeCommand {
+    /// Who may do what: make, list and revoke tokens.
+    #[command(subcommand)]
+    Token(TokenCommand),
+}
+
+#[derive(Subcommand)]
+enum TokenCommand {
+    /// Make a token and print it, once: only a checksum is kept. From the first one on, every request needs one.
+    #[command(after_help = "Example:\n  icee serve token create ada --role write")]
+    Create {
+        /// Whose it is, or what for.
+        name: String,
+        /// What it allows: read (look), write (create, ask, tell) or admin (delete, too).
+        #[arg(long, value_name = "ROLE")]
+        role: Role,
+        #[command(flatten)]
+        place: PlaceArgs,
+    },
+    /// Print all tokens: their names, roles and ages, not themselves.
+    List {
+        #[command(flatten)]
+        place: PlaceArgs,
+        /// Print JSON for machines.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take a token back. A server that runs refuses it from its next request on.
+    Revoke {
+        /// Its name.
+        name: String,
+        #[command(flatten)]
+        place: PlaceArgs,
+    },
+}
+
+#[derive(ClapArgs)]
+struct PlaceArgs {
+    /// The folder of studies.
+    #[arg(long, value_name = "DIR", default_value = "studies")]
+    studies: PathBuf,
+    /// A PostgreSQL database of studies instead, postgres://USER@HOST/DATABASE, which several servers may share; the variable
+    /// PGPASSWORD has the password.
+    #[arg(long, value_name = "URL", conflicts_with = "studies")]
+    store: Option<Place>,
+}
+
+impl PlaceArgs {
+    fn place(&self) -> Place {
+        self.store.clone().unwrap_or_else(|| Place::Folder(self.studies.clone()))
+    }
+}
+
+/// A line of the list of tokens.
+#[derive(Serialize)]
+struct Line {
+    name: String,
+    role: Role,
+    created: u64,
+}
+
+/// A line of the log.
+#[derive(Serialize)]
+struct Logged<'a> {
+    /// Seconds since 1970.
+    at: f64,
+    #[serde(flatten)]
+    event: &'a icee_serve::Event,
+}
+
+/// Runs `icee serve`.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    match &args.command {
+        Some(ServeCommand::Token(command)) => token(command),
+        None => serve(args),
+    }
+}
+
+fn serve(args: &Args) -> anyhow::Result<()> {
+    let rate = f64::from(args.most_rate);
+    let limits = Limits {
+        body: usize::from(args.most_body) << 20,
+        time: Duration::from_secs(args.most_time),
+        concurrent: usize::from(args.most_concurrent),
+        rate,
+        burst: 4.0 * rate,
+        ..Limits::default()
+    };
+    let address = SocketAddr::new(args.host, args.port);
+    let server = Server::bind(&Options { store: args.place.place(), address, limits }, log)?;
+    server.stop_on_signals()?;
+    let mut out = stdout().lock();
+    writeln!(out, "http://{} serves {}; Ctrl-C ends it", server.address(), printable(&server.store()))?;
+    out.flush()?;
+    drop(out);
+    Ok(server.run()?)
+}
+
+/// One JSON line for everything that happens.
+fn log(event: &icee_serve::Event) {
+    let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+    if let Ok(line) = serde_json::to_string(&Logged { at, event }) {
+        say(ascii(&line));
+    }
+}
+
+/// The same JSON in characters that no terminal obeys and no program of logs stumbles over.
+fn ascii(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            ' '..='~' => text.push(c),
+            _ => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}"))),
+        }
+    }
+    text
+}
+
+fn token(command: &TokenCommand) -> anyhow::Result<()> {
+    let mut out = stdout().lock();
+    match command {
+        TokenCommand::Create { name, role, place } => {
+            let text = place.place().tokens()?.create(name, *role, now())?;
+            writeln!(out, "{text}")?;
+            say("note: keep it; it is shown this once. Send it as the header Authorization: Bearer TOKEN");
+        }
+        TokenCommand::List { place, json } => {
+            let line = |token: icee_serve::Token| Line { name: token.name, role: token.role, created: token.created };
+            let lines: Vec<Line> = place.place().tokens()?.all()?.into_iter().map(line).collect();
+            if *json {
+                return super::study_print::write_json(&mut out, &lines);
+            }
+            if lines.is_empty() {
+                writeln!(out, "no tokens yet; `icee serve token create NAME --role write` makes one")?;
+            }
+            for Line { name, role, created } in &lines {
+                let days = now().saturating_sub(*created) / 86_400;
+                writeln!(out, "{}  {role}  {days} days old", printable(name))?;
+            }
+        }
+        TokenCommand::Revoke { name, place } => {
+            place.place().tokens()?.revoke(name)?;
+            writeln!(out, "revoked: {}", printable(name))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_log_is_json_that_no_terminal_obeys() {
+        let text = "a\u{202e}\u{7f}\n\u{1b}[2Jä🙂";
+        let line = ascii(&serde_json::to_string(text).unwrap());
+        assert!(line.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
+        assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
+    }
+}

@@ -1,0 +1,204 @@
+//! `icee serve` and `icee study --at`: the program on both ends, beside the same study in a file.
+
+mod common;
+
+use common::{Scratch, complaint, ok, said};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+/// A server that is killed when the test ends.
+struct Served {
+    process: Child,
+    url: String,
+}
+
+impl Served {
+    fn start(scratch: &Scratch, folder: &str) -> Served {
+        let mut command = scratch.icee(&["serve", "--port", "0", "--studies", folder]);
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Served { process, url: line.split(' ').next().unwrap().to_owned() }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn sheet() -> String {
+    let row =
+        |row: usize| format!("r{row},{},{},{}\n", 150 + row % 8 * 10, 10 + row / 8 * 5, ["rye", "spelt"][row % 2]);
+    "name,heat,minutes,flour\n".to_owned() + &(0..48).map(row).collect::<String>()
+}
+
+/// `icee study ...` at a server.
+fn at(scratch: &Scratch, url: &str, words: &[&str]) -> Command {
+    scratch.icee(&[&["study", "--at", url], words].concat())
+}
+
+#[test]
+fn a_server_answers_like_a_file() {
+    let scratch = Scratch::new("serve-at");
+    std::fs::write(scratch.file("bread.csv"), sheet()).unwrap();
+    let server = Served::start(&scratch, &scratch.file("served"));
+    let here = scratch.file("here");
+    let (pool, results) = (scratch.file("bread.csv"), scratch.file("results.csv"));
+    std::fs::write(&results, "name,score\nr1,3\nr2,4.25\nr3,failed\n").unwrap();
+    let file = |words: &[&str]| scratch.icee(&[&["study"], words, &["--dir", &here]].concat()).output().unwrap();
+    let served = |words: &[&str]| at(&scratch, &server.url, words).output().unwrap();
+    let create =
+        ["create", "bread", "--pool", &pool, "--id", "name", "--direction", "max", "--bounds", "0..10", "--seed", "5"];
+    said(file(&create));
+    assert!(said(served(&create)).contains("next: icee study ask bread"));
+    for words in [
+        &["ask", "bread", "-n", "2"][..],
+        &["ask", "bread"],
+        &["tell", "bread", "--csv", &results, "--value", "score"],
+        &["ask", "bread", "--more", "--where", "heat < 200"],
+        &["best", "bread"],
+        &["predict", "bread"],
+        &["predict", "bread", "--top", "3"],
+        &["why", "bread", "--row", "r9"],
+        &["effects", "bread"],
+        &["tell", "bread", "--row", "r4", "--value", "7.125"],
+        &["tell", "bread", "--row", "r5", "--impossible"],
+        &["withdraw", "bread", "--row", "r40"],
+        &["forget", "bread", "--row", "r5"],
+        &["undo", "bread"],
+        &["update", "bread"],
+        &["export", "bread"],
+        &["list"],
+        &["best", "nobody"],
+        &["tell", "bread", "--row", "r4", "--value", "1"],
+        &["ask", "bread", "--sampler", "gpei"],
+    ] {
+        let (one, other) = (file(words), served(words));
+        assert_eq!(one.status.code(), other.status.code(), "{words:?}: {}", String::from_utf8_lossy(&other.stderr));
+        assert_eq!(String::from_utf8_lossy(&one.stdout), String::from_utf8_lossy(&other.stdout), "{words:?}");
+        let json = [words, &["--json"]].concat();
+        if !matches!(words[0], "tell" | "withdraw" | "forget" | "undo" | "ask") {
+            assert_eq!(
+                String::from_utf8_lossy(&file(&json).stdout),
+                String::from_utf8_lossy(&served(&json).stdout),
+                "{words:?}"
+            );
+        }
+    }
+    let journals =
+        ["here", "served"].map(|folder| std::fs::read_to_string(scratch.file(folder) + "/bread.jsonl").unwrap());
+    let lines = journals.map(|journal| {
+        journal.lines().skip(1).map(|line| line.split("\"sum\"").next().unwrap().to_owned()).collect::<Vec<_>>()
+    });
+    assert_eq!(lines[0].len(), lines[1].len());
+    let page = scratch.file("page.html");
+    said(served(&["report", "bread", "--out", &page]));
+    assert!(std::fs::read_to_string(&page).unwrap().contains("<html"));
+    let asked = ok(served(&["ask", "bread", "--more", "--within", "1h", "--json"]));
+    let row = asked["suggestions"][0]["id"].as_str().unwrap();
+    let renewed = said(served(&["renew", "bread", "--row", row, "--within", "3h"]));
+    assert_eq!(renewed, format!("renewed: row {row}, to be told within 3 h\n"));
+    assert!(complaint(served(&["show", "bread", "--pool", "x.csv"])).contains("the server has its own"));
+    assert!(complaint(served(&["show", "../bread"])).contains("cannot be the name of a study"));
+}
+
+#[test]
+fn tokens_come_from_the_environment() {
+    let scratch = Scratch::new("serve-token");
+    std::fs::write(scratch.file("bread.csv"), sheet()).unwrap();
+    let (folder, pool) = (scratch.file("served"), scratch.file("bread.csv"));
+    let token = |words: &[&str]| {
+        said(scratch.icee(&[&["serve", "token"], words, &["--studies", &folder]].concat()).output().unwrap())
+    };
+    let (reader, writer) = (token(&["create", "ada", "--role", "read"]), token(&["create", "bob", "--role", "write"]));
+    assert!(token(&["list"]).contains("ada  read  0 days old"));
+    let server = Served::start(&scratch, &folder);
+    let create = ["create", "bread", "--pool", &pool, "--direction", "max"];
+    let with = |token: &str| at(&scratch, &server.url, &create).env("ICEE_TOKEN", token.trim()).output().unwrap();
+    assert!(
+        complaint(at(&scratch, &server.url, &create).env_remove("ICEE_TOKEN").output().unwrap())
+            .contains("needs a token")
+    );
+    assert!(complaint(with(&reader)).contains("needs the role write"));
+    assert!(said(with(&writer)).contains("48 rows"));
+    token(&["revoke", "bob"]);
+    assert!(complaint(with(&writer)).contains("not known; it may have been revoked"));
+    let url = server.url.clone();
+    drop(server);
+    assert!(complaint(at(&scratch, &url, &["list"]).output().unwrap()).contains("is `icee serve` running there?"));
+}
+
+#[test]
+fn a_study_moves_between_files_and_servers() {
+    let scratch = Scratch::new("serve-move");
+    std::fs::write(scratch.file("bread.csv"), sheet()).unwrap();
+    let server = Served::start(&scratch, &scratch.file("served"));
+    let (here, pool) = (scratch.file("here"), scratch.file("bread.csv"));
+    let file = |words: &[&str]| scratch.icee(&[&["study"], words, &["--dir", &here]].concat()).output().unwrap();
+    let served = |words: &[&str]| at(&scratch, &server.url, words).output().unwrap();
+    said(file(&["create", "bread", "--pool", &pool, "--id", "name", "--direction", "max"]));
+    said(file(&["tell", "bread", "--row", "r3", "--value", "4.5"]));
+    said(file(&["ask", "bread"]));
+    let (out, back) = (scratch.file("out.jsonl"), scratch.file("back.jsonl"));
+    assert!(said(file(&["export", "bread", "--to", &out])).contains("out.sheet.csv"));
+    assert!(said(served(&["import", &out, "--as", "rye"])).contains("next: icee study ask rye"));
+    said(served(&["export", "rye", "--to", &back]));
+    said(file(&["import", &back, "--as", "rye"]));
+    let bytes = |path: &str| std::fs::read(path).unwrap();
+    for copy in [&out, &back, &(here.clone() + "/rye.jsonl"), &scratch.file("served/rye.jsonl")] {
+        assert_eq!(bytes(copy), bytes(&(here.clone() + "/bread.jsonl")), "{copy}");
+    }
+    assert_eq!(bytes(&scratch.file("back.sheet.csv")), bytes(&pool));
+    assert_eq!(said(file(&["export", "rye"])), said(served(&["export", "rye"])));
+    for (output, words) in [
+        (file(&["export", "bread", "--to", &out]), "out.jsonl exists already"),
+        (file(&["export", "bread", "--to", "told.csv"]), "end in .jsonl"),
+        (file(&["import", &out, "--as", "bread"]), "bread.jsonl exists already"),
+        (served(&["import", &out, "--as", "rye"]), "there is a study \"rye\" already"),
+        (served(&["import", &scratch.file("none.jsonl")]), "none.jsonl"),
+        (served(&["import", &pool, "--as", "x"]), "not the header of a study"),
+    ] {
+        let said = complaint(output);
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+/// `examples/workers/worker.sh`, three at a time, in its own words.
+#[cfg(unix)]
+#[test]
+#[expect(clippy::print_stderr, reason = "who has no jq should know what was not tested")]
+fn the_worker_of_the_examples_works() {
+    if Command::new("jq").arg("--version").output().is_err() {
+        eprintln!("skipped: worker.sh needs jq");
+        return;
+    }
+    let scratch = Scratch::new("serve-worker");
+    std::fs::write(scratch.file("bread.csv"), "heat,minutes\n180,20\n200,30\n220,40\n240,50\n250,60\n260,70\n")
+        .unwrap();
+    let server = Served::start(&scratch, &scratch.file("served"));
+    let served = |words: &[&str]| at(&scratch, &server.url, words).output().unwrap();
+    let pool = scratch.file("bread.csv");
+    said(served(&["create", "bread", "--pool", &pool, "--direction", "max", "--sampler", "random"]));
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workers/worker.sh");
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_icee")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    // The hottest burns.
+    let experiment =
+        r#"read -r cells; heat=$(jq -r .heat <<<"$cells"); [ "$heat" -lt 260 ] && echo "$((heat / 10)).5""#;
+    let worker = |study: &str| {
+        let mut command = Command::new(script);
+        command.args([study, "bash", "-c", experiment]).env("PATH", &path).env("ICEE_URL", &server.url);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    for worker in [worker("bread"), worker("bread"), worker("bread")] {
+        said(worker.wait_with_output().unwrap());
+    }
+    let study = ok(served(&["show", "bread", "--json"]));
+    let told = study["told"].as_array().unwrap();
+    assert_eq!((told.len(), study["best"]["value"].as_f64()), (6, Some(25.5)));
+    assert_eq!(told.iter().filter(|row| row["status"] == "failed").count(), 1);
+    assert!(complaint(worker("nobody").wait_with_output().unwrap()).contains("no study \"nobody\""));
+}

@@ -1,0 +1,342 @@
+//! What all requests share, and the way of each: let in, read, done when it is its turn, answered, counted.
+
+use crate::call::{Call, Done, Reply, now};
+use crate::create;
+use crate::events;
+use crate::failure::{Failure, ServeError};
+use crate::fields::{Create, Import};
+use crate::guard::{self, Who};
+use crate::keys::{Keys, Known};
+use crate::limits::{Limits, Rates};
+use crate::log::{Event, Log};
+use crate::metrics::Metrics;
+use crate::name::StudyName;
+use crate::registry::{Open, Registry};
+use crate::routes::{HTML, JSON, Route, Work};
+use crate::store::Place;
+use crate::tokens::{Stamp, Tokens};
+use crate::transfer;
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Path as Named, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+/// Another header that is known by name.
+const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// How far the server is from its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ending {
+    /// It runs.
+    #[default]
+    No,
+    /// It ends when all requests have.
+    Soon,
+    /// It ends now.
+    Now,
+}
+
+/// What all requests share.
+pub struct App {
+    pub registry: Registry,
+    pub metrics: Metrics,
+    pub limits: Limits,
+    /// Streams of events that may still begin.
+    pub streams: Arc<Semaphore>,
+    pub ending: watch::Receiver<Ending>,
+    tokens: Arc<Tokens>,
+    /// Whether only this machine can reach the server.
+    local: bool,
+    rates: Rates,
+    permits: Arc<Semaphore>,
+    log: Log,
+}
+
+impl App {
+    /// Takes the place of studies for itself.
+    ///
+    /// # Errors
+    /// Where another server has it for itself, or it cannot be used.
+    pub fn new(
+        place: &Place,
+        tokens: Tokens,
+        local: bool,
+        limits: Limits,
+        ending: watch::Receiver<Ending>,
+        log: Log,
+    ) -> Result<App, ServeError> {
+        Ok(App {
+            registry: Registry::new(place.open()?),
+            metrics: Metrics::default(),
+            streams: Arc::new(Semaphore::new(limits.streams)),
+            permits: Arc::new(Semaphore::new(limits.concurrent)),
+            rates: Rates::default(),
+            tokens: Arc::new(tokens),
+            limits,
+            ending,
+            local,
+            log,
+        })
+    }
+
+    /// Requests that are worked on.
+    pub fn running(&self) -> usize {
+        self.limits.concurrent.saturating_sub(self.permits.available_permits())
+    }
+
+    /// Says what happens.
+    pub fn say(&self, event: &Event) {
+        (self.log)(event);
+    }
+
+    /// What the paths of all files begin with.
+    fn folder(&self) -> String {
+        format!("{}{}", self.registry.store().scratch().display(), std::path::MAIN_SEPARATOR)
+    }
+
+    /// Words for clients: where the folder lies on the server is not for them.
+    pub fn without_folder(&self, words: &str) -> String {
+        words.replace(&self.folder(), "")
+    }
+
+    /// Whether somebody may use a route.
+    ///
+    /// # Errors
+    /// Where not.
+    pub async fn admit(&self, route: &'static Route, headers: &HeaderMap) -> Result<Who, Failure> {
+        if route.role.is_none() {
+            return Ok(Who::Anybody);
+        }
+        // Where they are kept may have to be asked.
+        let (tokens, local, headers) = (Arc::clone(&self.tokens), self.local, headers.clone());
+        aside(move || guard::admit(|| tokens.all(), local, route, &headers)).await
+    }
+
+    /// What a study looks like from outside.
+    ///
+    /// # Errors
+    /// Where there is none, or that cannot be known.
+    pub async fn require(self: &Arc<App>, name: &StudyName) -> Result<Stamp, Failure> {
+        let (app, name) = (Arc::clone(self), name.clone());
+        aside(move || app.registry.require(&name)).await
+    }
+
+    /// Answers a request to a route.
+    pub async fn handle(self: Arc<App>, route: &'static Route, client: SocketAddr, request: Request) -> Response {
+        let (started, path) = (Instant::now(), request.uri().path().to_owned());
+        let admitted = self.admit(route, request.headers()).await;
+        let user = admitted.as_ref().ok().and_then(Who::name).map(str::to_owned);
+        // Who is let in is known by the token, who is not by the address.
+        let name = user.as_ref().map_or_else(|| format!("ip {}", client.ip()), |name| format!("token {name}"));
+        let answer = match admitted {
+            _ if route.is_limited() && !self.rates.allow(&self.limits, &name, started) => Err(Failure::busy(
+                StatusCode::TOO_MANY_REQUESTS,
+                format!("too many requests; at most {} a second in the long run", self.limits.rate),
+            )),
+            Err(failure) => Err(failure),
+            Ok(_) => self.answer(route, request).await,
+        };
+        let (response, error) = match answer {
+            Ok(response) => (response, None),
+            Err(failure) => {
+                let failure = Failure { words: self.without_folder(&failure.words), ..failure };
+                (failure.clone().into_response(), Some(failure.words))
+            }
+        };
+        self.finish((route.verb.name(), route.path), started, (client, user, path), (response, error))
+    }
+
+    /// Answers a request to no route.
+    pub fn refuse(&self, client: SocketAddr, request: &Request, failure: Failure) -> Response {
+        let path = request.uri().path().to_owned();
+        let words = failure.words.clone();
+        self.finish(("-", "-"), Instant::now(), (client, None, path), (failure.into_response(), Some(words)))
+    }
+
+    /// Headers that keep browsers from being too clever, and what is counted and said of every request.
+    fn finish(
+        &self,
+        (method, route): (&'static str, &'static str),
+        started: Instant,
+        (client, user, path): (SocketAddr, Option<String>, String),
+        (mut response, error): (Response, Option<String>),
+    ) -> Response {
+        let (status, took) = (response.status().as_u16(), started.elapsed());
+        let headers = response.headers_mut();
+        // A page of a study has its style and pictures inside, and no script.
+        let policy = match headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == HTML) {
+            true => {
+                "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'; \
+                 form-action 'none'; sandbox"
+            }
+            false => "default-src 'none'; frame-ancestors 'none'; sandbox",
+        };
+        for (name, value) in [
+            (header::CONTENT_SECURITY_POLICY, policy),
+            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (header::X_FRAME_OPTIONS, "DENY"),
+            (header::REFERRER_POLICY, "no-referrer"),
+            (header::CACHE_CONTROL, "no-store"),
+            (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        ] {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        self.metrics.count(method, route, status, took);
+        self.say(&Event::Request {
+            method,
+            route,
+            path,
+            status,
+            seconds: took.as_secs_f64(),
+            client: client.ip().to_string(),
+            user,
+            error,
+        });
+        response
+    }
+
+    async fn answer(self: &Arc<App>, route: &'static Route, request: Request) -> Result<Response, Failure> {
+        guard::same_site(route.verb, request.headers())?;
+        if let Work::Now(work) = route.work {
+            return work(self).map(IntoResponse::into_response);
+        }
+        if let Work::Events = route.work {
+            let (mut parts, _) = request.into_parts();
+            let name = name_in(&mut parts).await?;
+            return events::stream(Arc::clone(self), route, name, parts.headers).await;
+        }
+        let full = |_| Failure::busy(StatusCode::SERVICE_UNAVAILABLE, "the server is busy; try again in a moment");
+        let permit = Arc::clone(&self.permits).try_acquire_owned().map_err(full)?;
+        let late = |_| {
+            let words = format!(
+                "there was no answer within {} seconds, and it may still be done; with an Idempotency-Key the same request gets its \
+                 answer later",
+                self.limits.time.as_secs_f64()
+            );
+            Failure::busy(StatusCode::SERVICE_UNAVAILABLE, words)
+        };
+        let done = tokio::time::timeout(self.limits.time, self.work(route, request, permit)).await.map_err(late)?;
+        done.map(IntoResponse::into_response)
+    }
+
+    /// Reads a request and does its work on a thread that may take its time. The permit goes along: work that nobody waits for any
+    /// more counts as well.
+    async fn work(self: &Arc<App>, route: &'static Route, request: Request, permit: OwnedSemaphorePermit) -> Done {
+        let (mut parts, body) = request.into_parts();
+        let name = if route.path.contains("{name}") { Some(name_in(&mut parts).await?) } else { None };
+        let key = match parts.headers.get(&KEY) {
+            Some(key) => Some(key.to_str().map_err(|_| Keys::wrong()).and_then(Keys::check)?.to_owned()),
+            None => None,
+        };
+        let uri = parts.uri.clone();
+        let body = Bytes::from_request(Request::from_parts(parts, body), &()).await;
+        let body = body.map_err(|refused| match refused.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                let words = format!("the body is too large; at most {} bytes are taken", self.limits.body);
+                Failure::new(StatusCode::PAYLOAD_TOO_LARGE, words)
+            }
+            _ => Failure::bad("the body did not arrive whole"),
+        })?;
+        let mut call = Call { name, body, uri, now: now(), folder: self.folder() };
+        let new = match route.work {
+            Work::Create => Some(call.body::<Create>()?.name),
+            Work::Import => Some(call.body::<Import>()?.name),
+            _ => None,
+        };
+        if let Some(name) = &new {
+            let missing = || Failure::bad("name is missing: what is the study called?");
+            call.name = Some(StudyName::new(name.as_deref().ok_or_else(missing)?)?);
+        }
+        let mut place = match &call.name {
+            Some(name) => {
+                // Of studies that do not exist nothing is kept.
+                if new.is_none() {
+                    self.require(name).await?;
+                }
+                Some(self.registry.turn(name).await)
+            }
+            None => None,
+        };
+        let app = Arc::clone(self);
+        let work = move || {
+            let _permit = permit;
+            match (&call.name, place.as_deref_mut()) {
+                (Some(name), Some(place)) => app.with_study(route, name, place, &call, key.as_deref()),
+                _ => match route.work {
+                    Work::Server(work) => work(&app, &call),
+                    _ => Err(Failure::internal("the route has no name of a study")),
+                },
+            }
+        };
+        aside(work).await
+    }
+
+    fn with_study(
+        &self,
+        route: &Route,
+        name: &StudyName,
+        place: &mut Option<Open>,
+        call: &Call,
+        key: Option<&str>,
+    ) -> Done {
+        let store = self.registry.store();
+        match route.work {
+            Work::Create => {
+                *place = None;
+                create::create(store, name, call)
+            }
+            Work::Import => {
+                *place = None;
+                transfer::import(store, name, call)
+            }
+            Work::Delete => {
+                *place = None;
+                self.registry.require(name)?;
+                store.put_away(name, call.now)?;
+                Reply::json(&json!({ "deleted": name.as_str() }))
+            }
+            Work::Study(work) => self.registry.with(name, place, false, |open| work(open, call)),
+            Work::Once(work) => self.registry.with(name, place, true, |open| once(route, open, call, key, work)),
+            Work::Now(_) | Work::Server(_) | Work::Events => Err(Failure::internal("the route is about no study")),
+        }
+    }
+}
+
+/// Does work that takes a while on a thread that has it.
+pub async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let bug = |_| Failure::internal("the server has made a mistake; please report what was asked for");
+    tokio::task::spawn_blocking(work).await.map_err(bug)?
+}
+
+/// Does a request, or finds the answer that it had when it was sent before.
+fn once(route: &Route, open: &mut Open, call: &Call, key: Option<&str>, work: fn(&mut Open, &Call) -> Done) -> Done {
+    let Some(key) = key else { return work(open, call) };
+    match open.ledger.begin(key, &Keys::request(route.path, &call.body), call.now, open.study.lines())? {
+        Known::Done(text) => return Ok(Reply::of(JSON, text)),
+        Known::New => {}
+    }
+    let done = work(open, call);
+    // Where this cannot be written the answer is right all the same, and whoever sends it again is told that nobody knows.
+    let _ = match &done {
+        Ok(reply) => open.ledger.end(key, Some(&reply.text)),
+        Err(failure) if !failure.status.is_server_error() => open.ledger.end(key, None),
+        Err(_) => Ok(()),
+    };
+    done
+}
+
+/// The name of the study in a request's path.
+async fn name_in(parts: &mut Parts) -> Result<StudyName, Failure> {
+    let Named(name) = Named::<String>::from_request_parts(parts, &())
+        .await
+        .map_err(|refused| Failure::bad(format!("the path is not what it should be: {}", refused.body_text())))?;
+    StudyName::new(&name)
+}

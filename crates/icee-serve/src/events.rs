@@ -1,0 +1,109 @@
+//! Server-sent events: a message whenever a study has changed, whoever has changed it. What is kept is looked at, so that other
+//! processes' lines count as well as our own.
+
+use crate::app::{App, Ending, aside};
+use crate::failure::Failure;
+use crate::name::StudyName;
+use crate::routes::Route;
+use crate::tokens::Stamp;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::unfold;
+use serde_json::json;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// How often the file is looked at.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How often something is sent though nothing has changed, so that nobody on the way thinks that the stream is dead.
+const ALIVE: Duration = Duration::from_secs(15);
+
+/// Somebody who listens.
+struct Listener {
+    app: Arc<App>,
+    route: &'static Route,
+    name: StudyName,
+    /// With the token, which may be revoked while he listens.
+    headers: HeaderMap,
+    seen: Option<Stamp>,
+    lines: Option<u64>,
+    over: bool,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// The stream of a study's changes, which begins with how it stands.
+///
+/// # Errors
+/// Where there is no such study, or too many listen.
+pub async fn stream(
+    app: Arc<App>,
+    route: &'static Route,
+    name: StudyName,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    app.require(&name).await?;
+    let full = |_| {
+        let words = format!("{} streams of events are open already; try again later", app.limits.streams);
+        Failure::busy(StatusCode::SERVICE_UNAVAILABLE, words)
+    };
+    let permit = Arc::clone(&app.streams).try_acquire_owned().map_err(full)?;
+    let listener = Listener { app, route, name, headers, seen: None, lines: None, over: false, _permit: permit };
+    let messages = unfold(listener, |mut listener| async move {
+        let event = listener.next().await?;
+        Some((Ok::<Event, Infallible>(event), listener))
+    });
+    Ok(Sse::new(messages).keep_alive(KeepAlive::new().interval(ALIVE)).into_response())
+}
+
+impl Listener {
+    /// Waits for the next change; none where there will be no more.
+    async fn next(&mut self) -> Option<Event> {
+        let mut ending = self.app.ending.clone();
+        while !self.over {
+            if *ending.borrow_and_update() != Ending::No || self.app.admit(self.route, &self.headers).await.is_err() {
+                return None;
+            }
+            let (app, name) = (Arc::clone(&self.app), self.name.clone());
+            let stamp = match aside(move || app.registry.store().stamp(&name).map_err(Failure::stored)).await {
+                Ok(None) => {
+                    self.over = true;
+                    return Some(Event::default().event("deleted").data("{}"));
+                }
+                Ok(stamp) => stamp,
+                // It cannot be known for now; perhaps in a moment.
+                Err(_) => self.seen,
+            };
+            if stamp != self.seen {
+                self.seen = stamp;
+                match self.count().await {
+                    Ok(lines) if self.lines != Some(lines) => {
+                        self.lines = Some(lines);
+                        let data = json!({ "lines": lines }).to_string();
+                        return Some(Event::default().event("change").id(lines.to_string()).data(data));
+                    }
+                    Ok(_) => {}
+                    Err(failure) => {
+                        self.over = true;
+                        let words = self.app.without_folder(&failure.words);
+                        return Some(Event::default().event("error").data(json!({ "error": words }).to_string()));
+                    }
+                }
+            }
+            tokio::select! {
+                () = tokio::time::sleep(PAUSE) => {}
+                _ = ending.changed() => {}
+            }
+        }
+        None
+    }
+
+    /// The lines of the study as it stands.
+    async fn count(&self) -> Result<u64, Failure> {
+        let (app, name) = (Arc::clone(&self.app), self.name.clone());
+        let mut place = app.registry.turn(&name).await;
+        aside(move || app.registry.with(&name, &mut place, false, |open| Ok(open.study.lines()))).await
+    }
+}

@@ -1,0 +1,142 @@
+//! What goes wrong, as an answer: a status and the words of the command line.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use icee_base::files::FileError;
+use icee_base::table::TableError;
+use icee_study::Error;
+use std::path::PathBuf;
+use thiserror::Error as Words;
+
+/// Words of errors that are about the study as it stands, not about the request. A test makes each of them happen.
+const CONFLICTS: [&str; 6] =
+    ["exists already", "was told already", "is not running", "nothing is left", "has changed since", "do it again"];
+
+/// Why a request was not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The status of the answer.
+    pub status: StatusCode,
+    /// What is wrong, and the way out.
+    pub words: String,
+    /// Seconds after which it is worth trying again.
+    pub retry: Option<u64>,
+}
+
+impl Failure {
+    /// A failure of this status.
+    pub fn new(status: StatusCode, words: impl Into<String>) -> Failure {
+        Failure { status, words: words.into(), retry: None }
+    }
+
+    /// The request makes no sense.
+    pub fn bad(words: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::BAD_REQUEST, words)
+    }
+
+    /// It makes sense, but not as the study stands.
+    pub fn conflict(words: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::CONFLICT, words)
+    }
+
+    /// There is no such thing.
+    pub fn missing(words: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::NOT_FOUND, words)
+    }
+
+    /// What is wrong where studies are kept: the client has not done it.
+    pub fn stored(error: Error) -> Failure {
+        match error {
+            Error::Unavailable { .. } => Failure::from(error),
+            error => Failure::internal(error.to_string()),
+        }
+    }
+
+    /// The server could not do it.
+    pub fn internal(words: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, words)
+    }
+
+    /// The same, for now.
+    pub fn busy(status: StatusCode, words: impl Into<String>) -> Failure {
+        Failure { retry: Some(1), ..Failure::new(status, words) }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let words = error.to_string();
+        if matches!(error, Error::Unavailable { .. }) {
+            return Failure::busy(StatusCode::SERVICE_UNAVAILABLE, words);
+        }
+        let conflict = || CONFLICTS.iter().any(|known| words.contains(known));
+        let status = match &error {
+            Error::OtherModel { .. } => StatusCode::CONFLICT,
+            Error::File(FileError::Io { .. }) | Error::Table(TableError::File(FileError::Io { .. })) => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
+            Error::Stored { .. } if !conflict() => StatusCode::INTERNAL_SERVER_ERROR,
+            _ if conflict() => StatusCode::CONFLICT,
+            _ => StatusCode::BAD_REQUEST,
+        };
+        Failure::new(status, words)
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Failure {
+        Failure::internal(error.to_string())
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let body = serde_json::json!({ "error": self.words }).to_string() + "\n";
+        let mut response = (self.status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
+        if let Some(seconds) = self.retry {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+/// Why there is no server, or no token.
+#[derive(Debug, Words)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// A file that cannot be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// An address that cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Address {
+        /// Which.
+        address: std::net::SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Others could reach it, and nobody would be asked who they are.
+    #[error(
+        "{0} can be reached from other machines, and there is no token yet; create one with `icee serve token create NAME \
+         --role admin`, or listen on 127.0.0.1"
+    )]
+    Open(std::net::SocketAddr),
+    /// Another server is at work on the folder.
+    #[error("another server is at work on {}; stop it, or serve another folder with --studies DIR", .0.display())]
+    Taken(PathBuf),
+    /// A database that cannot be used as it was said.
+    #[error("{0}")]
+    Store(String),
+    /// Where studies are kept, something is wrong.
+    #[error(transparent)]
+    Kept(#[from] Error),
+    /// A token that cannot be made or found.
+    #[error("{0}")]
+    Token(String),
+    /// What the system refuses.
+    #[error("the server cannot run: {0}")]
+    Io(#[from] std::io::Error),
+}

@@ -1,0 +1,173 @@
+//! Who is let in: tokens and roles, and no writes on behalf of other sites' pages.
+
+use crate::failure::Failure;
+use crate::routes::{Route, Verb};
+use crate::tokens::{Token, Tokens};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use icee_study::Error;
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// Nobody is asked who he is: the route is for everybody, or there are no tokens and only this machine can reach the server.
+    Anybody,
+    /// Whoever has this token.
+    Token(Token),
+}
+
+impl Who {
+    /// The name of the token.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Who::Anybody => None,
+            Who::Token(token) => Some(&token.name),
+        }
+    }
+}
+
+/// Lets somebody in, or not. `local`: only this machine can reach the server.
+///
+/// # Errors
+/// 401 without a token that is known, 403 where it does not allow this, 500 where the tokens cannot be read.
+///
+/// `tokens` reads them, and only where they are needed.
+pub fn admit(
+    tokens: impl FnOnce() -> icee_study::Result<Vec<Token>>,
+    local: bool,
+    route: &Route,
+    headers: &HeaderMap,
+) -> Result<Who, Failure> {
+    let Some(role) = route.role else { return Ok(Who::Anybody) };
+    let unreadable = |error: Error| {
+        let words = format!("the tokens cannot be read, so nobody is let in: {error}");
+        Failure { words, ..Failure::stored(error) }
+    };
+    let tokens = tokens().map_err(unreadable)?;
+    if tokens.is_empty() {
+        if !local {
+            let words = "all tokens were revoked; create one with `icee serve token create NAME --role admin`";
+            return Err(Failure::new(StatusCode::UNAUTHORIZED, words));
+        }
+        // A page of another site can have its name lead here, but a browser then says that name.
+        return match text(headers, &header::HOST).is_some_and(is_local_name) {
+            true => Ok(Who::Anybody),
+            false => Err(Failure::new(
+                StatusCode::FORBIDDEN,
+                "without tokens this server answers to localhost alone; create one with `icee serve token create NAME --role \
+                 write` and send it",
+            )),
+        };
+    }
+    let refused = |words: &str| Err(Failure::new(StatusCode::UNAUTHORIZED, words));
+    let Some(given) = text(headers, &header::AUTHORIZATION) else {
+        return refused("this needs a token: send the header Authorization: Bearer TOKEN");
+    };
+    let bearer = given.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let Some((_, secret)) = bearer else {
+        return refused("the header Authorization should be: Bearer TOKEN");
+    };
+    match Tokens::find_in(tokens, secret.trim()) {
+        None => refused("this token is not known; it may have been revoked"),
+        Some(token) if token.role < role => {
+            let words =
+                format!("this needs the role {role}, and the token \"{}\" has the role {}", token.name, token.role);
+            Err(Failure::new(StatusCode::FORBIDDEN, words))
+        }
+        Some(token) => Ok(Who::Token(token)),
+    }
+}
+
+/// Refuses writes that a page of another site may have sent by somebody's browser: another origin, or a body that a form could have
+/// sent.
+///
+/// # Errors
+/// 403, or 415 where the body is not said to be JSON.
+pub fn same_site(verb: Verb, headers: &HeaderMap) -> Result<(), Failure> {
+    if verb == Verb::Get {
+        return Ok(());
+    }
+    if let Some(origin) = headers.get(header::ORIGIN) {
+        let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
+        let host = text(headers, &header::HOST);
+        if origin.is_none() || origin.map(str::to_lowercase) != host.map(str::to_lowercase) {
+            let words = "a page of another site may not write here (the headers Origin and Host differ)";
+            return Err(Failure::new(StatusCode::FORBIDDEN, words));
+        }
+    }
+    let site = text(headers, &HeaderName::from_static("sec-fetch-site"));
+    if site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+        let words = "a page of another site may not write here (the header Sec-Fetch-Site says so)";
+        return Err(Failure::new(StatusCode::FORBIDDEN, words));
+    }
+    let kind = text(headers, &header::CONTENT_TYPE).and_then(|kind| kind.split(';').next());
+    if verb == Verb::Post && !kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
+        let words = "send JSON, and say so with the header Content-Type: application/json";
+        return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, words));
+    }
+    Ok(())
+}
+
+/// A header's text.
+pub fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Whether a host is this machine by its name; a port may follow.
+fn is_local_name(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    name.eq_ignore_ascii_case("localhost") || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_has_few_names() {
+        for local in ["localhost", "LOCALHOST:8000", "127.0.0.1:1", "127.0.0.2", "[::1]:80", "[::1]"] {
+            assert!(is_local_name(local), "{local}");
+        }
+        for other in ["", "evil.example:8000", "localhost.evil.example", "10.0.0.1", "127.0.0.1.evil", "[::2]"] {
+            assert!(!is_local_name(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn pages_of_other_sites_do_not_write() {
+        let status = |verb, headers: &[(HeaderName, &'static str)]| {
+            let headers = headers.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect();
+            same_site(verb, &headers).map_err(|failure| failure.status.as_u16())
+        };
+        let (host, json) = ((header::HOST, "a.example:80"), (header::CONTENT_TYPE, "application/json; charset=utf-8"));
+        assert_eq!(status(Verb::Post, &[host.clone(), json.clone()]), Ok(()));
+        assert_eq!(status(Verb::Post, &[host.clone(), json.clone(), (header::ORIGIN, "https://A.example:80")]), Ok(()));
+        for origin in ["https://b.example", "null", "https://a.example", "https://a.example:80.evil"] {
+            assert_eq!(
+                status(Verb::Post, &[host.clone(), json.clone(), (header::ORIGIN, origin)]),
+                Err(403),
+                "{origin}"
+            );
+            assert_eq!(status(Verb::Delete, &[host.clone(), (header::ORIGIN, origin)]), Err(403), "{origin}");
+        }
+        let site = HeaderName::from_static("sec-fetch-site");
+        for (value, expected) in [
+            ("none", Ok(())),
+            ("same-origin", Ok(())),
+            ("same-site", Err(403)),
+            ("cross-site", Err(403)),
+            ("x", Err(403)),
+        ] {
+            assert_eq!(status(Verb::Post, &[host.clone(), json.clone(), (site.clone(), value)]), expected, "{value}");
+        }
+        for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp"] {
+            assert_eq!(status(Verb::Post, &[host.clone(), (header::CONTENT_TYPE, kind)]), Err(415), "{kind}");
+        }
+        assert_eq!(
+            (status(Verb::Post, &[]), status(Verb::Delete, &[]), status(Verb::Get, &[])),
+            (Err(415), Ok(()), Ok(()))
+        );
+    }
+}

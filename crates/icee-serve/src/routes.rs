@@ -1,0 +1,266 @@
+//! Every route, once: the router, the roles, the description for machines and the labels of the metrics all come from this table.
+
+use crate::app::App;
+use crate::call::{Call, Done};
+use crate::fields::{self, Field};
+use crate::registry::Open;
+use crate::tokens::Role;
+use crate::{change, look, transfer};
+use Role::{Admin, Read, Write};
+use Verb::{Delete, Get, Post};
+
+/// Who does the work of a route, and with what.
+#[derive(Clone, Copy)]
+pub enum Work {
+    /// It is known at once.
+    Now(fn(&App) -> Done),
+    /// It takes a while, and no study in particular.
+    Server(fn(&App, &Call) -> Done),
+    /// A new study, whose name is in the request.
+    Create,
+    /// The same of one that comes from elsewhere.
+    Import,
+    /// With a study, when it is one's turn.
+    Study(fn(&mut Open, &Call) -> Done),
+    /// The same; the answer is kept for whoever sends the request once more with the same key.
+    Once(fn(&mut Open, &Call) -> Done),
+    /// A study goes.
+    Delete,
+    /// Messages, as long as the client listens.
+    Events,
+}
+
+/// The methods that there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Look.
+    Get,
+    /// Do.
+    Post,
+    /// Delete.
+    Delete,
+}
+
+impl Verb {
+    /// As requests have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Get => "GET",
+            Post => "POST",
+            Delete => "DELETE",
+        }
+    }
+}
+
+/// A route.
+#[derive(Clone, Copy)]
+pub struct Route {
+    /// The method.
+    pub verb: Verb,
+    /// Its path, with `{name}` for the study's name.
+    pub path: &'static str,
+    /// Who may; everybody, where there is none.
+    pub role: Option<Role>,
+    /// What it does.
+    pub about: &'static str,
+    /// What may be said: in the body of a POST, behind the question mark of a GET.
+    pub fields: &'static [Field],
+    /// The type of its answer.
+    pub answers: &'static str,
+    /// Who does it.
+    pub work: Work,
+}
+
+impl Route {
+    /// Whether it takes time and space like the others. Whether the server lives must be known also when it is busy.
+    pub fn is_limited(&self) -> bool {
+        !matches!(self.work, Work::Now(_))
+    }
+}
+
+/// Types of answers.
+pub const JSON: &str = "application/json";
+pub const CSV: &str = "text/csv; charset=utf-8";
+pub const HTML: &str = "text/html; charset=utf-8";
+pub const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+pub const EVENTS: &str = "text/event-stream";
+
+const NO: &[Field] = &[];
+
+const fn route(
+    (verb, path): (Verb, &'static str),
+    role: Option<Role>,
+    (fields, answers): (&'static [Field], &'static str),
+    work: Work,
+    about: &'static str,
+) -> Route {
+    Route { verb, path, role, about, fields, answers, work }
+}
+
+/// All of them.
+pub const ROUTES: &[Route] = &[
+    route((Get, "/health"), None, (NO, JSON), Work::Now(look::health), "Whether the server lives."),
+    route((Get, "/openapi.json"), None, (NO, JSON), Work::Now(look::openapi), "This description of all routes."),
+    route((Get, "/metrics"), Some(Read), (NO, METRICS), Work::Now(look::metrics), "Counts and times, for Prometheus."),
+    route(
+        (Get, "/api/studies"),
+        Some(Read),
+        (NO, JSON),
+        Work::Server(look::list),
+        "All studies: rows, told, running, left, best.",
+    ),
+    route(
+        (Post, "/api/studies"),
+        Some(Write),
+        (fields::CREATE, JSON),
+        Work::Create,
+        "Start a study of the rows of a sheet.",
+    ),
+    route(
+        (Post, "/api/import"),
+        Some(Write),
+        (fields::IMPORT, JSON),
+        Work::Import,
+        "Take in a study from elsewhere, its journal and its sheet, without a change.",
+    ),
+    route(
+        (Post, "/api/survey"),
+        Some(Write),
+        (fields::CREATE, JSON),
+        Work::Server(look::survey),
+        "What is understood of a sheet's columns; nothing is kept.",
+    ),
+    route(
+        (Get, "/api/studies/{name}"),
+        Some(Read),
+        (NO, JSON),
+        Work::Study(look::show),
+        "The study: its columns, all that was told, what is running.",
+    ),
+    route(
+        (Delete, "/api/studies/{name}"),
+        Some(Admin),
+        (NO, JSON),
+        Work::Delete,
+        "Put the study away, into the folder deleted/; its name is free again.",
+    ),
+    route(
+        (Post, "/api/studies/{name}/ask"),
+        Some(Write),
+        (fields::ASK, JSON),
+        Work::Once(change::ask),
+        "Which rows to try next.",
+    ),
+    route(
+        (Post, "/api/studies/{name}/tell"),
+        Some(Write),
+        (fields::TELL, JSON),
+        Work::Once(change::tell),
+        "What came out, of a row or of many.",
+    ),
+    route(
+        (Post, "/api/studies/{name}/renew"),
+        Some(Write),
+        (fields::RENEW, JSON),
+        Work::Once(change::renew),
+        "More time for rows that are running.",
+    ),
+    route(
+        (Post, "/api/studies/{name}/update"),
+        Some(Write),
+        (fields::UPDATE, JSON),
+        Work::Once(change::update),
+        "Take in what has changed in the sheet on the server.",
+    ),
+    route(
+        (Post, "/api/studies/{name}/withdraw"),
+        Some(Write),
+        (fields::ROWS, JSON),
+        Work::Once(change::withdraw),
+        "Take back rows that were asked for and will not be tried.",
+    ),
+    route(
+        (Post, "/api/studies/{name}/forget"),
+        Some(Write),
+        (fields::ROWS, JSON),
+        Work::Once(change::forget),
+        "Forget what was told of rows by mistake.",
+    ),
+    route(
+        (Post, "/api/studies/{name}/undo"),
+        Some(Write),
+        (NO, JSON),
+        Work::Once(change::undo),
+        "Take back the last thing that was asked, told, taken in or taken back.",
+    ),
+    route(
+        (Get, "/api/studies/{name}/best"),
+        Some(Read),
+        (NO, JSON),
+        Work::Study(look::best),
+        "The best row told so far; with several objectives, the front.",
+    ),
+    route(
+        (Get, "/api/studies/{name}/front"),
+        Some(Read),
+        (NO, JSON),
+        Work::Study(look::front),
+        "The rows told that are beaten by none.",
+    ),
+    route(
+        (Get, "/api/studies/{name}/predict"),
+        Some(Read),
+        (fields::PREDICT, JSON),
+        Work::Study(look::predict),
+        "What is believed of every row.",
+    ),
+    route(
+        (Get, "/api/studies/{name}/why"),
+        Some(Read),
+        (fields::WHY, JSON),
+        Work::Study(look::why),
+        "What speaks for a row.",
+    ),
+    route(
+        (Get, "/api/studies/{name}/effects"),
+        Some(Read),
+        (NO, JSON),
+        Work::Study(look::effects),
+        "What each column does.",
+    ),
+    route(
+        (Get, "/api/studies/{name}/report"),
+        Some(Read),
+        (fields::REPORT, HTML),
+        Work::Study(look::report),
+        "A page about the study.",
+    ),
+    route(
+        (Get, "/api/studies/{name}/export"),
+        Some(Read),
+        (fields::EXPORT, CSV),
+        Work::Study(look::export),
+        "What was told, in the form that tell reads.",
+    ),
+    route(
+        (Get, "/api/studies/{name}/cells"),
+        Some(Read),
+        (NO, JSON),
+        Work::Study(look::cells),
+        "The cells of all rows, column by column: a list of names, each with a list of texts.",
+    ),
+    route(
+        (Get, "/api/studies/{name}/journal"),
+        Some(Read),
+        (NO, JSON),
+        Work::Study(transfer::journal),
+        "The study itself, its journal and its sheet, for /api/import elsewhere.",
+    ),
+    route(
+        (Get, "/api/studies/{name}/events"),
+        Some(Read),
+        (NO, EVENTS),
+        Work::Events,
+        "A message whenever the study has changed: its number of lines.",
+    ),
+];

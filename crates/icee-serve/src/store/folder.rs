@@ -1,0 +1,92 @@
+//! A folder of journals and sheets: the command line's, so both can be used on one study at the same time.
+
+use super::{Draft, Ledger, Sheet, Store};
+use crate::failure::{Failure, ServeError};
+use crate::keys::Keys;
+use crate::name::StudyName;
+use crate::tokens::Stamp;
+use icee_base::files::FileError;
+use icee_study::{Home, JournalFile, Models, Result, SHEETS, Study};
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+/// The folder.
+pub struct Folder {
+    path: PathBuf,
+    /// Held as long as the server lives: keys and open studies are one server's.
+    _alone: File,
+}
+
+impl Folder {
+    /// Takes a folder for oneself.
+    ///
+    /// # Errors
+    /// Where another server has it, or it cannot be used.
+    pub fn open(folder: &Path) -> std::result::Result<Folder, ServeError> {
+        std::fs::create_dir_all(folder).map_err(FileError::io(folder))?;
+        let path = folder.join(".serve.lock");
+        let alone = File::create(&path).map_err(FileError::io(&path))?;
+        match alone.try_lock() {
+            Err(TryLockError::WouldBlock) => Err(ServeError::Taken(folder.to_owned())),
+            Err(TryLockError::Error(error)) => Err(FileError::io(&path)(error).into()),
+            Ok(()) => Ok(Folder { path: folder.to_owned(), _alone: alone }),
+        }
+    }
+}
+
+impl Store for Folder {
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn scratch(&self) -> &Path {
+        &self.path
+    }
+
+    fn names(&self) -> Result<Vec<StudyName>> {
+        Ok(StudyName::all_in(&self.path))
+    }
+
+    fn stamp(&self, name: &StudyName) -> Result<Option<Stamp>> {
+        Ok(Stamp::of(&name.journal(&self.path)))
+    }
+
+    fn seat(&self, name: &StudyName) -> Result<(Box<dyn Home>, Box<dyn Ledger>)> {
+        let keys = Keys::open(&name.file(&self.path, "keys"))?;
+        Ok((Box::new(JournalFile(name.journal(&self.path))), Box::new(keys)))
+    }
+
+    fn draft(&self, name: &StudyName, ending: &str, sheet: &[u8]) -> std::result::Result<Draft, Failure> {
+        let sheet = Sheet::write(name.file(&self.path, ending), sheet)?;
+        Ok(Draft { sheet, stays: true, home: Box::new(JournalFile(name.journal(&self.path))) })
+    }
+
+    fn like(&self, name: &StudyName) -> Result<Option<PathBuf>> {
+        Ok(Some(name.journal(&self.path)).filter(|journal| journal.is_file()))
+    }
+
+    /// Into a folder of its own in `deleted/`; its sheet goes with it if it lies beside the journal under the same name.
+    fn put_away(&self, name: &StudyName, now: u64) -> Result<()> {
+        let journal = name.journal(&self.path);
+        // A study that cannot be opened any more can still be put away.
+        let sheet = Study::open(&journal, None, Models::default()).map(|study| study.pool().to_owned()).ok();
+        let mut files = vec![journal];
+        for file in ["csv", "xlsx"].iter().chain(&SHEETS).map(|ending| name.file(&self.path, ending)) {
+            files.extend((sheet.as_deref() == Some(&*file)).then_some(file));
+        }
+        let keys = name.file(&self.path, "keys");
+        files.extend(keys.exists().then_some(keys));
+        let deleted = self.path.join("deleted");
+        let label = |at: u64| {
+            if at == 0 { format!("{}-{now}", name.as_str()) } else { format!("{}-{now}-{at}", name.as_str()) }
+        };
+        std::fs::create_dir_all(&deleted).map_err(FileError::io(&deleted))?;
+        let place = (0..).map(|at| deleted.join(label(at))).find(|place| !place.exists()).unwrap_or(deleted);
+        std::fs::create_dir_all(&place).map_err(FileError::io(&place))?;
+        for file in files {
+            let to = place.join(file.file_name().unwrap_or_default());
+            std::fs::rename(&file, &to).map_err(FileError::io(&file))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,173 @@
+//! Where a server keeps studies and what belongs to them: a folder of journals, or a PostgreSQL database that several servers share.
+
+mod folder;
+mod ledger;
+mod lines;
+mod migrate;
+mod pool;
+mod postgres;
+mod seat;
+
+use crate::failure::{Failure, ServeError};
+use crate::keys::Known;
+use crate::name::StudyName;
+use crate::tokens::{Stamp, Tokens};
+use icee_base::files::FileError;
+use icee_study::{Home, Result};
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Where studies are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A folder of journals and sheets, which one server at a time has for itself.
+    Folder(PathBuf),
+    /// The address of a PostgreSQL database.
+    Postgres(String),
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Place, String> {
+        match text.split_once("://") {
+            Some(("postgres" | "postgresql", _)) => Ok(Place::Postgres(text.to_owned())),
+            Some((other, _)) => {
+                Err(format!("studies cannot be kept in {other}://; give a folder, or postgres://USER@HOST/DATABASE"))
+            }
+            None => Ok(Place::Folder(text.into())),
+        }
+    }
+}
+
+impl Place {
+    /// Takes the place for a server.
+    ///
+    /// # Errors
+    /// Where another server has the folder for itself, or it cannot be used.
+    pub(crate) fn open(&self) -> std::result::Result<Box<dyn Store>, ServeError> {
+        Ok(match self {
+            Place::Folder(folder) => Box::new(folder::Folder::open(folder)?),
+            Place::Postgres(url) => Box::new(postgres::Database::open(url)?),
+        })
+    }
+
+    /// The tokens that are kept there.
+    ///
+    /// # Errors
+    /// Where the database cannot be reached.
+    pub fn tokens(&self) -> std::result::Result<Tokens, ServeError> {
+        Ok(match self {
+            Place::Folder(folder) => Tokens::in_folder(folder),
+            Place::Postgres(url) => Tokens::new(postgres::Database::tokens(url)?),
+        })
+    }
+
+    /// A home for one study, for whoever works with it without a server.
+    ///
+    /// # Errors
+    /// Where the name cannot be a study's here, or the database cannot be reached.
+    pub fn home(&self, name: &str) -> std::result::Result<Box<dyn Home>, ServeError> {
+        let name = StudyName::new(name).map_err(|failure| ServeError::Token(failure.words))?;
+        Ok(match self {
+            Place::Folder(folder) => Box::new(icee_study::JournalFile(name.journal(folder))),
+            Place::Postgres(url) => postgres::Database::home(url, &name)?,
+        })
+    }
+}
+
+/// What a server needs of where studies are kept.
+pub trait Store: Send + Sync {
+    /// What it is called in messages, without secrets.
+    fn name(&self) -> String;
+
+    /// A folder for files of the moment, whose path is not for clients.
+    fn scratch(&self) -> &Path;
+
+    /// All studies, in order.
+    fn names(&self) -> Result<Vec<StudyName>>;
+
+    /// What a study looks like from outside; none where there is none.
+    fn stamp(&self, name: &StudyName) -> Result<Option<Stamp>>;
+
+    /// A study for whoever works with it, and what is kept beside it.
+    fn seat(&self, name: &StudyName) -> Result<(Box<dyn Home>, Box<dyn Ledger>)>;
+
+    /// A home for a new study with this sheet, whose file's name ends so.
+    fn draft(&self, name: &StudyName, ending: &str, sheet: &[u8]) -> std::result::Result<Draft, Failure>;
+
+    /// The file of an earlier study; none where there is none.
+    fn like(&self, name: &StudyName) -> Result<Option<PathBuf>>;
+
+    /// Puts a study away, from where it can be taken back. Only when it is one's turn.
+    fn put_away(&self, name: &StudyName, now: u64) -> Result<()>;
+}
+
+/// What is kept beside a study: whose turn it is among servers, and requests that may be sent twice.
+///
+/// A server does one writing request of a study at a time, from [`Ledger::begin_turn`] to [`Ledger::end_turn`], and so do all servers
+/// together. A request that was begun and has no answer, when it is somebody's turn, is therefore one that failed or died.
+pub trait Ledger: Send {
+    /// Waits for one's turn among servers.
+    fn begin_turn(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Lets the others go on.
+    fn end_turn(&mut self) {}
+
+    /// Forgets requests that were begun and have written nothing: the journal is as long as it was then.
+    fn settle(&mut self, lines: u64) -> Result<()>;
+
+    /// Begins a request, or finds its answer; `lines` are those of the study.
+    fn begin(&mut self, key: &str, request: &str, now: u64, lines: u64) -> std::result::Result<Known, Failure>;
+
+    /// Ends a request that was begun: with its answer, or refused.
+    fn end(&mut self, key: &str, answer: Option<&str>) -> Result<()>;
+}
+
+/// A study that is about to be.
+pub struct Draft {
+    /// Its sheet.
+    pub sheet: Sheet,
+    /// Whether the sheet's file is wanted as long as the study is.
+    pub stays: bool,
+    /// Where it will be.
+    pub home: Box<dyn Home>,
+}
+
+/// A file that is removed when it is not wanted any more.
+pub struct Sheet {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether it stays.
+    pub wanted: bool,
+}
+
+impl Sheet {
+    /// Writes a new file, and never over another one.
+    pub fn write(path: PathBuf, bytes: &[u8]) -> std::result::Result<Sheet, Failure> {
+        let file = OpenOptions::new().write(true).create_new(true).open(&path);
+        let mut file = match file {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                let words = format!("{} exists already; choose another name", path.display());
+                return Err(Failure::conflict(words));
+            }
+            file => file.map_err(FileError::io(&path))?,
+        };
+        let sheet = Sheet { path, wanted: false };
+        file.write_all(bytes).and_then(|()| file.sync_all()).map_err(FileError::io(&sheet.path))?;
+        Ok(sheet)
+    }
+}
+
+impl Drop for Sheet {
+    fn drop(&mut self) {
+        if !self.wanted {
+            // Nobody refers to it; if it stays, it is only in the way.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}

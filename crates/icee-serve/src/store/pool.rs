@@ -1,0 +1,217 @@
+//! Connections to a database: a few, used in turns, and made anew where they were lost.
+
+use super::migrate;
+use crate::failure::ServeError;
+use icee_study::{Error, Result};
+use postgres::config::{Host, SslMode};
+use postgres::error::SqlState;
+use postgres::{Client, Config, NoTls};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Connections of one server, at most.
+const MOST: usize = 16;
+/// How long one waits for one of them.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a new one may take.
+const CONNECTING: Duration = Duration::from_secs(5);
+/// How long what was sent may go without a sign of life.
+const SILENCE: Duration = Duration::from_secs(30);
+/// What is acknowledged is on disk, whatever the database does by default. And whoever is gone is noticed, also when he did not say so.
+const SETTINGS: &str = "SET synchronous_commit = on; SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; \
+                        SET tcp_keepalives_count = 3";
+
+/// The connections.
+pub struct Pool {
+    config: Config,
+    name: String,
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    idle: Vec<Client>,
+    /// In use.
+    out: usize,
+}
+
+/// A connection in use; the pool has it again when it goes.
+pub struct Connection {
+    client: Option<Client>,
+    pool: Arc<Pool>,
+}
+
+impl Connection {
+    /// The connection itself.
+    ///
+    /// # Errors
+    /// Where it was given up.
+    pub fn client(&mut self) -> Result<&mut Client> {
+        let name = &self.pool.name;
+        let lost = || Error::Unavailable { name: name.clone(), problem: "the connection was lost".into() };
+        self.client.as_mut().ok_or_else(lost)
+    }
+
+    /// Ends it, and with it all its locks.
+    pub fn give_up(&mut self) {
+        self.client = None;
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let mut state = self.pool.state();
+        state.out -= 1;
+        state.idle.extend(self.client.take().filter(|client| !client.is_closed()));
+        self.pool.freed.notify_one();
+    }
+}
+
+impl Pool {
+    /// Connections to the database at an address, none of them made yet.
+    ///
+    /// # Errors
+    /// Where that is no address, or one that this program cannot speak to.
+    pub fn new(url: &str) -> std::result::Result<Arc<Pool>, ServeError> {
+        // The address may have a password, so it is not repeated.
+        let wrong = |problem: String| {
+            ServeError::Store(format!(
+                "the address of the database is not understood: {problem}; write postgres://USER@HOST/DATABASE"
+            ))
+        };
+        let mut config: Config = url.parse().map_err(|error: postgres::Error| wrong(in_words(&error)))?;
+        if config.get_ssl_mode() == SslMode::Require {
+            let words = "this program does not speak TLS to a database; use a socket, a private network or a tunnel, without sslmode=require";
+            return Err(ServeError::Store(words.into()));
+        }
+        if config.get_password().is_none()
+            && let Ok(password) = std::env::var("PGPASSWORD")
+        {
+            config.password(password);
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECTING);
+        }
+        config.application_name("icee serve").tcp_user_timeout(SILENCE).ssl_mode(SslMode::Disable);
+        let host = config.get_hosts().iter().map(|host| match host {
+            Host::Tcp(host) => host.clone(),
+            #[cfg(unix)]
+            Host::Unix(path) => path.display().to_string(),
+        });
+        let host: Vec<String> = host.collect();
+        let name = format!("the database {} at {}", config.get_dbname().unwrap_or("of the user"), host.join(", "));
+        Ok(Arc::new(Pool { config, name, state: Mutex::default(), freed: Condvar::new() }))
+    }
+
+    /// Makes the tables, where they are not there yet.
+    ///
+    /// # Errors
+    /// Where the database cannot be reached, refuses, or is newer than this program.
+    pub fn prepare(self: &Arc<Pool>) -> std::result::Result<(), ServeError> {
+        let mut connection = self.take()?;
+        let newest = migrate::apply(connection.client()?).map_err(|error| self.wrong(&error))?;
+        match migrate::is_newer(newest) {
+            true => Err(ServeError::Store(format!(
+                "{} is of a newer version (its tables have number {newest}); use that",
+                self.name
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// What the database is called in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A connection, if need be a new one.
+    ///
+    /// # Errors
+    /// Where all are in use for too long, or the database cannot be reached.
+    pub fn take(self: &Arc<Pool>) -> Result<Connection> {
+        let waited = self.freed.wait_timeout_while(self.state(), PATIENCE, |state| state.out >= MOST);
+        let (mut state, late) = waited.unwrap_or_else(PoisonError::into_inner);
+        if late.timed_out() {
+            return Err(self.unavailable(format!("all {MOST} connections are in use")));
+        }
+        state.out += 1;
+        let client = state.idle.pop();
+        drop(state);
+        let mut connection = Connection { client, pool: Arc::clone(self) };
+        if connection.client.is_none() {
+            let mut client = self.config.connect(NoTls).map_err(|error| self.wrong(&error))?;
+            client.batch_execute(SETTINGS).map_err(|error| self.wrong(&error))?;
+            connection.client = Some(client);
+        }
+        Ok(connection)
+    }
+
+    /// Does what may be done twice: where an old connection turns out to be dead, with a new one.
+    ///
+    /// # Errors
+    /// Where that does not help, or the work says so.
+    pub fn with<T>(
+        self: &Arc<Pool>,
+        mut work: impl FnMut(&mut Client) -> std::result::Result<T, postgres::Error>,
+    ) -> Result<T> {
+        let mut connection = self.take()?;
+        match work(connection.client()?) {
+            Ok(done) => Ok(done),
+            Err(error) if is_lost(&error) => {
+                drop(connection);
+                self.forget_idle();
+                work(self.take()?.client()?).map_err(|error| self.wrong(&error))
+            }
+            Err(error) => Err(self.wrong(&error)),
+        }
+    }
+
+    /// Gives up connections that nobody uses: where one is dead, the others are, too.
+    pub fn forget_idle(&self) {
+        let idle = std::mem::take(&mut self.state().idle);
+        drop(idle);
+    }
+
+    /// An error in words; whether it is worth trying again is its kind.
+    pub fn wrong(&self, error: &postgres::Error) -> Error {
+        match is_lost(error) {
+            true => self.unavailable(in_words(error)),
+            false => Error::Stored { name: self.name.clone(), problem: in_words(error) },
+        }
+    }
+
+    /// Said where it may be otherwise in a moment.
+    pub fn unavailable(&self, problem: String) -> Error {
+        Error::Unavailable { name: self.name.clone(), problem }
+    }
+}
+
+/// Whether it is the connection that went wrong, or the database that is about to end or not there yet.
+pub fn is_lost(error: &postgres::Error) -> bool {
+    let passing = [
+        &SqlState::ADMIN_SHUTDOWN,
+        &SqlState::CRASH_SHUTDOWN,
+        &SqlState::CANNOT_CONNECT_NOW,
+        &SqlState::TOO_MANY_CONNECTIONS,
+        &SqlState::IDLE_SESSION_TIMEOUT,
+    ];
+    match error.code() {
+        Some(code) => passing.contains(&code) || code.code().starts_with("08"),
+        None => true,
+    }
+}
+
+fn in_words(error: &postgres::Error) -> String {
+    let mut words = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(inner) = source {
+        words = format!("{words}: {inner}");
+        source = inner.source();
+    }
+    words
+}

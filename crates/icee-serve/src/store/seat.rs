@@ -1,0 +1,143 @@
+//! Where one sits who works with a study in a database: one connection, which has the study's lock, and over which all is written.
+//!
+//! The lock is the connection's. Where that is lost, the lock goes to others, and nothing can be written over it any more: who was
+//! cut off can do no harm.
+
+use super::migrate::LOCKS;
+use super::pool::{Connection, Pool, is_lost};
+use icee_study::{Error, Result};
+use postgres::Client;
+use postgres::error::SqlState;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The place of one who works with a study.
+pub struct Seat {
+    pool: Arc<Pool>,
+    held: Mutex<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    /// None while nothing is locked, or where it was lost.
+    connection: Option<Connection>,
+    /// A server has the lock for a whole request, and its study takes it again inside.
+    locks: usize,
+}
+
+impl Seat {
+    /// A place without a connection yet.
+    pub fn new(pool: &Arc<Pool>) -> Arc<Seat> {
+        Arc::new(Seat { pool: Arc::clone(pool), held: Mutex::default() })
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lost(&self) -> Error {
+        self.pool.unavailable("the connection was lost, and the lock with it".into())
+    }
+
+    /// Waits for the lock of a study, and calls `waiting` where that takes longer than `first`; after `then`, if it is said, one
+    /// gives up.
+    ///
+    /// # Errors
+    /// Where it cannot be had; then it is not held.
+    pub fn lock(&self, study: i32, first: Duration, waiting: &dyn Fn(), then: Option<Duration>) -> Result<()> {
+        let mut held = self.held();
+        if held.locks > 0 {
+            if held.connection.is_none() {
+                return Err(self.lost());
+            }
+            held.locks += 1;
+            return Ok(());
+        }
+        let mut connection = self.pool.take()?;
+        let mut got = locked(connection.client()?, study, first);
+        if got.as_ref().is_err_and(is_lost) {
+            drop(connection);
+            self.pool.forget_idle();
+            connection = self.pool.take()?;
+            got = locked(connection.client()?, study, first);
+        }
+        if got.as_ref().is_err_and(is_late) {
+            waiting();
+            got = locked(connection.client()?, study, then.unwrap_or_default());
+        }
+        match got {
+            Ok(()) => {
+                *held = Held { connection: Some(connection), locks: 1 };
+                Ok(())
+            }
+            Err(error) if is_late(&error) => {
+                Err(self.pool.unavailable("another server has been at work on the study for too long".into()))
+            }
+            Err(error) => {
+                connection.give_up();
+                Err(self.pool.wrong(&error))
+            }
+        }
+    }
+
+    /// Lets the others in, as soon as all who have locked it here have unlocked it.
+    pub fn unlock(&self) {
+        let mut held = self.held();
+        held.locks = held.locks.saturating_sub(1);
+        if held.locks > 0 {
+            return;
+        }
+        if let Some(mut connection) = held.connection.take() {
+            let freed =
+                connection.client().is_ok_and(|client| client.batch_execute("SELECT pg_advisory_unlock_all()").is_ok());
+            if !freed {
+                connection.give_up();
+            }
+        }
+    }
+
+    /// Looks at something: over the connection that has the lock, or any.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn read<T>(&self, work: impl FnMut(&mut Client) -> std::result::Result<T, postgres::Error>) -> Result<T> {
+        if self.held().locks > 0 { self.write(work) } else { self.pool.with(work) }
+    }
+
+    /// Writes something under the lock, or not at all.
+    ///
+    /// # Errors
+    /// Where the lock is not held any more, or the work says so.
+    pub fn write<T>(&self, mut work: impl FnMut(&mut Client) -> std::result::Result<T, postgres::Error>) -> Result<T> {
+        let mut held = self.held();
+        let Some(connection) = &mut held.connection else { return Err(self.lost()) };
+        let done = work(connection.client()?);
+        if done.as_ref().is_err_and(is_lost) {
+            connection.give_up();
+            held.connection = None;
+            self.pool.forget_idle();
+        }
+        done.map_err(|error| self.pool.wrong(&error))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        // Left in the middle: the lock must not go back to the pool.
+        if let Some(connection) = &mut self.held().connection {
+            connection.give_up();
+        }
+    }
+}
+
+/// Locks a study; zero waits for ever.
+fn locked(client: &mut Client, study: i32, patience: Duration) -> std::result::Result<(), postgres::Error> {
+    client.batch_execute(&format!(
+        "SET lock_timeout = {}; SELECT pg_advisory_lock({LOCKS}, {study})",
+        patience.as_millis()
+    ))
+}
+
+fn is_late(error: &postgres::Error) -> bool {
+    error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE)
+}

@@ -1,0 +1,325 @@
+//! Who may do what: tokens, kept as checksums in a file beside the studies.
+//!
+//! A token is 256 random bits, so its plain SHA-256 gives nothing away and needs no salt; it is shown once, when it is made. The file
+//! is read again whenever it has changed: a token that was revoked is refused from the next request on.
+
+use crate::failure::ServeError;
+use icee_base::files::{FileError, read_regular, write_atomically};
+use icee_base::names::Unknown;
+use rand::TryRng;
+use rand::rngs::SysRng;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+use subtle::ConstantTimeEq;
+
+/// What tokens begin with, so that programs which look for secrets find them.
+const PREFIX: &str = "icee_";
+/// Bytes of the file, at most.
+const MOST_BYTES: u64 = 1 << 20;
+/// Characters of a token's name.
+const LONGEST: usize = 64;
+
+/// What somebody may do; each may do what those before it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Look.
+    Read,
+    /// Create studies, ask and tell.
+    Write,
+    /// Delete studies.
+    Admin,
+}
+
+impl Role {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Read => "read",
+            Role::Write => "write",
+            Role::Admin => "admin",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Role {
+    type Err = Unknown;
+
+    fn from_str(name: &str) -> Result<Role, Unknown> {
+        let all = [Role::Read, Role::Write, Role::Admin];
+        let known = || Unknown::new("role", name, &all.map(Role::name));
+        all.into_iter().find(|role| role.name() == name).ok_or_else(known)
+    }
+}
+
+/// A token as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Token {
+    /// What it is called: who has it, or what for.
+    pub name: String,
+    /// What it allows.
+    pub role: Role,
+    /// The SHA-256 of its text, in hexadecimal digits.
+    hash: String,
+    /// When it was made, in seconds since 1970.
+    pub created: u64,
+}
+
+impl Token {
+    /// A token as it was kept.
+    pub(crate) fn kept(name: String, role: Role, hash: String, created: u64) -> Token {
+        Token { name, role, hash, created }
+    }
+
+    /// The SHA-256 of its text.
+    pub(crate) fn hash(&self) -> &str {
+        &self.hash
+    }
+}
+
+/// Where tokens are kept.
+pub trait Kept: Send + Sync {
+    /// All of them.
+    fn all(&self) -> icee_study::Result<Vec<Token>>;
+
+    /// Keeps one more; not where there is one of that name.
+    fn add(&self, token: Token) -> icee_study::Result<bool>;
+
+    /// Forgets one.
+    fn remove(&self, name: &str) -> icee_study::Result<()>;
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    tokens: Vec<Token>,
+}
+
+/// Who may do what.
+pub struct Tokens(Box<dyn Kept>);
+
+/// The file of tokens.
+#[derive(Debug)]
+struct TokenFile {
+    path: PathBuf,
+    /// What was read last, and what the file looked like then.
+    seen: Mutex<(Option<Stamp>, Vec<Token>)>,
+}
+
+/// What a file looks like from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    modified: Option<SystemTime>,
+    bytes: u64,
+    /// Another file in the same place has another number, where the system has such.
+    number: u64,
+}
+
+impl Stamp {
+    /// None where there is no file.
+    pub fn of(path: &Path) -> Option<Stamp> {
+        let known = std::fs::metadata(path).ok()?;
+        #[cfg(unix)]
+        let number = std::os::unix::fs::MetadataExt::ino(&known);
+        #[cfg(not(unix))]
+        let number = 0;
+        Some(Stamp { modified: known.modified().ok(), bytes: known.len(), number })
+    }
+
+    /// The same of what is no file: its number, and how much there is of it.
+    pub fn numbered(number: u64, bytes: u64) -> Stamp {
+        Stamp { modified: None, bytes, number }
+    }
+
+    /// Whether it is still the same file, whatever was written to it.
+    pub fn is_same_file(self, other: Stamp) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Tokens {
+    /// The tokens of a folder of studies.
+    pub fn in_folder(folder: &Path) -> Tokens {
+        Tokens(Box::new(TokenFile { path: folder.join("tokens.json"), seen: Mutex::default() }))
+    }
+
+    /// Tokens that are kept elsewhere.
+    pub(crate) fn new(kept: Box<dyn Kept>) -> Tokens {
+        Tokens(kept)
+    }
+
+    /// All of them.
+    ///
+    /// # Errors
+    /// Where they cannot be read: then nobody is let in.
+    pub fn all(&self) -> icee_study::Result<Vec<Token>> {
+        self.0.all()
+    }
+
+    /// The token that this text is, if any. All are compared, each in constant time.
+    ///
+    /// # Errors
+    /// Where they cannot be read.
+    pub fn find(&self, text: &str) -> icee_study::Result<Option<Token>> {
+        Ok(Tokens::find_in(self.all()?, text))
+    }
+
+    /// The same among tokens that were read.
+    pub(crate) fn find_in(tokens: Vec<Token>, text: &str) -> Option<Token> {
+        let hash = hash(text);
+        let same = |token: &Token| bool::from(token.hash.as_bytes().ct_eq(hash.as_bytes()));
+        tokens.into_iter().fold(None, |found, token| if same(&token) { Some(token) } else { found })
+    }
+
+    /// Makes a token and gives its text, which is kept nowhere.
+    ///
+    /// # Errors
+    /// Where the name is taken or cannot be one, or it cannot be kept.
+    pub fn create(&self, name: &str, role: Role, now: u64) -> Result<String, ServeError> {
+        let usable = |c: char| c.is_alphanumeric() || "-_.@ ".contains(c);
+        if name.trim().is_empty() || name.chars().count() > LONGEST || !name.chars().all(usable) {
+            return Err(ServeError::Token(format!(
+                "\"{name}\" cannot be the name of a token; use letters, digits, blanks and - _ . @"
+            )));
+        }
+        let mut secret = [0; 32];
+        let random = |error| ServeError::Token(format!("the system gives no random numbers: {error}"));
+        SysRng.try_fill_bytes(&mut secret).map_err(random)?;
+        let text = format!("{PREFIX}{}", hex(&secret));
+        let token = Token { name: name.to_owned(), role, hash: hash(&text), created: now };
+        if !self.0.add(token)? {
+            let words = format!("there is a token \"{name}\" already; choose another name, or revoke it first");
+            return Err(ServeError::Token(words));
+        }
+        Ok(text)
+    }
+
+    /// Takes a token back.
+    ///
+    /// # Errors
+    /// Where there is none of that name, or it cannot be forgotten.
+    pub fn revoke(&self, name: &str) -> Result<(), ServeError> {
+        let names: Vec<String> = self.all()?.into_iter().map(|token| token.name).collect();
+        if !names.iter().any(|known| known == name) {
+            let known: Vec<&str> = names.iter().map(String::as_str).collect();
+            return Err(ServeError::Token(match known.is_empty() {
+                true => "there is no token yet; `icee serve token create NAME --role write` makes one".into(),
+                false => Unknown::new("token", name, &known).to_string(),
+            }));
+        }
+        Ok(self.0.remove(name)?)
+    }
+}
+
+impl Kept for TokenFile {
+    fn all(&self) -> icee_study::Result<Vec<Token>> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = Stamp::of(&self.path);
+        if stamp.is_none() || stamp != seen.0 {
+            *seen = (stamp, read(&self.path)?);
+        }
+        Ok(seen.1.clone())
+    }
+
+    fn add(&self, token: Token) -> icee_study::Result<bool> {
+        let mut tokens = read(&self.path)?;
+        let is_new = tokens.iter().all(|known| known.name != token.name);
+        if is_new {
+            tokens.push(token);
+            self.write(tokens)?;
+        }
+        Ok(is_new)
+    }
+
+    fn remove(&self, name: &str) -> icee_study::Result<()> {
+        let mut tokens = read(&self.path)?;
+        tokens.retain(|token| token.name != name);
+        Ok(self.write(tokens)?)
+    }
+}
+
+impl TokenFile {
+    fn write(&self, tokens: Vec<Token>) -> Result<(), FileError> {
+        let wrong = |error: serde_json::Error| FileError::content(&self.path, error.to_string());
+        let text = serde_json::to_string_pretty(&Content { tokens }).map_err(wrong)?;
+        let folder = icee_base::files::folder_of(&self.path);
+        std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
+        write_atomically(&self.path, format!("{text}\n").as_bytes())?;
+        // Checksums give no token away, but who has one is nobody else's business.
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(&self.path, mode).map_err(FileError::io(&self.path))?;
+        }
+        Ok(())
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<Token>, FileError> {
+    if !path.exists() {
+        return Ok(vec![]);
+    }
+    let large = || FileError::content(path, "is too large to be a file of tokens");
+    let bytes = read_regular(path, MOST_BYTES)?.ok_or_else(large)?;
+    let content: Content = serde_json::from_slice(&bytes).map_err(|error| {
+        FileError::content(path, format!("is no file of tokens ({error}); mend it, or remove it and create them anew"))
+    })?;
+    Ok(content.tokens)
+}
+
+/// The SHA-256 of a text, in hexadecimal digits.
+fn hash(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+/// Bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_kept_as_checksums_and_go_at_once() {
+        let folder = std::env::temp_dir().join(format!("icee-tokens-{}", std::process::id()));
+        let tokens = Tokens::in_folder(&folder);
+        assert_eq!(tokens.all().unwrap(), []);
+        let text = tokens.create("Ada", Role::Write, 7).unwrap();
+        assert_eq!(text.len(), PREFIX.len() + 64);
+        assert!(tokens.create("Ada", Role::Read, 7).unwrap_err().to_string().contains("already"));
+        assert!(tokens.create("a/b", Role::Read, 7).is_err() && tokens.create("", Role::Read, 7).is_err());
+        assert_eq!(tokens.find(&text).unwrap().unwrap().role, Role::Write);
+        assert_eq!(tokens.find(&text[1..]).unwrap(), None);
+        let kept = std::fs::read_to_string(folder.join("tokens.json")).unwrap();
+        assert!(!kept.contains(&text) && !kept.contains(&text[PREFIX.len()..]));
+        assert!(tokens.revoke("Adda").unwrap_err().to_string().contains("did you mean \"Ada\""));
+        // Another program has revoked it.
+        Tokens::in_folder(&folder).revoke("Ada").unwrap();
+        assert_eq!(tokens.find(&text).unwrap(), None);
+        std::fs::write(folder.join("tokens.json"), "{").unwrap();
+        assert!(tokens.find(&text).is_err(), "a damaged file lets nobody in");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn roles_have_an_order_and_names() {
+        assert!(Role::Read < Role::Write && Role::Write < Role::Admin);
+        assert_eq!("write".parse::<Role>().unwrap(), Role::Write);
+        assert!("writer".parse::<Role>().unwrap_err().to_string().contains("did you mean \"write\""));
+    }
+}

@@ -1,0 +1,108 @@
+//! A PostgreSQL of one's own, as long as a test lasts.
+
+use crate::client::Folder;
+use icee_serve::Place;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A database that runs, on a socket in a folder of its own.
+pub struct Database {
+    programs: PathBuf,
+    folder: Folder,
+    server: Option<Child>,
+}
+
+/// The folder of PostgreSQL's programs, where it is installed.
+fn programs() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = versions.map(|version| version.path().join("bin")).collect();
+    found.retain(|programs| programs.join("postgres").is_file());
+    found.sort();
+    found.pop()
+}
+
+/// A command as somebody who is not root, as whom PostgreSQL does not run.
+fn command(program: &Path) -> Command {
+    let is_root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n");
+    if !is_root {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=nobody", "--regid=nogroup", "--clear-groups", "--"]).arg(program);
+    command
+}
+
+impl Database {
+    /// Starts one; none, with a word, where PostgreSQL is not installed and nobody insists.
+    pub fn start() -> Option<Database> {
+        let Some(programs) = programs() else {
+            assert!(std::env::var_os("ICEE_REQUIRE_POSTGRES").is_none(), "PostgreSQL is not installed");
+            #[expect(clippy::print_stderr, reason = "whoever runs the tests should know")]
+            {
+                eprintln!("skipped: PostgreSQL is not installed (apt-get install postgresql)");
+            }
+            return None;
+        };
+        let folder = Folder::new();
+        std::fs::create_dir(folder.0.join("run")).unwrap();
+        let chown = Command::new("chown").args(["-R", "nobody:nogroup"]).arg(&folder.0).output();
+        drop(chown);
+        let mut database = Database { programs, folder, server: None };
+        let made = command(&database.programs.join("initdb"))
+            .args(["--auth=trust", "--username=icee", "--encoding=UTF8", "--locale=C", "--no-instructions", "-D"])
+            .arg(database.folder.0.join("data"))
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        database.run();
+        Some(database)
+    }
+
+    /// Starts the server in the same folder, and waits until it answers.
+    pub fn run(&mut self) {
+        let data = self.folder.0.join("data");
+        let server = command(&self.programs.join("postgres"))
+            .args(["-c", "listen_addresses=", "-D"])
+            .arg(&data)
+            .arg("-k")
+            .arg(self.folder.0.join("run"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        self.server = Some(server);
+        let begun = Instant::now();
+        let mut ready = Command::new(self.programs.join("pg_isready"));
+        ready.arg("-h").arg(self.folder.0.join("run")).args(["-U", "icee", "-d", "postgres"]);
+        while !ready.output().unwrap().status.success() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "PostgreSQL does not start");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Ends it as a crash would: at once, with all its processes.
+    pub fn crash(&mut self) {
+        let stop = command(&self.programs.join("pg_ctl"))
+            .args(["stop", "-m", "immediate", "-D"])
+            .arg(self.folder.0.join("data"))
+            .output()
+            .unwrap();
+        assert!(stop.status.success(), "{}", String::from_utf8_lossy(&stop.stderr));
+        self.server.take().map(|mut server| server.wait());
+    }
+
+    /// Where it is.
+    pub fn place(&self) -> Place {
+        let socket = self.folder.0.join("run").display().to_string().replace('/', "%2F");
+        Place::Postgres(format!("postgres://icee@{socket}/postgres"))
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if self.server.is_some() {
+            self.crash();
+        }
+    }
+}

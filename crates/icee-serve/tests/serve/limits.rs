@@ -1,0 +1,69 @@
+//! What is too much.
+
+use crate::client::{Folder, Running, wide};
+use icee_serve::Limits;
+use serde_json::json;
+use std::time::Duration;
+
+#[test]
+fn bodies_rates_and_times_have_limits() {
+    let folder = Folder::new();
+    {
+        let server = Running::with(&folder.0, Limits { body: 10_000, ..wide() });
+        server.create("bread");
+        let large = json!({ "csv": "x".repeat(20_000) });
+        server.refused("/api/studies/bread/tell", large, 413, "at most 10000 bytes");
+        let json = [("Content-Type", "application/json")];
+        for broken in
+            [&b"{"[..], b"[]", b"\xff\xfe", b"{\"row\":1}x", b"null", b"{\"row\":[1]}", b"{\"value\":1e999,\"row\":1}"]
+        {
+            server.send("POST", "/api/studies/bread/tell", &json, broken).refused(400, "");
+        }
+        let key = "k".repeat(129);
+        server.post_with("/api/studies/bread/ask", &[("Idempotency-Key", &key)], json!({})).refused(400, "1 to 128");
+    }
+    {
+        let server = Running::with(&folder.0, Limits { rate: 0.001, burst: 3.0, ..wide() });
+        (0..3).for_each(|_| drop(server.read("/api/studies/bread")));
+        let late = server.get("/api/studies/bread");
+        late.refused(429, "too many requests");
+        assert!(late.head.contains("retry-after: 1"));
+        server.read("/health");
+    }
+    {
+        let server = Running::with(&folder.0, Limits { time: Duration::from_millis(50), ..wide() });
+        // Somebody else is at work on the study.
+        let journal = std::fs::OpenOptions::new().append(true).open(folder.0.join("bread.jsonl")).unwrap();
+        journal.lock().unwrap();
+        let ask = || server.post_with("/api/studies/bread/ask", &[("Idempotency-Key", "late")], json!({}));
+        ask().refused(503, "with an Idempotency-Key the same request gets its answer later");
+        journal.unlock().unwrap();
+        let answered = loop {
+            match ask() {
+                late if late.status == 503 => {}
+                answered => break answered,
+            }
+        };
+        assert_eq!((answered.status, server.read("/api/studies/bread")["running"].as_array().unwrap().len()), (200, 1));
+    }
+    let server = Running::with(&folder.0, Limits { concurrent: 0, streams: 0, ..wide() });
+    server.get("/api/studies/bread").refused(503, "busy");
+    server.get("/api/studies/bread/events").refused(503, "streams of events");
+}
+
+#[test]
+fn running_requests_end_before_the_server_does() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    server.create("bread");
+    let mut lines = server.listen("/api/studies/bread/events");
+    lines.next().unwrap();
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| server.post("/api/studies/bread/ask", json!({ "count": 20 })));
+        // Until it has arrived.
+        while server.get("/metrics").body.contains("icee_requests_running 0") && !asked.is_finished() {}
+        server.stopper().stop();
+        assert_eq!(asked.join().unwrap().status, 200);
+    });
+    assert_eq!(lines.next(), None, "streams end");
+}

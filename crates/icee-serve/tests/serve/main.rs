@@ -1,0 +1,10 @@
+//! The server over real connections: whole lives of studies, who may do what, and what does not break it.
+
+mod client;
+mod database;
+mod fuzz;
+mod life;
+mod limits;
+mod postgres;
+mod safety;
+mod transfer;

@@ -1,0 +1,116 @@
+//! Studies in a real PostgreSQL: the suite of all storages, servers that share it, and a database that goes away.
+
+use crate::client::{Folder, Running, score};
+use crate::database::Database;
+use icee_serve::{Place, Role};
+use icee_study::{Home, conformance};
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// A home behind a box.
+struct Boxed(Box<dyn Home>);
+
+impl Home for Boxed {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn create(&self, lines: &[String]) -> icee_study::Result<()> {
+        self.0.create(lines)
+    }
+
+    fn open(&self) -> icee_study::Result<Box<dyn icee_study::Storage>> {
+        self.0.open()
+    }
+}
+
+fn conforms(place: &Place) {
+    let mut number = 0;
+    let fresh = || {
+        number += 1;
+        Boxed(place.home(&format!("study-{number}")).unwrap())
+    };
+    conformance::check(fresh).unwrap_or_else(|violation| panic!("{violation}"));
+}
+
+#[test]
+fn every_place_of_studies_conforms() {
+    let folder = Folder::new();
+    conforms(&Place::Folder(folder.0.clone()));
+    if let Some(database) = Database::start() {
+        conforms(&database.place());
+    }
+}
+
+#[test]
+fn servers_share_studies_keys_and_tokens() {
+    let Some(database) = Database::start() else { return };
+    let place = database.place();
+    let (one, two) = (Running::at(&place), Running::at(&place));
+    one.create("bread");
+    two.refused(
+        "/api/studies",
+        json!({ "name": "bread", "sheet": "a\n1\n2\n", "direction": "maximize" }),
+        409,
+        "already",
+    );
+    // Of rows that many ask for at two servers none is given twice.
+    let servers = [&one, &two];
+    let rows: Vec<u64> = std::thread::scope(|scope| {
+        let ask = |at: usize| {
+            let server = servers[at % 2];
+            move || {
+                server.done("/api/studies/bread/ask", json!({ "more": true }))["suggestions"][0]["row"]
+                    .as_u64()
+                    .unwrap()
+            }
+        };
+        let asking: Vec<_> = (0..20).map(|at| scope.spawn(ask(at))).collect();
+        asking.into_iter().map(|asked| asked.join().unwrap()).collect()
+    });
+    assert_eq!(rows.iter().collect::<BTreeSet<_>>().len(), 20);
+    // Told there, known here; and what was sent to one is answered by the other, once.
+    let told = json!({ "row": rows[0], "value": score(rows[0]) });
+    let key = [("Idempotency-Key", "k1")];
+    let first = one.post_with("/api/studies/bread/tell", &key, told.clone());
+    let again = two.post_with("/api/studies/bread/tell", &key, told);
+    assert_eq!((first.status, first.body), (again.status, again.body));
+    assert_eq!(two.read("/api/studies/bread/best")["row"], rows[0]);
+    two.post_with("/api/studies/bread/tell", &key, json!({ "row": 1, "value": 1 })).refused(409, "another request");
+    one.done("/api/studies/bread/tell", json!({ "row": rows[1], "value": score(rows[1]) }));
+    let like = json!({ "name": "cake", "like": "bread", "direction": "maximize", "sheet": crate::client::sheet(), "value": null });
+    assert_eq!(two.done("/api/studies", like)["rows"], 120);
+    assert_eq!(one.read("/api/studies").as_array().unwrap().len(), 2);
+
+    // A token made elsewhere counts at once, and so does its end.
+    let secret = place.tokens().unwrap().create("ada", Role::Admin, 0).unwrap();
+    one.get("/api/studies").refused(401, "needs a token");
+    let bearer = format!("Bearer {secret}");
+    let header = [("Authorization", &*bearer)];
+    assert_eq!(two.send("GET", "/api/studies", &header, b"").status, 200);
+    assert_eq!(two.send("DELETE", "/api/studies/bread", &header, b"").status, 200);
+    one.send("GET", "/api/studies/bread", &header, b"").refused(404, "there is no study");
+    place.tokens().unwrap().revoke("ada").unwrap();
+    assert_eq!(one.read("/api/studies").as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_database_that_goes_away_is_waited_for_and_nothing_is_lost() {
+    let Some(mut database) = Database::start() else { return };
+    let server = Running::at(&database.place());
+    server.create("bread");
+    let mut told = 0;
+    for round in 0..3 {
+        let asked = server.done("/api/studies/bread/ask", json!({ "more": true }));
+        let row = asked["suggestions"][0]["row"].as_u64().unwrap();
+        server.done("/api/studies/bread/tell", json!({ "row": row, "value": score(row) }));
+        told += 1;
+        database.crash();
+        let away = server.post("/api/studies/bread/ask", json!({ "more": true }));
+        assert!(away.head.to_lowercase().contains("retry-after"), "{}", away.head);
+        away.refused(503, "try again in a moment");
+        assert_eq!(server.get("/health").status, 200);
+        database.run();
+        assert_eq!(server.read("/api/studies/bread")["told"].as_array().unwrap().len(), told, "round {round}");
+    }
+}

@@ -1,0 +1,258 @@
+//! Who may do what, and what may come.
+
+use crate::client::{Folder, Running, sheet, wide};
+use icee_serve::{Options, Place, Role, Server, Tokens};
+use serde_json::{Value, json};
+
+fn openapi(server: &Running) -> serde_json::Map<String, Value> {
+    server.read("/openapi.json")["paths"].as_object().unwrap().clone()
+}
+
+#[test]
+fn roles_allow_what_they_say() {
+    let folder = Folder::new();
+    let tokens = Tokens::in_folder(&folder.0);
+    let [reader, writer, admin] =
+        [Role::Read, Role::Write, Role::Admin].map(|role| tokens.create(role.name(), role, 0).unwrap());
+    let server = Running::start(&folder.0);
+    let with =
+        |token: &str| [("Authorization", format!("Bearer {token}")), ("Content-Type", "application/json".into())];
+    let send = |token: &str, method: &str, path: &str, body: Value| {
+        let headers = with(token);
+        let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        server.send(method, path, &headers, body.to_string().as_bytes())
+    };
+    let made = json!({ "name": "bread", "sheet": sheet(), "direction": "max", "sampler": "random" });
+    let path = "/api/studies/bread";
+    server.get("/api/studies").refused(401, "Authorization: Bearer TOKEN");
+    assert!(server.get("/api/studies").head.contains("www-authenticate: bearer"));
+    send("icee_wrong", "GET", "/api/studies", json!({})).refused(401, "not known");
+    send(&reader, "POST", "/api/studies", made.clone()).refused(403, "needs the role write");
+    assert_eq!(send(&writer, "POST", "/api/studies", made).status, 201);
+    assert_eq!(send(&reader, "GET", path, json!({})).status, 200);
+    send(&reader, "POST", &format!("{path}/ask"), json!({})).refused(403, "the token \"read\" has the role read");
+    send(&writer, "DELETE", path, json!({})).refused(403, "needs the role admin");
+    tokens.revoke("write").unwrap();
+    send(&writer, "GET", path, json!({})).refused(401, "revoked");
+    assert_eq!(send(&admin, "DELETE", path, json!({})).status, 200);
+    assert_eq!((server.get("/health").status, server.get("/metrics").status), (200, 401));
+    // Every route but those for everybody asks.
+    for (path, methods) in openapi(&server) {
+        for (method, operation) in methods.as_object().unwrap() {
+            let answer = server.send(&method.to_uppercase(), &path.replace("{name}", "x"), &[], b"");
+            assert_eq!(answer.status == 401, operation.get("security").is_some(), "{method} {path}");
+        }
+    }
+}
+
+#[test]
+fn without_a_token_only_this_machine_is_served() {
+    let folder = Folder::new();
+    let bind = |address: &str| {
+        let options =
+            Options { store: Place::Folder(folder.0.clone()), address: address.parse().unwrap(), limits: wide() };
+        Server::bind(&options, |_| ())
+    };
+    let refused = bind("0.0.0.0:0").err().unwrap().to_string();
+    assert!(refused.contains("icee serve token create NAME --role admin"), "{refused}");
+    let server = Running::start(&folder.0);
+    let taken = bind("127.0.0.1:0").err().unwrap().to_string();
+    assert!(taken.contains("another server is at work on"), "{taken}");
+    server.send("GET", "/api/studies", &[("Host", "evil.example")], b"").refused(403, "localhost alone");
+    drop(server);
+    Tokens::in_folder(&folder.0).create("ada", Role::Read, 0).unwrap();
+    assert!(bind("0.0.0.0:0").is_ok());
+}
+
+#[test]
+fn pages_of_other_sites_write_nothing() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    server.create("bread");
+    let json = ("Content-Type", "application/json");
+    let ask = |headers: &[(&str, &str)]| server.send("POST", "/api/studies/bread/ask", headers, b"{}");
+    ask(&[json, ("Origin", "https://evil.example")]).refused(403, "another site");
+    ask(&[json, ("Origin", "null")]).refused(403, "another site");
+    ask(&[json, ("Sec-Fetch-Site", "cross-site")]).refused(403, "another site");
+    ask(&[json, ("Sec-Fetch-Site", "same-site")]).refused(403, "another site");
+    ask(&[("Content-Type", "text/plain")]).refused(415, "Content-Type: application/json");
+    ask(&[]).refused(415, "Content-Type: application/json");
+    server
+        .send("DELETE", "/api/studies/bread", &[("Origin", "https://evil.example")], b"")
+        .refused(403, "another site");
+    assert_eq!(server.read("/api/studies/bread")["running"], json!([]));
+    assert_eq!(ask(&[json, ("Origin", &format!("http://{}", server.address))]).status, 200);
+    for answer in [server.get("/health"), server.get("/nowhere"), server.get("/api/studies/bread"), ask(&[])] {
+        for header in
+            ["content-security-policy: default-src 'none'", "x-content-type-options: nosniff", "x-frame-options: deny"]
+        {
+            assert!(answer.head.contains(header), "{header}\n{}", answer.head);
+        }
+        assert!(!answer.head.contains("access-control-allow"));
+    }
+}
+
+#[test]
+fn names_lead_nowhere_else() {
+    let folder = Folder::new();
+    std::fs::write(folder.0.join("secret.jsonl"), "{}\n").unwrap();
+    let studies = folder.0.join("studies");
+    let server = Running::start(&studies);
+    let long = "x".repeat(65);
+    for name in ["../secret", "a/b", "%2e%2e", "", &long, ".", "..", "a.b", "a\u{0}b", "ä"] {
+        let body = json!({ "name": name, "sheet": sheet(), "direction": "max" });
+        server.refused("/api/studies", body, 400, "cannot be the name of a study");
+        let like = json!({ "name": "ok", "sheet": sheet(), "direction": "max", "like": name });
+        server.refused("/api/studies", like, 400, "cannot be the name of a study");
+    }
+    for path in ["..%2fsecret", "%2e%2e%2fsecret", "%2e%2e", &long, "a.b", "%00", "%ff", "..", "a%2Fb"] {
+        server.get(&format!("/api/studies/{path}")).refused(400, "");
+    }
+    for path in ["../secret", "", "a/b", "secret/"] {
+        server.get(&format!("/api/studies/{path}")).refused(404, "there is nothing here");
+    }
+    server.get("/api/studies/secret").refused(404, "there is no study \"secret\"");
+    server.send("DELETE", "/api/studies", &[], b"").refused(405, "DELETE cannot be used here");
+    let left: Vec<_> = std::fs::read_dir(&studies).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(left, [".serve.lock"], "what was refused has left nothing behind");
+}
+
+#[test]
+fn errors_have_the_words_of_the_command_line() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    server.create("bread");
+    let make = |body: Value| {
+        let mut all = json!({ "name": "other", "sheet": sheet(), "direction": "max" });
+        body.as_object().unwrap().iter().for_each(|(name, value)| all[name] = value.clone());
+        all
+    };
+    for (body, status, words) in [
+        (make(json!({ "name": "bread" })), 409, "there is a study \"bread\" already"),
+        (make(json!({ "direction": null })), 400, "which values are good?"),
+        (make(json!({ "direction": "sideways" })), 400, "say maximize"),
+        (make(json!({ "target": 1 })), 400, "exclude each other"),
+        (make(json!({ "bounds": "5" })), 400, "write 0..100, 0.. or ..100"),
+        (make(json!({ "also": ["purity"] })), 400, "what is wanted of \"purity\"?"),
+        (make(json!({ "sampler": "gpei" })), 400, "did you mean \"gp-ei\"?"),
+        (make(json!({ "id": "nam" })), 400, "nam"),
+        (make(json!({ "log": ["heat"], "linear": ["heat"] })), 400, "stands in two of"),
+        (make(json!({ "sheet": "a,b\n1\n" })), 400, "other.csv: line 2"),
+        (make(json!({ "sheet": null })), 400, "give the sheet as text"),
+        (make(json!({ "sheet": null, "sheet_base64": "?" })), 400, "sheet_base64 is no base64"),
+        (make(json!({ "like": "nobody" })), 400, "there is no study \"nobody\""),
+        (make(json!({ "colour": 1 })), 400, "unknown field `colour`"),
+    ] {
+        server.refused("/api/studies", body, status, words);
+    }
+    assert!(!folder.0.join("other.csv").exists(), "a study that was not created leaves no sheet");
+    server.refused("/api/survey", json!({ "sheet": "a,b\n1\n" }), 400, "sheet: line 2");
+    let path = "/api/studies/bread";
+    for (what, body, status, words) in [
+        ("ask", json!({ "count": 0 }), 400, "ask for 1 to 1000"),
+        ("ask", json!({ "where": "heat <" }), 400, "heat"),
+        ("ask", json!({ "within": "1y" }), 400, "write 90m, 8h or 3d"),
+        ("tell", json!({}), 400, "give row with value, failed or impossible, or csv"),
+        ("tell", json!({ "row": 999, "value": 1 }), 400, "rows are numbered from 1 to 120"),
+        ("tell", json!({ "row": 1, "value": 1, "failed": true }), 400, "say one of them"),
+        ("tell", json!({ "row": 1, "value": 1, "further": { "x": 1 } }), 400, "unknown outcome \"x\""),
+        ("tell", json!({ "csv": "row,value\n1,abc\n" }), 400, "csv: line 2"),
+        ("withdraw", json!({ "rows": [] }), 400, "name at least one"),
+        ("forget", json!({ "rows": [1] }), 400, "has not been told"),
+        ("undo", json!({}), 400, "nothing has happened yet"),
+    ] {
+        server.refused(&format!("{path}/{what}"), body, status, words);
+    }
+    let all: Vec<String> = (1..=120).map(|row| format!("{row},1")).collect();
+    server.done(&format!("{path}/tell"), json!({ "csv": format!("row,value\n{}\n", all.join("\n")) }));
+    server.refused(&format!("{path}/ask"), json!({}), 409, "nothing is left to suggest");
+    server.get(&format!("{path}/why?row=x")).refused(400, "there is no row \"x\"");
+    server.get(&format!("{path}/why")).refused(400, "missing field `row`");
+    server.get(&format!("{path}/predict?top=x")).refused(400, "top");
+    std::fs::write(folder.0.join("bread.jsonl"), "{\"x\":1}\n").unwrap();
+    server.get(path).refused(500, "bread.jsonl");
+    assert_eq!(server.read("/api/studies")[0]["rows"], 0, "the list goes on without it");
+}
+
+#[test]
+fn the_description_has_the_fields_that_are_read() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    server.create("bread");
+    for (path, methods) in openapi(&server) {
+        let real = path.replace("{name}", "bread");
+        for (method, operation) in methods.as_object().unwrap() {
+            let documented: Vec<String> = match &operation["requestBody"] {
+                Value::Null => {
+                    let query = operation["parameters"].as_array().into_iter().flatten();
+                    let query = query.filter(|parameter| parameter["in"] == "query");
+                    query.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect()
+                }
+                body => body["content"]["application/json"]["schema"]["properties"]
+                    .as_object()
+                    .unwrap()
+                    .keys()
+                    .cloned()
+                    .collect(),
+            };
+            let answer = match method.as_str() {
+                "post" => server.post(&real, json!({ "no-such-field": 1 })),
+                // Routes without a query do not look at it.
+                "get" if !documented.is_empty() => server.get(&format!("{real}?no-such-field=1")),
+                _ => continue,
+            };
+            let said = answer.json()["error"].as_str().unwrap_or_default().to_owned();
+            assert!(answer.status == 400 && said.contains("unknown field `no-such-field`"), "{method} {path}: {said}");
+            let mut read: Vec<&str> = said.split('`').skip(3).step_by(2).collect();
+            let mut documented: Vec<&str> = documented.iter().map(String::as_str).collect();
+            read.sort_unstable();
+            documented.sort_unstable();
+            assert_eq!(read, documented, "{method} {path}");
+        }
+    }
+}
+
+#[test]
+fn every_route_is_described_and_everything_described_is_a_route() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    server.create("bread");
+    let described = openapi(&server);
+    for (path, methods) in &described {
+        let real = path.replace("{name}", "nobody");
+        for method in ["get", "post", "delete", "put", "patch"] {
+            let json = [("Content-Type", "application/json")];
+            let words = server.send(&method.to_uppercase(), &real, &json, b"{}").body;
+            let none = words.contains("/openapi.json lists all routes");
+            assert_eq!(none, methods.get(method).is_none(), "{method} {path}: {words}");
+        }
+    }
+    // What was counted is labelled by routes of the table alone, whatever was sent.
+    for line in server.get("/metrics").body.lines().filter(|line| line.contains("route=\"")) {
+        let route = line.split("route=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+        assert!(route == "-" || described.contains_key(route), "{line}");
+    }
+}
+
+#[test]
+fn every_request_is_logged_and_no_secret_is() {
+    let folder = Folder::new();
+    let secret = Tokens::in_folder(&folder.0).create("ada", Role::Read, 0).unwrap();
+    let log = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let heard = std::sync::Arc::clone(&log);
+    let server = Running::logged(&folder.0, wide(), move |event| {
+        heard.lock().unwrap().push(serde_json::to_value(event).unwrap());
+    });
+    server.send("GET", "/api/studies?x=1", &[("Authorization", &format!("Bearer {secret}"))], b"");
+    server.get("/nowhere");
+    drop(server);
+    let log = log.lock().unwrap();
+    let events: Vec<&str> = log.iter().map(|event| event["event"].as_str().unwrap()).collect();
+    assert_eq!(events, ["started", "request", "request", "stopping", "stopped"]);
+    assert_eq!(
+        (&log[1]["user"], &log[1]["status"], &log[1]["route"]),
+        (&json!("ada"), &json!(200), &json!("/api/studies"))
+    );
+    assert_eq!((&log[2]["status"], &log[2]["route"], &log[2]["path"]), (&json!(404), &json!("-"), &json!("/nowhere")));
+    assert!(!format!("{log:?}").contains(&secret[5..]), "and no token");
+}

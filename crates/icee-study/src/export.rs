@@ -1,0 +1,39 @@
+//! What was told as CSV, in the form that [`Study::tell_csv`](crate::Study::tell_csv) reads.
+
+use crate::answer::{Status, Summary};
+use crate::results;
+use std::io::Write;
+
+impl Summary {
+    /// Writes a line for every measurement: the row's id or number, its cells, its outcomes. `shown` is what becomes of texts that
+    /// come from files of others; a terminal must not obey them.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn write_told(&self, out: impl Write, shown: impl Fn(&str) -> String) -> Result<(), csv::Error> {
+        let text = |value: &Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+        let mut table = csv::Writer::from_writer(out);
+        let id = self.id_column.clone().unwrap_or_else(|| results::ROW.into());
+        let columns: Option<Vec<String>> =
+            self.told.first().map(|told| told.cells.0.iter().map(|(name, _)| name.clone()).collect());
+        let value = self.value_column.clone().unwrap_or_else(|| results::VALUE.into());
+        let further = self.goals.iter().skip(1).filter_map(|(name, _)| name.clone());
+        let header = std::iter::once(id).chain(columns.unwrap_or_default()).chain([value]).chain(further);
+        let header: Vec<String> = header.collect();
+        table.write_record(header.iter().map(|name| shown(name)))?;
+        for told in &self.told {
+            let nothing = || vec![String::new(); told.further.len()];
+            let outcomes: Vec<Vec<String>> = match told.status {
+                Status::Failed => vec![[vec![results::FAILED.into()], nothing()].concat()],
+                Status::Impossible => vec![[vec![results::IMPOSSIBLE.into()], nothing()].concat()],
+                _ => told.measurements.iter().map(|values| values.iter().map(text).collect()).collect(),
+            };
+            for outcomes in outcomes {
+                let cells = told.cells.0.iter().map(|(_, cell)| shown(cell));
+                table.write_record(std::iter::once(shown(&told.id)).chain(cells).chain(outcomes))?;
+            }
+        }
+        table.flush()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,243 @@
+"""Studies on a server (`icee serve`): what `_native.Study` does for a file, over HTTP. Only the standard library."""
+
+from __future__ import annotations
+
+import base64
+import html
+import http.client
+import json
+import math
+import os
+import re
+import time
+import urllib.parse
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from icee import frames
+from icee._native import Error
+
+#: How often a request is sent before it is given up, and the pause after the first failure, which doubles.
+ATTEMPTS = 6
+PAUSE = 0.25
+#: The longest that a server may have one wait, and that an answer may take. In seconds.
+LONGEST_PAUSE = 30.0
+PATIENCE = 3700.0
+
+
+class Served:
+    """A study on a server. Each request has a connection of its own, so that threads and forks need not care."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        parts = urllib.parse.urlsplit(url)
+        place = re.fullmatch(r"(.*?)(?:/api)?/studies/([A-Za-z0-9_-]{1,64})/?", parts.path)
+        if parts.scheme not in ("http", "https") or parts.hostname is None or place is None:
+            raise Error(f"{url!r} is no address of a study; write http://HOST:PORT/studies/NAME")
+        self.url, self.given_token = url, token
+        self.pool = None
+        self.name = place[2]
+        self._secure, self._host, self._port, self._base = parts.scheme == "https", parts.hostname, parts.port, place[1]
+        self._token = token or os.environ.get("ICEE_TOKEN", "").strip() or None
+        self._notes: list[str] = []
+        if self._token is not None and not self._secure and self._host not in ("localhost", "127.0.0.1", "::1"):
+            self._notes.append(f"the token goes to {self._host} unencrypted; https or an SSH tunnel would hide it")
+        self._accepts_model = False
+        self._id: list[str | None] = []
+        self._columns: dict[str, tuple[list[str], list[Any]]] = {}
+
+    def create(self, sheet: bytes, **wanted: Any) -> None:
+        """Starts the study on the server."""
+        try:
+            body: dict[str, Any] = {"sheet": sheet.decode()}
+        except UnicodeDecodeError:
+            body = {"sheet_base64": base64.b64encode(sheet).decode()}
+        body |= {"name": self.name} | {name: value for name, value in wanted.items() if value is not None}
+        self._notes += json.loads(self._send("POST", "/api/studies", body))["notes"]
+
+    @property
+    def id_column(self) -> str | None:
+        if not self._id:
+            self._id = [json.loads(self.summary())["id_column"]]
+        return self._id[0]
+
+    def take_notes(self) -> list[str]:
+        notes, self._notes = self._notes, []
+        return notes
+
+    def ask(
+        self,
+        count: int,
+        *,
+        condition: str | None,
+        more: bool,
+        same: Sequence[str],
+        within: float | str | None,
+        sampler: str | None,
+    ) -> str:
+        body: dict[str, Any] = {"count": count, "more": more, "same": same, "accept_model": self._accepts_model}
+        if isinstance(within, (int, float)):
+            within = f"{within:f}".rstrip("0").rstrip(".") + "s"
+        said = {"where": condition, "within": within, "sampler": sampler}
+        answer = self._post("ask", body | {name: value for name, value in said.items() if value is not None})
+        self._accepts_model = False
+        return answer
+
+    def tell(
+        self, row: str, value: float | None, further: Sequence[tuple[str, float]], *, impossible: bool, repeat: str
+    ) -> str:
+        for number in [*([] if value is None else [value]), *(number for _, number in further)]:
+            if not math.isfinite(number):
+                raise Error(f'the value {number} of row "{row}" is not a finite number')
+        outcome: dict[str, Any] = {"value": value} if value is not None else {"impossible" if impossible else "failed": True}
+        return self._told({"row": row, "further": dict(further)} | outcome | _repeat(repeat))
+
+    def tell_table(self, csv: bytes, value: str | None, *, repeat: str) -> str:
+        column = {} if value is None else {"column": value}
+        return self._told({"csv": csv.decode()} | column | _repeat(repeat))
+
+    def tell_file(self, path: str | os.PathLike[str], value: str | None, *, repeat: str) -> str:
+        try:
+            return self.tell_table(Path(path).read_bytes(), value, repeat=repeat)
+        except UnicodeDecodeError:
+            raise Error(f"{path} is no text; save it as CSV, which a server reads") from None
+
+    def update(self, *, repeat: str) -> str:
+        return self._noted(self._post("update", {"replace": repeat == "replace"}))
+
+    def predict(self, sampler: str | None = None) -> str:
+        return self._get("predict", {} if sampler is None else {"sampler": sampler})
+
+    def best(self) -> str:
+        return json.dumps(json.loads(self.summary())["best"])
+
+    def front(self) -> str:
+        return self._get("front")
+
+    def summary(self) -> str:
+        return self._get("")
+
+    def why(self, row: str) -> str:
+        return self._noted(self._get("why", {"row": row}))
+
+    def effects(self) -> str:
+        try:
+            return self._get("effects")
+        except Error as error:
+            if "too few values" in str(error):
+                return "[]"
+            raise
+
+    def cells_of(self, rows: Sequence[Mapping[str, Any]]) -> frames.Columns:
+        """The cells of some rows of an answer, as numbers where their whole column is numbers."""
+
+        def known(row: Mapping[str, Any]) -> bool:
+            at = row["row"] - 1
+            return all(at < len(self._columns.get(name, ([], []))[0]) and self._columns[name][0][at] == cell for name, cell in row["cells"].items())
+
+        # What the answers say goes before what was read earlier: the sheet on the server may have changed.
+        if not self._columns or not all(known(row) for row in rows):
+            self._columns = {name: (cells, frames.parsed(cells)) for name, cells in json.loads(self._get("cells"))}
+        return {name: [parsed[row["row"] - 1] for row in rows] for name, (_, parsed) in self._columns.items()}
+
+    def withdraw(self, rows: Sequence[str]) -> None:
+        self._noted(self._post("withdraw", {"rows": rows}))
+
+    def forget(self, rows: Sequence[str]) -> None:
+        self._noted(self._post("forget", {"rows": rows}))
+
+    def undo(self) -> str:
+        undone: str = json.loads(self._noted(self._post("undo", {})))["undone"]
+        return undone
+
+    def accept_model(self, sampler: str | None = None) -> None:
+        # A server does so with the next ask.
+        self._accepts_model = True
+
+    def report(self, path: str | os.PathLike[str], ahead: int) -> list[str]:
+        page = self._get("report", {"count": ahead})
+        Path(path).write_text(page, encoding="utf-8")
+        return self.take_notes()
+
+    def glance(self) -> str:
+        summary = json.loads(self.summary())
+        best = "" if summary["best"] is None else f", best {summary['best']['value']:g}"
+        words = f"{self.name}: {summary['rows']} rows, {len(summary['told'])} told, {len(summary['running'])} running{best}"
+        return f"<p>{html.escape(words)}</p>"
+
+    def _told(self, body: dict[str, Any]) -> str:
+        return json.dumps(json.loads(self._noted(self._post("tell", body)))["told"])
+
+    def _noted(self, text: str) -> str:
+        """Takes the notes out of an answer."""
+        self._notes += json.loads(text).get("notes", [])
+        return text
+
+    def _post(self, what: str, body: dict[str, Any]) -> str:
+        return self._send("POST", f"/api/studies/{self.name}/{what}", body)
+
+    def _get(self, what: str, query: Mapping[str, Any] | None = None) -> str:
+        path = f"/api/studies/{self.name}" + (f"/{what}" if what else "")
+        return self._send("GET", path + (f"?{urllib.parse.urlencode(query)}" if query else ""), None)
+
+    def _send(self, method: str, path: str, body: dict[str, Any] | None) -> str:
+        """Sends a request until there is an answer: with the same key it is done once, however often it is sent."""
+        headers = {"Content-Type": "application/json", "Idempotency-Key": str(uuid.uuid4())} if method == "POST" else {}
+        if self._token is not None:
+            headers["Authorization"] = f"Bearer {self._token}"
+        data = None if body is None else json.dumps(body, allow_nan=False).encode()
+        pause = PAUSE
+        for attempt in range(1, ATTEMPTS + 1):
+            failure: Exception
+            try:
+                status, found, text = self._once(method, self._base + path, data, headers)
+            except (OSError, http.client.HTTPException) as error:
+                where = f"{'https' if self._secure else 'http'}://{self._host}"
+                failure, wait = ConnectionError(f"no answer from {where}: {error}; is `icee serve` running there?"), 0.0
+            else:
+                self._notes += json.loads(found.get("icee-notes") or "[]")
+                if 200 <= status < 300:
+                    return text
+                failure = _failure(status, text, creates=path == "/api/studies")
+                if found.get("retry-after") is None:
+                    raise failure
+                wait = float(found["retry-after"])
+            if attempt == ATTEMPTS:
+                raise failure
+            time.sleep(min(max(wait, pause), LONGEST_PAUSE))
+            pause *= 2
+        raise AssertionError("it was never sent")
+
+    def _once(
+        self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[int, http.client.HTTPMessage, str]:
+        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+        connection = kind(self._host, self._port, timeout=PATIENCE)
+        try:
+            connection.request(method, path, data, dict(headers))
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read().decode()
+        finally:
+            connection.close()
+
+
+def _failure(status: int, text: str, *, creates: bool) -> Exception:
+    """The exception that the same has with a file."""
+    try:
+        words = str(json.loads(text)["error"])
+    except (ValueError, KeyError, TypeError):
+        return Error(f"it does not answer like icee serve (status {status}); is it another program, or of another version?")
+    if status in (401, 403):
+        return PermissionError(words)
+    if status == 404:
+        return FileNotFoundError(words)
+    if status == 409 and creates:
+        return FileExistsError(words)
+    return Error(words)
+
+
+def _repeat(word: str) -> dict[str, bool]:
+    if word not in ("refuse", "again", "replace"):
+        raise Error(f'repeat is "refuse", "again" or "replace", not "{word}"')
+    return {} if word == "refuse" else {word: True}

@@ -1,0 +1,154 @@
+"""Studies on a server: the same methods, values and errors as of a file."""
+
+import importlib.util
+import os
+import pathlib
+import pickle
+import subprocess
+import threading
+
+import pytest
+
+import icee
+
+ROOT = pathlib.Path(__file__).parents[2]
+BREAD = {
+    "heat": [180, 200, 220, 240] * 3,
+    "minutes": [20.5] * 4 + [30] * 4 + [40] * 4,
+    "flour": ["rye", "rye", "wheat", "spelt"] * 3,
+}
+
+
+class Server:
+    """`icee serve` in a folder of its own."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+        command = [program, "serve", "--port", "0", "--studies", folder]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.base = self.process.stdout.readline().split(" ")[0]
+
+    def url(self, name):
+        return f"{self.base}/studies/{name}"
+
+    def token(self, name, role):
+        words = ["serve", "token", "create", name, "--role", role, "--studies", self.folder]
+        return subprocess.run([self.program, *words], check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    named = os.environ.get("ICEE_BIN")
+    program = named or ROOT / "target" / "debug" / "icee"
+    # Who says where it is means to have it tested.
+    if named is None and not pathlib.Path(program).exists():
+        pytest.skip("there is no icee to serve; build it with `cargo build`, or say where it is: ICEE_BIN=…")
+    monkeypatch.delenv("ICEE_TOKEN", raising=False)
+    running = Server(program, tmp_path / "served")
+    yield running
+    running.process.kill()
+    running.process.wait()
+
+
+def test_a_server_answers_like_a_file(server, tmp_path):
+    here = icee.Study.create(tmp_path / "bread.jsonl", BREAD, direction="maximize", bounds=(0, 20), seed=3)
+    there = icee.Study.create(url=server.url("bread"), pool=BREAD, direction="maximize", bounds=(0, 20), seed=3)
+    assert (there.name, there.url) == ("bread", server.url("bread"))
+
+    def both(work):
+        one, other = work(here), work(there)
+        assert str(one) == str(other)
+        return one
+
+    both(lambda study: study.ask(2))
+    for at in range(1, 7):
+        both(lambda study: study.tell(at, BREAD["heat"][at - 1] / 20))
+    both(lambda study: study.tell({"row": [7, 8], "value": [3.5, None]}))
+    both(lambda study: study.tell(9, failed=True))
+    both(lambda study: study.tell(10, impossible=True))
+    both(lambda study: study.ask(more=True, within="2h"))
+    both(lambda study: study.ask())
+    both(lambda study: study.predict())
+    both(lambda study: study.predict(3, sampler="gp-ei"))
+    both(lambda study: study.best())
+    both(lambda study: study.front())
+    both(lambda study: study.why(12))
+    both(lambda study: study.effects())
+    both(lambda study: study.forget(10))
+    both(lambda study: study.undo())
+    both(repr)
+    for wrong in [
+        lambda study: study.tell(1, 2.0),
+        lambda study: study.tell(99, 2.0),
+        lambda study: study.tell(2, float("nan")),
+        lambda study: study.tell(2, 1.0, repeat="twice"),
+        lambda study: study.ask(where="heat <", more=True),
+        lambda study: study.predict(sampler="gp"),
+        lambda study: study.withdraw(1),
+    ]:
+        words = []
+        for study in (here, there):
+            with pytest.raises(icee.Error) as error:
+                wrong(study)
+            words.append(str(error.value).lower())
+        assert words[0] == words[1]
+    page = there.report(tmp_path / "page.html")
+    assert "<svg" in page.read_text()
+    assert "bread" in there._repr_html_()
+    with pytest.raises(icee.Error, match="no file"):
+        there.path
+
+
+def test_columns_have_the_types_of_the_sheet(server, tmp_path):
+    icee.Study.create(url=server.url("bread"), pool=BREAD, direction="maximize")
+    opened = icee.Study(url=server.url("bread"))
+    asked = opened.ask(3)
+    # Numbers are those of the whole column, also where these rows have none with a fraction.
+    assert all(isinstance(cell, float) for cell in list(asked["minutes"]))
+    assert set(asked["flour"]) <= set(BREAD["flour"])
+    opened.tell(opened.answer["suggestions"][0]["row"], 1.5)
+    again = pickle.loads(pickle.dumps(opened))
+    assert again.best()["value"] == 1.5
+
+
+def test_who_may_what_and_what_is_there(server, tmp_path, monkeypatch):
+    for wrong in ["http://127.0.0.1:1", "bread", "ftp://a/studies/b", "http://a/studies/", "http://a/studies/x.y"]:
+        with pytest.raises(icee.Error, match="write http://HOST:PORT/studies/NAME"):
+            icee.Study(url=wrong)
+    with pytest.raises(icee.Error, match="not both"):
+        icee.Study("a.jsonl", url=server.url("bread"))
+    with pytest.raises(icee.Error, match="which study"):
+        icee.Study()
+    with pytest.raises(FileNotFoundError, match="there is no study"):
+        icee.Study(url=server.url("nobody"))
+    icee.Study.create(url=server.url("bread"), pool=BREAD, direction="maximize")
+    with pytest.raises(FileExistsError, match="already"):
+        icee.Study.create(url=server.url("bread"), pool=BREAD, direction="maximize")
+    with pytest.raises(icee.Error, match="which values are good"):
+        icee.Study.create(url=server.url("rye"), pool=BREAD)
+    reader, writer = server.token("ada", "read"), server.token("bob", "write")
+    with pytest.raises(PermissionError, match="token"):
+        icee.Study(url=server.url("bread"))
+    study = icee.Study(url=server.url("bread"), token=reader)
+    with pytest.raises(PermissionError, match="role write"):
+        study.ask()
+    monkeypatch.setenv("ICEE_TOKEN", writer)
+    assert len(icee.Study(url=server.url("bread")).ask()) == 1
+    monkeypatch.setattr("icee._served.PAUSE", 0.0)
+    server.process.kill()
+    server.process.wait()
+    with pytest.raises(ConnectionError, match="is `icee serve` running there"):
+        icee.Study(url=server.url("bread"), token=writer)
+
+
+def test_the_worker_of_the_examples(server):
+    url = server.url("bread")
+    study = icee.Study.create(url=url, pool=BREAD, direction="maximize", sampler="random")
+    spec = importlib.util.spec_from_file_location("worker", ROOT / "examples" / "workers" / "worker.py")
+    worker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(worker)
+    tried = []
+    workers = [threading.Thread(target=lambda: tried.append(worker.work(url))) for _ in range(3)]
+    [thread.start() for thread in workers]
+    [thread.join() for thread in workers]
+    assert sum(tried) == 12 == len(study.summary()["told"])
