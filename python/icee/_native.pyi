@@ -52,6 +52,7 @@ class Study:
         more: bool,
         same: Sequence[str],
         within: float | str | None,
+        by: str | None,
         sampler: str | None,
     ) -> str: ...
     def tell(

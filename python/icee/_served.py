@@ -74,12 +74,13 @@ class Served:
         more: bool,
         same: Sequence[str],
         within: float | str | None,
+        by: str | None,
         sampler: str | None,
     ) -> str:
         body: dict[str, Any] = {"count": count, "more": more, "same": same, "accept_model": self._accepts_model}
         if isinstance(within, (int, float)):
             within = f"{within:f}".rstrip("0").rstrip(".") + "s"
-        said = {"where": condition, "within": within, "sampler": sampler}
+        said = {"where": condition, "within": within, "by": by, "sampler": sampler}
         answer = self._post("ask", body | {name: value for name, value in said.items() if value is not None})
         self._accepts_model = False
         return answer

@@ -241,6 +241,7 @@ class Study:
         more: bool = False,
         same: Iterable[str] = (),
         within: str | float | datetime.timedelta | None = None,
+        by: str | None = None,
         sampler: Sampler | None = None,
     ) -> Any:
         """Which rows next? A table of ``n`` rows with what to expect of each.
@@ -248,7 +249,8 @@ class Study:
         Beside the row's cells stand ``mean``, ``low`` and ``high`` (what is predicted, and the interval that holds it with
         probability 95 %), ``beats_best`` (the probability of beating the best so far) and ``reasons``. While rows are running they are
         repeated; ``more=True`` asks for others. ``where`` is a condition such as ``"heat < 230 and flour != rye"``, ``same`` names columns
-        in which all rows are to be equal, ``within`` says when rows are given back (``"8h"``, seconds, or a timedelta).
+        in which all rows are to be equal, ``within`` says when rows are given back (``"8h"``, seconds, or a timedelta),
+        ``by`` who tries them (and then only the rows of this person or worker are repeated).
 
         >>> study = icee.Study.create(folder / "asked.jsonl", {"heat": list(range(10))}, direction="minimize")
         >>> sorted(study.ask(2))
@@ -257,7 +259,7 @@ class Study:
         if isinstance(within, datetime.timedelta):
             within = within.total_seconds()
         text = self._native.ask(
-            _count("n", n), condition=where, more=more, same=_names("same", same), within=within, sampler=sampler
+            _count("n", n), condition=where, more=more, same=_names("same", same), within=within, by=by, sampler=sampler
         )
         answer = json.loads(text)
         self._answer = answer

@@ -151,7 +151,7 @@ impl Study {
         self.with(py, |study| Ok(study.take_notes()))
     }
 
-    #[pyo3(signature = (count, *, condition, more, same, within, sampler))]
+    #[pyo3(signature = (count, *, condition, more, same, within, by, sampler))]
     #[expect(clippy::too_many_arguments, reason = "each is a keyword of Python's")]
     fn ask(
         &self,
@@ -161,19 +161,15 @@ impl Study {
         more: bool,
         same: Vec<String>,
         within: Option<Within>,
+        by: Option<String>,
         sampler: Option<&str>,
     ) -> PyResult<String> {
         self.with(py, |study| {
             let sampler = kind(sampler)?;
             let within = within.map(Within::seconds).transpose()?;
             let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-            study.expire(now)?;
-            let pending = if more { None } else { study.pending(sampler)? };
-            if let Some(pending) = pending {
-                return json(&pending);
-            }
             let until = within.map(|seconds| now.saturating_add(seconds));
-            json(&study.ask_for(&AskOptions { count, sampler, condition, same, until })?)
+            json(&study.ask_or_repeat(&AskOptions { count, sampler, condition, same, until, by }, more, now)?)
         })
     }
 

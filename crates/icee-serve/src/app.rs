@@ -11,8 +11,9 @@ use crate::limits::{Limits, Rates};
 use crate::log::{Event, Log};
 use crate::metrics::Metrics;
 use crate::name::StudyName;
+use crate::pages::PageFile;
 use crate::registry::{Open, Registry};
-use crate::routes::{HTML, JSON, Route, Work};
+use crate::routes::{HTML, JSON, Route, Verb, Work};
 use crate::store::Place;
 use crate::tokens::{Stamp, Tokens};
 use crate::transfer;
@@ -140,7 +141,7 @@ impl App {
                 format!("too many requests; at most {} a second in the long run", self.limits.rate),
             )),
             Err(failure) => Err(failure),
-            Ok(_) => self.answer(route, request).await,
+            Ok(_) => self.answer(route, user.clone(), request).await,
         };
         let (response, error) = match answer {
             Ok(response) => (response, None),
@@ -150,6 +151,12 @@ impl App {
             }
         };
         self.finish((route.verb.name(), route.path), started, (client, user, path), (response, error))
+    }
+
+    /// Answers a request for a file of a page.
+    pub fn show(&self, file: &'static PageFile, client: SocketAddr) -> Response {
+        let asked = (client, None, file.path.to_owned());
+        self.finish((Verb::Get.name(), file.path), Instant::now(), asked, (file.response(), None))
     }
 
     /// Answers a request to no route.
@@ -169,7 +176,7 @@ impl App {
     ) -> Response {
         let (status, took) = (response.status().as_u16(), started.elapsed());
         let headers = response.headers_mut();
-        // A page of a study has its style and pictures inside, and no script.
+        // The report of a study has its style and pictures inside, and no script. Pages say themselves what they may do.
         let policy = match headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == HTML) {
             true => {
                 "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'; \
@@ -177,8 +184,8 @@ impl App {
             }
             false => "default-src 'none'; frame-ancestors 'none'; sandbox",
         };
+        headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(policy));
         for (name, value) in [
-            (header::CONTENT_SECURITY_POLICY, policy),
             (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
             (header::X_FRAME_OPTIONS, "DENY"),
             (header::REFERRER_POLICY, "no-referrer"),
@@ -201,7 +208,12 @@ impl App {
         response
     }
 
-    async fn answer(self: &Arc<App>, route: &'static Route, request: Request) -> Result<Response, Failure> {
+    async fn answer(
+        self: &Arc<App>,
+        route: &'static Route,
+        user: Option<String>,
+        request: Request,
+    ) -> Result<Response, Failure> {
         guard::same_site(route.verb, request.headers())?;
         if let Work::Now(work) = route.work {
             return work(self).map(IntoResponse::into_response);
@@ -221,13 +233,20 @@ impl App {
             );
             Failure::busy(StatusCode::SERVICE_UNAVAILABLE, words)
         };
-        let done = tokio::time::timeout(self.limits.time, self.work(route, request, permit)).await.map_err(late)?;
+        let done =
+            tokio::time::timeout(self.limits.time, self.work(route, user, request, permit)).await.map_err(late)?;
         done.map(IntoResponse::into_response)
     }
 
     /// Reads a request and does its work on a thread that may take its time. The permit goes along: work that nobody waits for any
     /// more counts as well.
-    async fn work(self: &Arc<App>, route: &'static Route, request: Request, permit: OwnedSemaphorePermit) -> Done {
+    async fn work(
+        self: &Arc<App>,
+        route: &'static Route,
+        user: Option<String>,
+        request: Request,
+        permit: OwnedSemaphorePermit,
+    ) -> Done {
         let (mut parts, body) = request.into_parts();
         let name = if route.path.contains("{name}") { Some(name_in(&mut parts).await?) } else { None };
         let key = match parts.headers.get(&KEY) {
@@ -243,7 +262,7 @@ impl App {
             }
             _ => Failure::bad("the body did not arrive whole"),
         })?;
-        let mut call = Call { name, body, uri, now: now(), folder: self.folder() };
+        let mut call = Call { name, body, uri, now: now(), user, folder: self.folder() };
         let new = match route.work {
             Work::Create => Some(call.body::<Create>()?.name),
             Work::Import => Some(call.body::<Import>()?.name),

@@ -22,6 +22,8 @@ pub struct Call {
     pub uri: Uri,
     /// When, in seconds since 1970.
     pub now: u64,
+    /// Who asks: the name of the token.
+    pub user: Option<String>,
     /// The beginning of the paths of all files here, which is not for clients.
     pub folder: String,
 }

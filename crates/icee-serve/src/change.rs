@@ -18,30 +18,15 @@ pub fn ask(open: &mut Open, call: &Call) -> Done {
     if ask.accept_model {
         study.accept_model(sampler)?;
     }
-    let mut notes = Vec::new();
-    let late = study.expire(call.now)?;
-    if !late.is_empty() {
-        notes.push(format!("time is up for {}: given back, and may be suggested again", late.join(", ")));
-    }
-    let pending = if ask.more { None } else { study.pending(sampler)? };
-    let mut answer = match pending {
-        Some(pending) => {
-            if ask.condition.is_some() || !ask.same.is_empty() || ask.within.is_some() {
-                notes.push(
-                    "where, same and within are for new rows; these are still running, more asks for others".into(),
-                );
-            }
-            pending
-        }
-        None => study.ask_for(&AskOptions {
-            count: ask.count.unwrap_or(1),
-            sampler,
-            condition: ask.condition,
-            same: ask.same,
-            until: within.map(|seconds| call.now.saturating_add(seconds)),
-        })?,
+    let wanted = AskOptions {
+        count: ask.count.unwrap_or(1),
+        sampler,
+        condition: ask.condition,
+        same: ask.same,
+        until: within.map(|seconds| call.now.saturating_add(seconds)),
+        by: ask.by.or_else(|| call.user.clone()),
     };
-    answer.notes.splice(0..0, notes);
+    let mut answer = study.ask_or_repeat(&wanted, ask.more, call.now)?;
     answer.notes = call.tidy_all(&answer.notes);
     Reply::json(&answer)
 }

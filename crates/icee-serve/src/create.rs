@@ -11,12 +11,15 @@ use crate::wire::{Doubt, Survey, sheet_bytes};
 use axum::http::StatusCode;
 use icee_models::study_models;
 use icee_study::memory::InMemory;
-use icee_study::{Direction, Scale, Study, StudyOptions, Suspect, suspects};
+use icee_study::{Cells, Direction, Scale, Study, StudyOptions, Summary, Suspect, suspects};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the first bytes of a workbook are.
 const WORKBOOK: &[u8] = b"PK\x03\x04";
+
+/// Rows of a sheet that are shown before there is a study.
+const PREVIEW: usize = 5;
 
 /// Starts a study. Only when it is one's turn with that name.
 ///
@@ -71,11 +74,15 @@ pub fn survey(store: &dyn Store, wanted: &Create) -> Done {
     let surveyed = || -> Result<Reply, Failure> {
         let doubts = suspects(&options)?;
         let models = study_models().map_err(|error| Failure::internal(error.to_string()))?;
-        let mut summary = Study::create_in(&InMemory::new("sheet"), &options, models)?.summary();
-        summary.pool = "sheet".into();
+        let mut study = Study::create_in(&InMemory::new("sheet"), &options, models)?;
+        let summary = Summary { pool: "sheet".into(), ..study.summary() };
+        let rows: Vec<Cells> = (1..=summary.rows.min(PREVIEW)).map(|row| study.cells(row)).collect();
+        let names = rows.first().into_iter().flat_map(|row| &row.0).map(|(name, _)| name.clone());
+        let column = |(at, name): (usize, String)| (name, rows.iter().map(|row| row.0[at].1.clone()).collect());
+        let preview = names.enumerate().map(column).collect();
         let doubt = |Suspect { column, reason, is_result }| Doubt { column, reason, is_result };
         let suspects = doubts.into_iter().map(doubt).collect();
-        Reply::json(&Survey { summary, suspects })
+        Reply::json(&Survey { summary, suspects, preview })
     };
     // Where the sheet lay for a moment is nobody's business.
     let path = sheet.path.display().to_string();

@@ -166,6 +166,8 @@ pub struct Ask {
     pub same: Vec<String>,
     /// Give the rows back after this time, such as 90m, 8h or 3d, if nothing is told of them.
     pub within: Option<String>,
+    /// Who will try them; the name of the token by default. Without more, rows that this person or worker still has are repeated.
+    pub by: Option<String>,
     /// Another sampler than the study's, for this time.
     pub sampler: Option<String>,
     /// Go on with this program's learned model, though the study began with another one.
@@ -186,6 +188,11 @@ pub const ASK: &[Field] = &[
         "within",
         Holds::Text,
         "Give the rows back after this time, such as 90m, 8h or 3d, if nothing is told of them.",
+    ),
+    field(
+        "by",
+        Holds::Text,
+        "Who will try them; the name of the token by default. Without more, rows that this person or worker still has are repeated.",
     ),
     field("sampler", Holds::Text, "Another sampler than the study's, for this time."),
     field(

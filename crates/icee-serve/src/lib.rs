@@ -30,6 +30,7 @@ mod look;
 mod metrics;
 mod name;
 mod openapi;
+mod pages;
 mod registry;
 mod routes;
 mod server;

@@ -132,6 +132,19 @@ pub fn effects(open: &mut Open, call: &Call) -> Done {
     Ok(Reply::json(&effects)?.beside(call.tidy_all(&open.study.take_notes())))
 }
 
+/// The rows that are being tried; an empty answer where there are none.
+pub fn running(open: &mut Open, call: &Call) -> Done {
+    let (suggestions, notes) =
+        open.study.running(None)?.map_or_else(Default::default, |answer| (answer.suggestions, answer.notes));
+    Ok(Reply::json(&suggestions)?.beside(call.tidy_all(&notes)))
+}
+
+/// How it went so far.
+pub fn review(open: &mut Open, call: &Call) -> Done {
+    let review = open.study.review(None)?;
+    Ok(Reply::json(&review)?.beside(call.tidy_all(&open.study.take_notes())))
+}
+
 /// A page about the study.
 pub fn report(open: &mut Open, call: &Call) -> Done {
     let count = call.query::<Report>()?.count.unwrap_or(AHEAD);

@@ -229,6 +229,20 @@ pub const ROUTES: &[Route] = &[
         "What each column does.",
     ),
     route(
+        (Get, "/api/studies/{name}/running"),
+        Some(Read),
+        (NO, JSON),
+        Work::Study(look::running),
+        "The rows that are being tried, by whom, until when, and what is believed of them.",
+    ),
+    route(
+        (Get, "/api/studies/{name}/review"),
+        Some(Read),
+        (NO, JSON),
+        Work::Study(look::review),
+        "A look back: the best so far, and what would have been predicted of each row before it was told.",
+    ),
+    route(
         (Get, "/api/studies/{name}/report"),
         Some(Read),
         (fields::REPORT, HTML),

@@ -5,6 +5,7 @@ use crate::failure::{Failure, ServeError};
 use crate::limits::Limits;
 use crate::listen;
 use crate::log::{Event, Log};
+use crate::pages::{self, PageFile};
 use crate::routes::{ROUTES, Route, Verb};
 use crate::store::Place;
 use axum::Router;
@@ -167,6 +168,7 @@ fn router(app: Arc<App>) -> Router {
         paths.insert(route.path, known.merge(endpoint(route)));
     }
     let routes = paths.into_iter().fold(Router::new(), |router, (path, methods)| router.route(path, methods));
+    let routes = pages::FILES.iter().fold(routes, |router, file| router.route(file.path, page(file)));
     routes
         .method_not_allowed_fallback(wrong_method)
         .fallback(nothing)
@@ -182,6 +184,12 @@ fn endpoint(route: &'static Route) -> MethodRouter<Arc<App>> {
     };
     on(filter, move |State(app): State<Arc<App>>, ConnectInfo(client): ConnectInfo<SocketAddr>, request: Request| {
         app.handle(route, client, request)
+    })
+}
+
+fn page(file: &'static PageFile) -> MethodRouter<Arc<App>> {
+    on(MethodFilter::GET, move |State(app): State<Arc<App>>, ConnectInfo(client): ConnectInfo<SocketAddr>| async move {
+        app.show(file, client)
     })
 }
 

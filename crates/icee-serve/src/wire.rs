@@ -140,6 +140,9 @@ pub struct Survey {
     pub summary: Summary,
     /// Columns that may not be meant to be learned from.
     pub suspects: Vec<Doubt>,
+    /// All columns of the sheet with what stands in their first rows.
+    #[serde(default)]
+    pub preview: Vec<(String, Vec<String>)>,
 }
 
 /// A column that may not be meant to be learned from.

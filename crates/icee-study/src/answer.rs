@@ -83,6 +83,9 @@ pub struct Suggestion {
     /// When it is to be given back, in seconds since 1970, if ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
+    /// Who tries it, if that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// Why it: `None` where too little is known for a forecast, and the row helps to cover the pool, or where chance has picked it.
     pub forecast: Option<Forecast>,
     /// What speaks for it, in words.

@@ -3,10 +3,10 @@
 use crate::aims::Aims;
 use crate::answer::{Answer, Forecast, Suggestion};
 use crate::choose::Scene;
-use crate::record::{Entry, ModelPin, RowName, SamplerKind};
+use crate::leases::Lease;
+use crate::record::{Entry, ModelPin, SamplerKind};
 use crate::rows::Rows;
 use crate::study::{Study, not_loaded};
-use crate::take_back::not_running;
 use crate::trials::Trial;
 use crate::{Error, Result};
 use icee_base::random;
@@ -20,6 +20,8 @@ pub const MOST_SUGGESTIONS: usize = 1000;
 const MOST_OF_SEVERAL: usize = 64;
 /// Suggestions of one answer that are explained: each takes a look at all rows told.
 const EXPLAINED: usize = 32;
+/// Characters of the name of whoever tries rows.
+const LONGEST_NAME: usize = 64;
 /// How often a choice is made without keeping the others waiting. If they have written each time meanwhile, they have to wait.
 const UNLOCKED_TRIES: usize = 2;
 
@@ -36,6 +38,8 @@ pub struct AskOptions {
     pub same: Vec<String>,
     /// When the rows are to be given back if nothing was told of them, in seconds since 1970.
     pub until: Option<u64>,
+    /// Who will try them.
+    pub by: Option<String>,
 }
 
 /// An answer that is not in the journal yet.
@@ -44,6 +48,16 @@ struct Draft {
     entry: Entry,
     /// The learned model behind it.
     used: Option<ModelPin>,
+}
+
+/// Somebody's name.
+fn who(name: &str) -> Result<String> {
+    match name.trim() {
+        name if (1..=LONGEST_NAME).contains(&name.chars().count()) && !name.chars().any(char::is_control) => {
+            Ok(name.into())
+        }
+        _ => Err(Error::Study(format!("who tries the rows is said in 1 to {LONGEST_NAME} characters, on one line"))),
+    }
 }
 
 impl Study {
@@ -86,109 +100,21 @@ impl Study {
         self.draft(options).map(|draft| draft.answer)
     }
 
-    /// Gives back the rows whose time is up at `now`, in seconds since 1970: they may be suggested again, and what is told of them
-    /// later counts all the same. Says which.
-    ///
-    /// # Errors
-    /// Where the journal cannot be used.
-    pub fn expire(&mut self, now: u64) -> Result<Vec<String>> {
-        self.alone(|study| {
-            let late = study.trials.running().filter(|running| running.until.is_some_and(|until| until <= now));
-            let rows: Vec<RowName> = late.map(|running| running.name.clone()).collect();
-            let names = rows.iter().map(RowName::shown).collect();
-            if !rows.is_empty() {
-                study.record(Entry::Withdraw { rows })?;
-            }
-            Ok(names)
-        })
-    }
-
-    /// Prolongs the time of rows that are running: they are given back at `until`, in seconds since 1970. In the journal they are
-    /// withdrawn and suggested once more, which every version reads; who dies in between has given them back.
-    ///
-    /// # Errors
-    /// Where a row is not known or not running; then nothing changes.
-    pub fn renew(&mut self, ids: &[&str], until: u64) -> Result<()> {
-        let mut rows: Vec<RowName> = Vec::new();
-        for row in self.find(ids)? {
-            let row = row.map_err(Error::Study)?;
-            if !rows.contains(&row) {
-                rows.push(row);
-            }
-        }
-        self.alone(|study| {
-            study.still_loaded()?;
-            let gone = rows.iter().filter(|row| !study.trials.is_running(row.row - 1));
-            let gone: Vec<String> = gone.map(not_running).collect();
-            if !gone.is_empty() {
-                return Err(Error::Study(gone.join("; ")));
-            }
-            let sampler = study.header.sampler;
-            study.record(Entry::Withdraw { rows: rows.clone() })?;
-            study.record(Entry::Ask { rows, sampler, until: Some(until) })
-        })
-    }
-
-    /// The rows that were suggested and not told yet, with what is believed of them; none where there are none. Nothing is
-    /// written down.
-    ///
-    /// # Errors
-    /// Where the pool or the journal cannot be used.
-    pub fn pending(&mut self, sampler: Option<SamplerKind>) -> Result<Option<Answer>> {
-        self.load_and_update()?;
-        self.running(sampler)
-    }
-
-    /// The same for one who only looks: a sheet that has changed is not taken in.
-    ///
-    /// # Errors
-    /// Where the pool cannot be used.
-    pub fn running(&mut self, sampler: Option<SamplerKind>) -> Result<Option<Answer>> {
-        self.load()?;
-        if self.trials.count_running() == 0 {
-            return Ok(None);
-        }
-        let (sampler, note) = self.resolve(sampler)?;
-        self.check_model(sampler)?;
-        let mut predictor = self.predictor(sampler)?;
-        let Some(rows) = &self.rows else { return Err(not_loaded()) };
-        let goals = self.header.goals();
-        let aims = self.aims();
-        let running: Vec<(usize, Option<u64>)> =
-            self.trials.running().map(|running| (running.row, running.until)).collect();
-        let places: Vec<usize> = running.iter().map(|(row, _)| *row).collect();
-        let known = aims.suffice(predictor.surrogate.least_history());
-        let beliefs = if known && predictor.rule != Rule::Random {
-            predictor.predict_all(&rows.points, &aims.histories(predictor.history), &places)?
-        } else {
-            vec![]
-        };
-        let chosen = running.iter().enumerate();
-        let chosen =
-            chosen.map(|(at, &(row, until))| (row, beliefs.iter().map(|beliefs| &beliefs[at]).collect(), until));
-        let suggestions = self.suggestions(rows, &aims, chosen);
-        let told_best = self.trials.best(&goals).and_then(Trial::value);
-        let left = self.left();
-        let mut notes = self.take_notes();
-        notes.extend(note);
-        Ok(Some(Answer { suggestions, still_running: true, sampler, best: told_best, remaining: None, left, notes }))
-    }
-
-    /// Rows with what is believed of their outcomes, if anything is, and when they are to be given back.
-    fn suggestions<'b>(
+    /// Rows with what is believed of their outcomes, if anything is, who has them and for how long.
+    pub(crate) fn suggestions<'b>(
         &self,
         rows: &Rows,
         aims: &Aims,
-        chosen: impl Iterator<Item = (usize, Vec<&'b Belief>, Option<u64>)>,
+        chosen: impl Iterator<Item = (usize, Vec<&'b Belief>, Lease)>,
     ) -> Vec<Suggestion> {
         // Takes a look at all that was told, so it is only made for rows that have a forecast.
         let (front, goals) = (LazyCell::new(|| aims.front()), self.header.goals());
-        let suggestion = |(at, (row, beliefs, until)): (usize, (usize, Vec<&'b Belief>, Option<u64>))| {
+        let suggestion = |(at, (row, beliefs, Lease { until, by })): (usize, (usize, Vec<&'b Belief>, Lease))| {
             let forecast = (!beliefs.is_empty()).then(|| Forecast::new(&beliefs, aims, &front, &goals));
             let explained = at < EXPLAINED && forecast.is_some();
             let reasons = if explained { self.reasons(rows, row) } else { vec![] };
             let (name, cells, repeat) = (rows.name(row), rows.cells(row), self.trials.outcome(row).is_some());
-            Suggestion { id: name.shown(), row: name.row, cells, repeat, until, forecast, reasons }
+            Suggestion { id: name.shown(), row: name.row, cells, repeat, until, by, forecast, reasons }
         };
         chosen.enumerate().map(suggestion).collect()
     }
@@ -199,6 +125,7 @@ impl Study {
         if !(1..=MOST_SUGGESTIONS).contains(&count) {
             return Err(Error::Study(format!("{count} rows were asked for; ask for 1 to {MOST_SUGGESTIONS}")));
         }
+        let by = options.by.as_deref().map(who).transpose()?;
         let (sampler, note) = self.resolve(options.sampler)?;
         let mut notes = Vec::from_iter(note);
         let used = self.check_model(sampler)?;
@@ -256,10 +183,11 @@ impl Study {
             ));
         }
         let Some(rows) = &self.rows else { return Err(not_loaded()) };
-        let chosen = choice.rows.iter().map(|(row, beliefs)| (*row, beliefs.iter().collect(), options.until));
+        let lease = Lease { until: options.until, by: by.clone() };
+        let chosen = choice.rows.iter().map(|(row, beliefs)| (*row, beliefs.iter().collect(), lease.clone()));
         let suggestions = self.suggestions(rows, &aims, chosen);
         let names = choice.rows.iter().map(|(row, _)| rows.name(*row)).collect();
-        let entry = Entry::Ask { rows: names, sampler, until: options.until };
+        let entry = Entry::Ask { rows: names, sampler, until: options.until, by };
         let told_best = self.trials.best(&goals).and_then(Trial::value);
         let answer = Answer {
             suggestions,

@@ -51,6 +51,7 @@ mod export;
 mod formats;
 mod goals;
 mod journal;
+mod leases;
 mod lines;
 mod look;
 pub mod memory;

@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// The format's version. Since 2 a study says which learned model it uses; since 3 outcomes can be taken back, rows be measured
-/// again, and rows of a sheet move; since 4 there are targets, bounds, costs, several outcomes, deadlines and earlier studies.
-pub const FORMAT: u32 = 4;
+/// again, and rows of a sheet move; since 4 there are targets, bounds, costs, several outcomes, deadlines and earlier studies; since 5
+/// rows are asked for by somebody.
+pub const FORMAT: u32 = 5;
 
 /// What picks the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,6 +149,9 @@ pub enum Entry {
         /// When they are to be given back, in seconds since 1970, where nothing was told of them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<u64>,
+        /// Who tries them, if that was said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
     /// Outcomes, told all at once.
     Tell {

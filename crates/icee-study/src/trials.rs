@@ -98,6 +98,8 @@ pub struct RunningRow {
     pub name: RowName,
     /// When it is to be given back, in seconds since 1970.
     pub until: Option<u64>,
+    /// Who tries it.
+    pub by: Option<String>,
 }
 
 /// Rows that are being tried: kept so that a row is found, and goes, without a look at all others.
@@ -111,10 +113,9 @@ struct Running {
 }
 
 impl Running {
-    fn push(&mut self, name: RowName, until: Option<u64>) {
-        let row = name.row - 1;
-        self.turns.insert(row, self.suggested);
-        self.rows.insert(self.suggested, RunningRow { row, name, until });
+    fn push(&mut self, running: RunningRow) {
+        self.turns.insert(running.row, self.suggested);
+        self.rows.insert(self.suggested, running);
         self.suggested += 1;
     }
 
@@ -154,6 +155,11 @@ impl Trials {
     /// The rows that are being tried, in the order suggested.
     pub fn running(&self) -> impl Iterator<Item = &RunningRow> {
         self.running.rows.values()
+    }
+
+    /// A row, if it is among them.
+    pub fn running_row(&self, row: usize) -> Option<&RunningRow> {
+        self.running.rows.get(self.running.turns.get(&row)?)
     }
 
     /// Whether a row is among them.
@@ -239,7 +245,11 @@ impl Trials {
     pub fn take_in(&mut self, entry: Entry) {
         match entry {
             Entry::Model(pin) => self.model = Some(pin),
-            Entry::Ask { rows, until, .. } => rows.into_iter().for_each(|name| self.running.push(name, until)),
+            Entry::Ask { rows, until, by, .. } => {
+                for name in rows {
+                    self.running.push(RunningRow { row: name.row - 1, name, until, by: by.clone() });
+                }
+            }
             Entry::Tell { outcomes } => {
                 outcomes.into_iter().for_each(|told| self.learn(told));
             }
@@ -285,8 +295,9 @@ impl Trials {
             after.places.insert(name.row - 1, after.told.len());
             after.told.push(Trial { row: name.row - 1, name, known: trial.known.clone() });
         }
-        for RunningRow { name, until, .. } in self.running() {
-            after.running.push(renamed(name)?, *until);
+        for running in self.running() {
+            let name = renamed(&running.name)?;
+            after.running.push(RunningRow { row: name.row - 1, name, ..running.clone() });
         }
         Ok(after)
     }
@@ -389,7 +400,7 @@ mod tests {
     }
 
     fn ask(row: usize) -> Entry {
-        Entry::Ask { rows: vec![name(row)], sampler: SamplerKind::Random, until: None }
+        Entry::Ask { rows: vec![name(row)], sampler: SamplerKind::Random, until: None, by: None }
     }
 
     #[test]

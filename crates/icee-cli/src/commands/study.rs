@@ -6,7 +6,7 @@ use super::study_look::{ListArgs, ReportArgs, WhyArgs, effects, export, list, re
 use super::study_move::{self, ExportArgs, ImportArgs};
 use super::study_print as print;
 use super::study_tell::{RenewArgs, RowsArgs, TellArgs, UpdateArgs, forget, renew, tell, undo, update, withdraw};
-use crate::terminal::{printable, say};
+use crate::terminal::say;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use icee_models::study_models;
@@ -87,6 +87,9 @@ pub struct AskArgs {
     /// Give the rows back after this time, such as 90m, 8h or 3d, if nothing is told of them.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub within: Option<u64>,
+    /// Who will try them; without --more, rows that this person or worker still has are repeated.
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
     /// Another sampler than the study's, for this time: icee, gp-ei or random.
     #[arg(long, value_name = "NAME")]
     pub sampler: Option<String>,
@@ -189,30 +192,16 @@ fn ask(out: &mut impl Write, args: &AskArgs) -> anyhow::Result<()> {
         study.accept_model(sampler)?;
     }
     let now = now();
-    let late = study.expire(now)?;
-    if !late.is_empty() {
-        say(format_args!(
-            "note: time is up for {}: given back, and may be suggested again",
-            printable(&late.join(", "))
-        ));
-    }
-    let pending = if args.more { None } else { study.pending(sampler)? };
-    if let Some(pending) = pending {
-        if args.condition.is_some() || !args.same.is_empty() || args.within.is_some() {
-            say("note: --where, --same and --within are for new rows; these are still running, --more asks for others");
-        }
-        let still = "still running: tell what came out, or withdraw it; --more asks for other rows";
-        return print::answer(out, &pending, Some(still), "", args.study.json);
-    }
-    let answer = study.ask_for(&AskOptions {
+    let wanted = AskOptions {
         count: args.count,
         sampler,
         condition: args.condition.clone(),
         same: args.same.clone(),
         until: args.within.map(|seconds| now.saturating_add(seconds)),
-    })?;
-    let among = if args.condition.is_some() { " among those that were asked for" } else { "" };
-    let printed = print::answer(out, &answer, None, among, args.study.json);
+        by: args.by.clone(),
+    };
+    let answer = study.ask_or_repeat(&wanted, args.more, now)?;
+    let printed = print::asked(out, &answer, args);
     answered(out, printed)
 }
 

@@ -131,13 +131,12 @@ fn ask(out: &mut impl Write, client: &Client, args: &AskArgs) -> anyhow::Result<
         more: args.more,
         same: args.same.clone(),
         within: args.within.map(|seconds| format!("{seconds}s")),
+        by: args.by.clone(),
         sampler: args.sampler.clone(),
         accept_model: args.accept_model,
     };
     let answer: Answer = client.post(&args.study.at("ask")?, &wanted)?;
-    let still = "still running: tell what came out, or withdraw it; --more asks for other rows";
-    let among = if args.condition.is_some() && !answer.still_running { " among those that were asked for" } else { "" };
-    let printed = print::answer(out, &answer, answer.still_running.then_some(still), among, args.study.json);
+    let printed = print::asked(out, &answer, args);
     answered(out, printed)
 }
 

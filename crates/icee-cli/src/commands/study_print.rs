@@ -1,6 +1,7 @@
 //! What `icee study` prints: results on stdout, as text or JSON; notes on stderr. Names and cells come from files of others,
 //! so in text they are [`printable`] first; JSON escapes them by itself, and CSV is for machines.
 
+use super::study::AskArgs;
 use super::study::now;
 use crate::terminal::{printable, say};
 use icee_base::numbers::{percent, short};
@@ -48,14 +49,8 @@ pub fn created(out: &mut impl Write, name: &str, path: &Path, summary: &Summary,
 }
 
 /// Suggestions, and whether to go on.
-pub fn answer(
-    out: &mut impl Write,
-    answer: &Answer,
-    still: Option<&str>,
-    among: &str,
-    json: bool,
-) -> anyhow::Result<()> {
-    if json {
+pub fn asked(out: &mut impl Write, answer: &Answer, args: &AskArgs) -> anyhow::Result<()> {
+    if args.study.json {
         notes(&answer.notes);
         return write_json(out, answer);
     }
@@ -70,15 +65,20 @@ pub fn answer(
         if !suggestion.reasons.is_empty() {
             writeln!(out, "  {}", cut(&suggestion.reasons.join("; "), REASONS))?;
         }
+        if let Some(by) = &suggestion.by {
+            writeln!(out, "  {} has it", printable(by))?;
+        }
         if let Some(until) = suggestion.until {
             writeln!(out, "  to be told within {}", time_left(until.saturating_sub(now())))?;
         }
     }
     if let (Some(best), Some(remaining)) = (answer.best, &answer.remaining) {
+        let among =
+            if args.condition.is_some() && !answer.still_running { " among those that were asked for" } else { "" };
         writeln!(out, "best so far {}; {}", exact(best), done(remaining, among))?;
     }
-    if let Some(still) = still {
-        writeln!(out, "{still}")?;
+    if answer.still_running {
+        writeln!(out, "still running: tell what came out, or withdraw it; --more asks for other rows")?;
     }
     notes(&answer.notes);
     Ok(())
