@@ -6,7 +6,7 @@
 
 use super::attention::{KEYS, MAX_HEAD, Visible};
 use super::elementwise::exp2;
-use super::matmul::{Left, Out, Right, panel};
+use super::matmul::{Left, Out, Right, product_panel};
 use crate::cpu::simd::{LANES, Simd, kernel};
 
 /// Rows of a tile.
@@ -42,7 +42,8 @@ pub(crate) struct Rows<'a> {
     pub dquery: &'a mut [f32],
 }
 
-/// out[r] += A B for `columns` that may exceed one panel.
+/// out[r] += A B for `columns` that may exceed one panel. The products are called, not inlined: five copies of them made this the one
+/// kernel that took most of the time to compile the crate.
 #[inline(always)]
 unsafe fn add_product<S: Simd>(rows: usize, depth: usize, columns: usize, a: Left, b: *const f32, out: *mut f32) {
     unsafe {
@@ -50,7 +51,7 @@ unsafe fn add_product<S: Simd>(rows: usize, depth: usize, columns: usize, a: Lef
             let right = Right { ptr: b.add(start), step: columns, vector: LANES };
             let to = out.add(start);
             let out = Out { ptr: to, row: columns, start: std::ptr::null(), add: to };
-            panel::<S, f32>(rows, depth, KEYS.min(columns - start), a, right, out);
+            product_panel(S::ISA, rows, depth, KEYS.min(columns - start), a, right, out);
         }
     }
 }
@@ -62,7 +63,7 @@ unsafe fn scores<S: Simd>(rows: usize, width: usize, groups: usize, x: *const f3
         let a = Left { ptr: x, row: width, step: 1 };
         let b = Right { ptr: y, step: KEYS, vector: LANES };
         let out = Out { ptr: tile, row: KEYS, start: std::ptr::null(), add: std::ptr::null() };
-        panel::<S, f32>(rows, width, groups * LANES, a, b, out);
+        product_panel(S::ISA, rows, width, groups * LANES, a, b, out);
     }
 }
 

@@ -1,6 +1,6 @@
 //! [`Simd`] on two 256-bit registers.
 
-use super::Simd;
+use super::{Isa, Simd};
 use std::arch::x86_64::*;
 
 #[derive(Clone, Copy)]
@@ -11,6 +11,7 @@ type Pair = (__m256, __m256);
 
 impl Simd for Avx2 {
     type F = Pair;
+    const ISA: Isa = Isa::Avx2;
     const WIDE: bool = false;
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! [`Simd`] on one 512-bit register.
 
-use super::Simd;
+use super::{Isa, Simd};
 use std::arch::x86_64::*;
 
 #[derive(Clone, Copy)]
@@ -8,6 +8,7 @@ pub(crate) struct Avx512;
 
 impl Simd for Avx512 {
     type F = __m512;
+    const ISA: Isa = Isa::Avx512;
     const WIDE: bool = true;
 
     #[inline(always)]

@@ -85,6 +85,8 @@ impl fmt::Display for Isa {
 pub(crate) trait Simd: Copy + Send + Sync + 'static {
     /// Sixteen lanes.
     type F: Copy;
+    /// What it is, for kernels that call others.
+    const ISA: Isa;
     /// Whether there are enough registers for a tile of 6 × 4 vectors (otherwise 6 × 1).
     const WIDE: bool;
 

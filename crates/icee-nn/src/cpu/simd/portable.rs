@@ -1,7 +1,7 @@
 //! [`Simd`] in plain Rust: arrays of sixteen, which the compiler turns into the target's baseline vectors (NEON on
 //! 64-bit ARM, where it reaches full speed; SSE2 on x86-64 machines without AVX2).
 
-use super::{LANES, Simd};
+use super::{Isa, LANES, Simd};
 use half::f16;
 
 #[derive(Clone, Copy)]
@@ -47,6 +47,7 @@ pub(super) fn fused(a: f32, b: f32, c: f32) -> f32 {
 
 impl Simd for Portable {
     type F = Lanes;
+    const ISA: Isa = Isa::Portable;
     const WIDE: bool = false;
 
     #[inline(always)]
