@@ -29,6 +29,17 @@ pub(super) trait Brain: Send {
 
     /// p̂(a) of each game by the last network's heads.
     fn choose_actions(&mut self, mind: Mind<'_>, memories: &mut [Memory], games: &[u32]) -> Result<()>;
+
+    /// The logits of a head that is given the action, for every action, after the first `length` tokens of a game and each of these
+    /// tokens alone: [tokens, actions, classes]. Caches stay as they are.
+    fn imagine(&mut self, head: HeadAt, game: usize, length: usize, tokens: &[Tokens]) -> Result<Vec<f32>>;
+}
+
+/// Where a head is.
+#[derive(Clone, Copy)]
+pub(super) struct HeadAt {
+    pub network: usize,
+    pub head: usize,
 }
 
 /// Those of these games, whose numbers ascend.

@@ -1,6 +1,6 @@
 //! Decisions on the CPU: logits come back, and the rules are applied to them here.
 
-use super::brain::{Brain, Mind, chosen};
+use super::brain::{Brain, HeadAt, Mind, chosen};
 use super::memory::{Memory, Thought};
 use crate::Result;
 use crate::config::EpisodeRule;
@@ -93,5 +93,17 @@ impl Brain for CpuBrain {
             }
         }
         Ok(())
+    }
+    fn imagine(&mut self, head: HeadAt, game: usize, length: usize, tokens: &[Tokens]) -> Result<Vec<f32>> {
+        let network = &mut self.networks[head.network];
+        // A fork, which shares all but the last page with the game's own cache.
+        let mut cache = self.caches[head.network][game].fork();
+        let mut logits = Vec::new();
+        for token in tokens {
+            cache.truncate(length);
+            let trunk = network.append(&mut [&mut cache], token)?;
+            logits.extend_from_slice(network.logits_for_each(head.head, &trunk)?);
+        }
+        Ok(logits)
     }
 }

@@ -1,8 +1,8 @@
 //! The same decisions with networks, caches and rules on a GPU: only what was chosen comes back.
 
-use super::brain::{Brain, Mind, chosen};
+use super::brain::{Brain, HeadAt, Mind, chosen};
 use super::memory::{Memory, Thought};
-use crate::Result;
+use crate::{Error, Result};
 use crate::config::{EpisodeRule, OutcomeReading};
 use crate::heads::Head;
 use icee_nn::Model;
@@ -99,5 +99,8 @@ impl Brain for GpuBrain {
             memory.thought.actions.extend(p.iter().map(|&p| f64::from(p)));
         }
         Ok(())
+    }
+    fn imagine(&mut self, _: HeadAt, _: usize, _: usize, _: &[Tokens]) -> Result<Vec<f32>> {
+        Err(Error::Agent("what is expected of other places is known on the CPU alone; play with --device cpu".into()))
     }
 }

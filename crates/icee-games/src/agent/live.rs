@@ -78,6 +78,14 @@ impl LiveAgent {
         &self.agent.games[0].thought
     }
 
+    /// What it expects every action to earn at once at every place, see [`Agent::expected_rewards`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn expected_rewards(&mut self) -> Result<Vec<f64>> {
+        self.agent.expected_rewards(0)
+    }
+
     /// What to tell a user once episodes were dropped.
     #[must_use]
     pub fn notice(&self) -> Option<String> {

@@ -6,6 +6,7 @@
 
 mod brain;
 mod cpu;
+mod forecast;
 mod gpu;
 mod live;
 mod memory;

@@ -1,10 +1,11 @@
 //! A dark room in play.
 
 use super::informed::InformedPolicy;
-use super::room::{Cell, Room};
+use super::room::{ACTIONS, Cell, Room};
 use super::rules::{Goals, GridRules, Start};
 use super::search::{SearchPolicy, Strategy};
 use crate::{EpisodeClock, Observation, Policy, Split, Step, StreamRng, World, WorldError, WorldSpec};
+use icee_base::names::Unknown;
 use rand::{RngExt, SeedableRng};
 use std::sync::Arc;
 
@@ -59,6 +60,21 @@ impl GridWorld {
         Ok(world)
     }
 
+    /// One of the [`presets`](super::presets), by its id.
+    ///
+    /// # Errors
+    /// [`WorldError::Unknown`] with the nearest names.
+    pub fn preset(id: &str) -> Result<Self, WorldError> {
+        let mut presets = super::presets();
+        match presets.iter().position(|rules| rules.id == id) {
+            Some(at) => Self::new(presets.swap_remove(at)),
+            None => {
+                let known: Vec<&str> = presets.iter().map(|rules| rules.id.as_str()).collect();
+                Err(Unknown::new("room", id, &known).into())
+            }
+        }
+    }
+
     /// Hides the goals in cells of one's own choice instead of drawing them: one (x, y) for each goal. A running
     /// episode is over.
     ///
@@ -76,6 +92,20 @@ impl GridWorld {
         }
         self.clock.stop();
         Ok(())
+    }
+
+    /// Where the goals are hidden, as [`place_goals`](Self::place_goals) has them.
+    #[must_use]
+    pub fn goals(&self) -> Vec<(u32, u32)> {
+        self.goals[..self.rules.goals.count()].iter().map(|goal| (goal.x, goal.y)).collect()
+    }
+
+    /// The cell that an action leads to, by the cells' numbers; the same cell where a wall is in the way. None where there is no such
+    /// cell in the room, or no such action.
+    #[must_use]
+    pub fn leads_to(&self, cell: u32, action: usize) -> Option<u32> {
+        let known = cell < self.room.cells() && self.room.contains(self.room.cell(cell)) && action < ACTIONS;
+        known.then(|| self.room.index(self.room.moved(self.room.cell(cell), action)))
     }
 
     pub(super) fn room(&self) -> Room {
@@ -220,6 +250,45 @@ mod tests {
             (terminated, truncated) = (step.terminated, step.truncated);
         }
         (rewards, terminated, truncated)
+    }
+
+    #[test]
+    fn a_goal_of_ones_own_choice_is_where_it_was_hidden_and_ends_what_was_running() {
+        let mut room = GridWorld::preset("DarkRoom-v0").expect("a preset");
+        room.reset(0);
+        room.place_goals(&[(8, 0)]).expect("a cell of the room");
+        assert_eq!(room.goals(), [(8, 0)]);
+        assert!(matches!(room.step(STAY), Err(WorldError::EpisodeOver { .. })));
+        let refused = room.place_goals(&[(8, 9)]).expect_err("a cell outside").to_string();
+        assert!(refused.contains("within 9 x 9 cells"), "{refused}");
+        assert_eq!(room.goals(), [(8, 0)], "a goal that cannot be changes nothing");
+        let unknown = GridWorld::preset("DarkRom-v0").expect_err("no preset").to_string();
+        assert!(unknown.contains("did you mean \"DarkRoom-v0\""), "{unknown}");
+    }
+
+    #[test]
+    fn actions_lead_where_steps_do() {
+        for id in ["DarkRoomTiny-v0", "DarkRoomInner7-v0"] {
+            let rules = presets().into_iter().find(|rules| rules.id == id).expect("a preset");
+            let (columns, cells) = (rules.width, rules.width * rules.height);
+            for cell in 0..cells {
+                let start = Start::At { x: cell % columns, y: cell / columns };
+                let Ok(mut room) = GridWorld::new(GridRules { start, ..rules.clone() }) else {
+                    assert_eq!(
+                        GridWorld::preset(id).expect("a preset").leads_to(cell, STAY),
+                        None,
+                        "within the margin"
+                    );
+                    continue;
+                };
+                for action in 0..ACTIONS {
+                    room.reset(0);
+                    let foreseen = room.leads_to(cell, action).map(Observation::Discrete);
+                    assert_eq!(Some(room.step(action).expect("a running episode").observation), foreseen);
+                }
+                assert_eq!((room.leads_to(cell, ACTIONS), room.leads_to(cells, STAY)), (None, None));
+            }
+        }
     }
 
     #[test]
