@@ -26,8 +26,11 @@ fn untrained(settings: &[&str]) -> TrainedModel {
 /// A step: the cell, the action, what it earned, the episode and the step.
 type Played = (u32, u32, f32, usize, usize);
 
-/// Plays some episodes and shows the agent to `look` after every action; gives the steps and what the agent had in mind.
-fn play(model: &TrainedModel, mut look: impl FnMut(&mut LiveAgent, &[Played])) -> (Vec<Played>, Vec<Thought>) {
+/// Plays some episodes and shows the agent to `look` after every action, with the steps before, the cell and the action; gives the steps and what the agent had in mind.
+fn play(
+    model: &TrainedModel,
+    mut look: impl FnMut(&mut LiveAgent, &[Played], (u32, u32)),
+) -> (Vec<Played>, Vec<Thought>) {
     let mut agent = LiveAgent::new(&Device::cpu(1).unwrap(), model, 1).unwrap();
     let mut world = Registry::builtin().make(ROOM).unwrap();
     world.new_game(3, Split::Evaluation);
@@ -37,7 +40,7 @@ fn play(model: &TrainedModel, mut look: impl FnMut(&mut LiveAgent, &[Played])) -
         let Observation::Discrete(mut cell) = world.reset(episode) else { unreachable!() };
         for step in 0.. {
             let action = agent.act(Observation::Discrete(cell)).unwrap();
-            look(&mut agent, &played);
+            look(&mut agent, &played, (cell, action));
             thoughts.push(agent.thought().clone());
             let outcome = world.step(action as usize).unwrap();
             played.push((cell, action, outcome.reward, episode as usize, step));
@@ -57,12 +60,12 @@ fn play(model: &TrainedModel, mut look: impl FnMut(&mut LiveAgent, &[Played])) -
 fn asking_changes_nothing() {
     for settings in [&[][..], &["data.episodes=4"], &["model.transitions=true", "model.coordinates=true"]] {
         let model = untrained(settings);
-        let asked = play(&model, |agent, _| {
+        let asked = play(&model, |agent, _, _| {
             let first = agent.expected_rewards().unwrap();
             assert_eq!(first.len(), 25 * 5);
             assert_eq!(first, agent.expected_rewards().unwrap(), "the same question has the same answer");
         });
-        assert_eq!(asked, play(&model, |_, _| ()), "{settings:?}");
+        assert_eq!(asked, play(&model, |_, _, _| ()), "{settings:?}");
     }
 }
 
@@ -73,31 +76,27 @@ fn what_is_expected_is_what_the_whole_history_at_once_says() {
     let plan = &blueprint.networks[0];
     let mut network = Network::new(&Cpu::new(1).unwrap(), &model.models[0], Precision::Single);
     let mut checked = 0;
-    play(&model, |agent, played| {
+    play(&model, |agent, played, (cell, action)| {
         if played.len() % 5 != 4 {
             return;
         }
         checked += 1;
         let expected = agent.expected_rewards().unwrap();
-        let before = |at: usize, forget: bool| {
-            let (cell, action, reward, ..) = played[at.checked_sub(1)?];
-            let reward = if forget { 0.0 } else { reward };
-            Some(Previous { observation: Observation::Discrete(cell), action, reward })
-        };
-        let &(.., episode, step) = played.last().unwrap();
-        // The step after it: the next one, or the first of the next episode.
-        let ended = step + 1 == 8 || played.last().unwrap().2 > 0.0;
-        let (episode, step) = if ended { (episode + 1, 0) } else { (episode, step + 1) };
+        let &(.., reward, episode, step) = played.last().unwrap();
+        let over = step + 1 == 8 || reward > 0.0;
+        let now = if over { (episode + 1, 0) } else { (episode, step + 1) };
+        let mut whole = played.to_vec();
+        // What the action earns is not known yet; the question says nothing.
+        whole.push((cell, action, 0.0, now.0, now.1));
         for place in [0, 7, 24] {
             let mut writer = plan.format.writer();
-            let token = |observation, previous, episode, step| {
+            let mut previous = None;
+            let asked = (place, 0, 0.0, now.0, now.1 + 1);
+            for &(observation, action, reward, episode, step) in whole.iter().chain([&asked]) {
                 let observation = Observation::Discrete(observation);
-                Token { observation, previous, episode, step, step_bin: 0, episode_rtg: 0 }
-            };
-            for (at, &(cell, _, _, episode, step)) in played.iter().enumerate() {
-                writer.push(&token(cell, before(at, false), episode, step));
+                writer.push(&Token { observation, previous, episode, step, step_bin: 0, episode_rtg: 0 });
+                previous = Some(Previous { observation, action, reward });
             }
-            writer.push(&token(place, before(played.len(), true), episode, step));
             writer.end_sequence();
             let mut cache = network.cache(Precision::Single);
             let rows = network.append(&mut [&mut cache], &writer.finish()).unwrap();
@@ -111,7 +110,7 @@ fn what_is_expected_is_what_the_whole_history_at_once_says() {
 }
 
 #[test]
-fn models_without_the_head_and_worlds_without_places_are_refused() {
+fn models_without_the_head_worlds_without_places_and_questions_out_of_turn_are_refused() {
     let refused = |model: &TrainedModel| {
         let mut agent = LiveAgent::new(&Device::cpu(1).unwrap(), model, 0).unwrap();
         agent.expected_rewards().unwrap_err().to_string()
@@ -121,6 +120,7 @@ fn models_without_the_head_and_worlds_without_places_are_refused() {
     reals.task.observation = ObservationKind::Vector { size: 2 };
     reals.models = Blueprint::new(&reals.config, &reals.task).unwrap().fresh_models(4).unwrap();
     assert!(refused(&reals).contains("are no places"), "{}", refused(&reals));
+    assert!(refused(&untrained(&[])).contains("ask after act"), "nothing was done yet");
     let mut agent = Agent::new(&Device::cpu(1).unwrap(), &untrained(&[])).unwrap();
-    assert!(agent.expected_rewards(0).unwrap_err().to_string().contains("has not begun"));
+    assert!(agent.expected_rewards(0).unwrap_err().to_string().contains("ask after act"), "no game has begun");
 }

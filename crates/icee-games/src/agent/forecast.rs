@@ -3,7 +3,6 @@
 
 use super::Agent;
 use super::brain::HeadAt;
-use super::memory::Memory;
 use crate::blueprint::NetworkPlan;
 use crate::heads::Head;
 use crate::task::ObservationKind;
@@ -14,12 +13,13 @@ use icee_nn::batch::Tokens;
 use icee_worlds::Observation;
 
 impl Agent {
-    /// What it expects every action to earn at once at every place, [places, actions], if it stood there at the current step of a game
-    /// and had earned nothing on the way. It remembers nothing of the question, and acts as if it had not been asked.
+    /// What it expects every action to earn at once at every place, [places, actions], if it stood there at its next step and earned
+    /// nothing now. To be asked between an action and what it earns. It remembers nothing of the question, and acts as if it had not been
+    /// asked.
     ///
     /// # Errors
-    /// [`Error::Config`] where no network predicts rewards or observations are not places; [`Error::Agent`] where the game has not
-    /// begun or is played on a GPU; the engine's where the context is full, which the next action mends.
+    /// [`Error::Config`] where no network predicts rewards or observations are not places; [`Error::Agent`] where no action waits for what
+    /// it earns, or the game is played on a GPU.
     pub fn expected_rewards(&mut self, game: usize) -> Result<Vec<f64>> {
         let task = &self.blueprint.task;
         if let ObservationKind::Vector { .. } = task.observation {
@@ -33,12 +33,18 @@ impl Agent {
             let why = "the model predicts no rewards; train it with model.reward_head above 0";
             return Err(Error::Config(why.into()));
         };
-        let Some(memory) = self.games.get(game) else {
-            return Err(Error::Agent(format!("game {game} has not begun")));
+        let asked = self.games.get(game).and_then(|memory| {
+            let now = memory.current_token()?;
+            let action = *memory.actions.get(memory.steps())?;
+            let next = |place| standing_at(place, &now, action, plan);
+            // In a full context the question takes the place of the current step.
+            let length = (memory.steps() + 1).min(plan.spec.context - 1);
+            Some((length, (0..task.observation.size() as u32).map(next).collect::<Vec<Tokens>>()))
+        });
+        let Some((length, tokens)) = asked else {
+            return Err(Error::Agent(format!("no action of game {game} waits for what it earns; ask after act")));
         };
-        let tokens: Vec<Tokens> =
-            (0..task.observation.size() as u32).map(|place| standing_at(place, memory, plan)).collect();
-        let logits = self.brain.imagine(head, game, memory.steps(), &tokens)?;
+        let logits = self.brain.imagine(head, game, length, &tokens)?;
         let classes = task.reward_classes;
         let (low, high) = task.reward_range;
         let expected = |logits: &[f32]| {
@@ -49,12 +55,11 @@ impl Agent {
     }
 }
 
-/// The current step, if it were taken at this place. A reward of the step before would tell of another place, so there is none.
-fn standing_at(place: u32, memory: &Memory, plan: &NetworkPlan) -> Tokens {
-    let token = memory.token_at(Observation::Discrete(place));
-    let previous = token.previous.map(|previous| Previous { reward: 0.0, ..previous });
+/// The step after `now`, if it were taken at this place and the action had earned nothing: a reward would tell of the place itself.
+fn standing_at(place: u32, now: &Token<'_>, action: u32, plan: &NetworkPlan) -> Tokens {
+    let previous = Some(Previous { observation: now.observation, action, reward: 0.0 });
     let mut writer = plan.format.writer();
-    writer.push(&Token { previous, ..token });
+    writer.push(&Token { observation: Observation::Discrete(place), previous, step: now.step + 1, ..*now });
     writer.end_sequence();
     writer.finish()
 }

@@ -103,20 +103,15 @@ impl Memory {
 
     /// The current step as a token, after its observation was remembered.
     pub fn current_token(&self) -> Option<Token<'_>> {
-        self.observations.get(self.steps()).map(|observation| self.token_at(observation))
-    }
-
-    /// The current step as a token, if this is what is seen.
-    pub fn token_at<'a>(&'a self, observation: Observation<'a>) -> Token<'a> {
         let at = self.steps();
-        Token {
-            observation,
+        Some(Token {
+            observation: self.observations.get(at)?,
             previous: self.before(at),
             episode: self.starts.len() - 1,
             step: at - self.episode_start(),
             step_bin: self.thought.step_bin,
             episode_rtg: self.thought.episode_rtg,
-        }
+        })
     }
 
     /// The step before step `at`, unless it was forgotten or there was none.
