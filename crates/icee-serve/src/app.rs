@@ -13,6 +13,7 @@ use crate::metrics::Metrics;
 use crate::name::StudyName;
 use crate::pages::PageFile;
 use crate::registry::{Open, Registry};
+use crate::room;
 use crate::routes::{HTML, JSON, Route, Verb, Work};
 use crate::store::Place;
 use crate::tokens::{Stamp, Tokens};
@@ -50,6 +51,8 @@ pub struct App {
     pub limits: Limits,
     /// Streams of events that may still begin.
     pub streams: Arc<Semaphore>,
+    /// Games of rooms that may still begin.
+    pub games: Arc<Semaphore>,
     pub ending: watch::Receiver<Ending>,
     tokens: Arc<Tokens>,
     /// Whether only this machine can reach the server.
@@ -76,6 +79,7 @@ impl App {
             registry: Registry::new(place.open()?),
             metrics: Metrics::default(),
             streams: Arc::new(Semaphore::new(limits.streams)),
+            games: Arc::new(Semaphore::new(limits.games)),
             permits: Arc::new(Semaphore::new(limits.concurrent)),
             rates: Rates::default(),
             tokens: Arc::new(tokens),
@@ -223,6 +227,9 @@ impl App {
             let name = name_in(&mut parts).await?;
             return events::stream(Arc::clone(self), route, name, parts.headers).await;
         }
+        if let Work::Game = route.work {
+            return room::stream(Arc::clone(self), request.uri()).await;
+        }
         let full = |_| Failure::busy(StatusCode::SERVICE_UNAVAILABLE, "the server is busy; try again in a moment");
         let permit = Arc::clone(&self.permits).try_acquire_owned().map_err(full)?;
         let late = |_| {
@@ -322,7 +329,9 @@ impl App {
             }
             Work::Study(work) => self.registry.with(name, place, false, |open| work(open, call)),
             Work::Once(work) => self.registry.with(name, place, true, |open| once(route, open, call, key, work)),
-            Work::Now(_) | Work::Server(_) | Work::Events => Err(Failure::internal("the route is about no study")),
+            Work::Now(_) | Work::Server(_) | Work::Events | Work::Game => {
+                Err(Failure::internal("the route is about no study"))
+            }
         }
     }
 }

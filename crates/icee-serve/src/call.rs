@@ -44,9 +44,7 @@ impl Call {
     /// # Errors
     /// Where it is something else.
     pub fn query<T: DeserializeOwned>(&self) -> Result<T, Failure> {
-        let Query(found) = Query::try_from_uri(&self.uri)
-            .map_err(|error| Failure::bad(format!("the query is not what it should be: {}", error.body_text())))?;
-        Ok(found)
+        query(&self.uri)
     }
 
     /// Words for clients: where the folder lies on the server is not for them.
@@ -135,6 +133,16 @@ fn ascii(json: &str) -> String {
         }
     }
     text
+}
+
+/// What stands behind the question mark.
+///
+/// # Errors
+/// Where it is something else.
+pub fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Failure> {
+    let Query(found) = Query::try_from_uri(uri)
+        .map_err(|error| Failure::bad(format!("the query is not what it should be: {}", error.body_text())))?;
+    Ok(found)
 }
 
 /// Seconds since 1970.

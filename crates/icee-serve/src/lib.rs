@@ -32,6 +32,7 @@ mod name;
 mod openapi;
 mod pages;
 mod registry;
+mod room;
 mod routes;
 mod server;
 mod store;

@@ -20,6 +20,8 @@ pub struct Limits {
     pub concurrent: usize,
     /// Streams of events that are open at once.
     pub streams: usize,
+    /// Games of rooms that are played at once; each takes a core for seconds.
+    pub games: usize,
     /// Requests of one client a second, in the long run.
     pub rate: f64,
     /// How many it may send at once after a pause.
@@ -36,6 +38,7 @@ impl Default for Limits {
             connections: 1024,
             concurrent: 256,
             streams: 128,
+            games: 4,
             rate: 50.0,
             burst: 200.0,
             grace: Duration::from_secs(30),

@@ -5,7 +5,7 @@ use crate::call::{Call, Done};
 use crate::fields::{self, Field};
 use crate::registry::Open;
 use crate::tokens::Role;
-use crate::{change, look, transfer};
+use crate::{change, look, room, transfer};
 use Role::{Admin, Read, Write};
 use Verb::{Delete, Get, Post};
 
@@ -28,6 +28,8 @@ pub enum Work {
     Delete,
     /// Messages, as long as the client listens.
     Events,
+    /// Messages of a game, step by step.
+    Game,
 }
 
 /// The methods that there are.
@@ -276,5 +278,19 @@ pub const ROUTES: &[Route] = &[
         (NO, EVENTS),
         Work::Events,
         "A message whenever the study has changed: its number of lines.",
+    ),
+    route(
+        (Get, "/api/rooms"),
+        Some(Read),
+        (NO, JSON),
+        Work::Server(room::list),
+        "The rooms in which an agent can be watched.",
+    ),
+    route(
+        (Get, "/api/room"),
+        Some(Read),
+        (room::WATCH, EVENTS),
+        Work::Game,
+        "An agent plays a room: its steps one by one, with what it believes of every cell.",
     ),
 ];

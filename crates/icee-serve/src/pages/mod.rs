@@ -27,7 +27,11 @@ pub const FILES: &[PageFile] = &[
     PageFile { path: "/room", kind: HTML, text: include_str!("room.html") },
     PageFile { path: "/pages/style.css", kind: CSS, text: include_str!("style.css") },
     PageFile { path: "/pages/studies.js", kind: JS, text: include_str!("studies.js") },
+    PageFile { path: "/pages/room.css", kind: CSS, text: include_str!("room.css") },
     PageFile { path: "/pages/room.js", kind: JS, text: include_str!("room.js") },
+    PageFile { path: "/pages/room-board.js", kind: JS, text: include_str!("room-board.js") },
+    PageFile { path: "/pages/room-charts.js", kind: JS, text: include_str!("room-charts.js") },
+    PageFile { path: "/pages/room-game.js", kind: JS, text: include_str!("room-game.js") },
     PageFile { path: "/pages/dom.js", kind: JS, text: include_str!("dom.js") },
     PageFile { path: "/pages/server.js", kind: JS, text: include_str!("server.js") },
 ];

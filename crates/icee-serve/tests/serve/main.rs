@@ -6,5 +6,6 @@ mod fuzz;
 mod life;
 mod limits;
 mod postgres;
+mod room;
 mod safety;
 mod transfer;
