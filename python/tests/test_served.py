@@ -1,7 +1,6 @@
 """Studies on a server: the same methods, values and errors as of a file."""
 
 import importlib.util
-import os
 import pathlib
 import pickle
 import subprocess
@@ -17,37 +16,6 @@ BREAD = {
     "minutes": [20.5] * 4 + [30] * 4 + [40] * 4,
     "flour": ["rye", "rye", "wheat", "spelt"] * 3,
 }
-
-
-class Server:
-    """`icee serve` in a folder of its own."""
-
-    def __init__(self, program, folder):
-        self.program, self.folder = program, folder
-        command = [program, "serve", "--port", "0", "--studies", folder]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.base = self.process.stdout.readline().split(" ")[0]
-
-    def url(self, name):
-        return f"{self.base}/studies/{name}"
-
-    def token(self, name, role):
-        words = ["serve", "token", "create", name, "--role", role, "--studies", self.folder]
-        return subprocess.run([self.program, *words], check=True, capture_output=True, text=True).stdout.strip()
-
-
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    named = os.environ.get("ICEE_BIN")
-    program = named or ROOT / "target" / "debug" / "icee"
-    # Who says where it is means to have it tested.
-    if named is None and not pathlib.Path(program).exists():
-        pytest.skip("there is no icee to serve; build it with `cargo build`, or say where it is: ICEE_BIN=…")
-    monkeypatch.delenv("ICEE_TOKEN", raising=False)
-    running = Server(program, tmp_path / "served")
-    yield running
-    running.process.kill()
-    running.process.wait()
 
 
 def test_a_server_answers_like_a_file(server, tmp_path):

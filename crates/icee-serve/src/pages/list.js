@@ -1,0 +1,34 @@
+// All studies, and a place to drop a sheet for a new one.
+
+import { fill, h, short } from "/pages/dom.js";
+import { get } from "/pages/server.js";
+import { dropZone } from "/pages/new.js";
+
+export async function allStudies({ main, attempt }) {
+  document.title = "icee: which experiment next?";
+  const studies = await get("/api/studies");
+  fill(
+    main,
+    h("h1", {}, "Which experiment next?"),
+    h("p", {}, "Give it the sheet of what you could try, one row each. It says which row to try next and why, and what to expect."),
+    dropZone(attempt),
+    h("h2", {}, "Studies"),
+    studies.length ? table(studies) : h("p.quiet", {}, "None yet."),
+  );
+}
+
+function table(studies) {
+  const row = ({ name, rows, told, running, left, best, problem }) => {
+    const link = h("a", { href: `#/study/${name}` }, name);
+    if (problem) return h("tr", {}, h("th", { scope: "row" }, link), h("td.bad", { colspan: 5 }, problem));
+    const cells = { rows, tried: told, running, left, best: best === null ? "–" : short(best) };
+    const numbers = Object.entries(cells).map(([column, cell]) => h("td.number", { "data-name": column }, String(cell)));
+    return h("tr", {}, h("th", { scope: "row" }, link), numbers);
+  };
+  const head = ["rows", "tried", "running", "left", "best"].map((name) => h("th.number", { scope: "col" }, name));
+  return h(
+    "div.table",
+    {},
+    h("table.cards", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "study"), head)), h("tbody", {}, studies.map(row))),
+  );
+}
