@@ -91,7 +91,7 @@ fn what_is_expected_is_what_the_whole_history_at_once_says() {
         for place in [0, 7, 24] {
             let mut writer = plan.format.writer();
             let mut previous = None;
-            let asked = (place, 0, 0.0, now.0, now.1 + 1);
+            let asked = (place, 0, 0.0, now.0, (now.1 + 1).max(4));
             for &(observation, action, reward, episode, step) in whole.iter().chain([&asked]) {
                 let observation = Observation::Discrete(observation);
                 writer.push(&Token { observation, previous, episode, step, step_bin: 0, episode_rtg: 0 });

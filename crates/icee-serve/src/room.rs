@@ -359,12 +359,9 @@ mod tests {
             game.agent.act(Observation::Discrete(cell)).unwrap();
             let ways = ways_in(&game.world, game.world.spec());
             let beliefs = beliefs(&ways, &game.agent.expected_rewards().unwrap());
-            // Nothing was found yet: the goal may be anywhere, and is somewhere.
-            let sum: u32 = beliefs.iter().map(|&p| u32::from(p)).sum();
-            assert!(
-                beliefs.len() == 81 && beliefs.iter().all(|&p| p < 200) && (300..3000).contains(&sum),
-                "{beliefs:?}"
-            );
+            // Nothing was found yet: no cell is certain, and not all are ruled out.
+            let open = beliefs.iter().all(|&p| p < 200) && beliefs.iter().any(|&p| p > 0);
+            assert!(beliefs.len() == 81 && open, "{model}: {beliefs:?}");
         }
     }
 

@@ -13,8 +13,8 @@ use icee_nn::batch::Tokens;
 use icee_worlds::Observation;
 
 impl Agent {
-    /// What it expects every action to earn at once at every place, [places, actions], if it stood there at its next step and earned
-    /// nothing now. To be asked between an action and what it earns. It remembers nothing of the question, and acts as if it had not been
+    /// What it expects every action to earn at once at every place, [places, actions], if it stood there later in the
+    /// episode and had earned nothing on the way. To be asked between an action and what it earns. It remembers nothing of the question, and acts as if it had not been
     /// asked.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ impl Agent {
         let asked = self.games.get(game).and_then(|memory| {
             let now = memory.current_token()?;
             let action = *memory.actions.get(memory.steps())?;
-            let next = |place| standing_at(place, &now, action, plan);
+            let next = |place| standing_at(place, &now, action, plan, task.episode_limit / 2);
             // In a full context the question takes the place of the current step.
             let length = (memory.steps() + 1).min(plan.spec.context - 1);
             Some((length, (0..task.observation.size() as u32).map(next).collect::<Vec<Tokens>>()))
@@ -55,11 +55,13 @@ impl Agent {
     }
 }
 
-/// The step after `now`, if it were taken at this place and the action had earned nothing: a reward would tell of the place itself.
-fn standing_at(place: u32, now: &Token<'_>, action: u32, plan: &NetworkPlan) -> Tokens {
+/// A later step of the episode, taken at this place after the action has earned nothing: a reward would tell of the place itself. Not in
+/// the first half of the episode, when a network knows that it cannot have come far.
+fn standing_at(place: u32, now: &Token<'_>, action: u32, plan: &NetworkPlan, half: usize) -> Tokens {
     let previous = Some(Previous { observation: now.observation, action, reward: 0.0 });
+    let step = (now.step + 1).max(half);
     let mut writer = plan.format.writer();
-    writer.push(&Token { observation: Observation::Discrete(place), previous, step: now.step + 1, ..*now });
+    writer.push(&Token { observation: Observation::Discrete(place), previous, step, ..*now });
     writer.end_sequence();
     writer.finish()
 }
