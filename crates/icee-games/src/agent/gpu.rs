@@ -2,9 +2,9 @@
 
 use super::brain::{Brain, HeadAt, Mind, chosen};
 use super::memory::{Memory, Thought};
-use crate::{Error, Result};
 use crate::config::{EpisodeRule, OutcomeReading};
 use crate::heads::Head;
+use crate::{Error, Result};
 use icee_nn::Model;
 use icee_nn::batch::Tokens;
 use icee_nn::cuda::{ClassRange, ReturnDraw, Tilt};
