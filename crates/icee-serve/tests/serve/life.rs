@@ -2,6 +2,7 @@
 
 use crate::client::{Folder, Running, score, sheet};
 use icee_models::study_models;
+use icee_serve::{Role, Tokens};
 use icee_study::{AskOptions, Direction, Repeat, SamplerKind, Study, StudyOptions};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -174,6 +175,52 @@ fn rows_are_lent_and_given_back() {
     assert_eq!(late["told"]["new"], 1);
     server.refused("/api/studies/bread/renew", json!({ "rows": [second], "within": "1h" }), 409, "is not running");
     server.refused("/api/studies/bread/renew", json!({ "rows": [first], "within": "soon" }), 400, "is no time");
+}
+
+#[test]
+fn everybody_sees_who_has_which_row_and_asking_again_repeats_ones_own() {
+    let folder = Folder::new();
+    let tokens = Tokens::in_folder(&folder.0);
+    let [ada, bob] = ["ada", "bob"].map(|name| tokens.create(name, Role::Write, 0).unwrap());
+    let server = Running::start(&folder.0);
+    let as_one = |token: &str, path: &str, body: Value| {
+        let token = format!("Bearer {token}");
+        server.post_with(path, &[("Authorization", &token)], body).json()
+    };
+    let made = json!({ "name": "bread", "sheet": sheet(), "direction": "max", "sampler": "gp-ei" });
+    as_one(&ada, "/api/studies", made);
+    let ask = |token: &str, body: Value| as_one(token, "/api/studies/bread/ask", body)["suggestions"][0].clone();
+    let (first, second) = (ask(&ada, json!({ "within": "1h" })), ask(&bob, json!({})));
+    assert_ne!(first["id"], second["id"], "rows that somebody else has are not repeated");
+    assert_eq!(ask(&ada, json!({}))["id"], first["id"]);
+    let third = ask(&ada, json!({ "by": " the robot ", "more": true }));
+    let bearer = format!("Bearer {bob}");
+    let read = |path: &str| server.send("GET", path, &[("Authorization", &bearer)], b"").json();
+    as_one(&bob, "/api/studies/bread/renew", json!({ "rows": [first["id"], second["id"]], "within": "2h" }));
+    let running = read("/api/studies/bread/running");
+    let who = |row: &Value| (row["id"].clone(), row["by"].clone());
+    let (robots, others) = running.as_array().unwrap().split_first().unwrap();
+    assert_eq!(who(robots), (third["id"].clone(), json!("the robot")));
+    let names = [(&first, "ada"), (&second, "bob")].map(|(row, name)| (row["id"].clone(), json!(name)));
+    assert_eq!(others.iter().map(who).collect::<Vec<_>>(), names, "whoever has a row keeps it when it is renewed");
+    let long = json!({ "by": "x".repeat(65) });
+    assert!(as_one(&ada, "/api/studies/bread/ask", long)["error"].as_str().unwrap().contains("1 to 64 characters"));
+    // A look back has a step for every value.
+    as_one(&ada, "/api/studies/bread/tell", json!({ "row": first["id"], "value": 3.5 }));
+    let review = read("/api/studies/bread/review");
+    assert_eq!((&review["steps"][0]["value"], &review["steps"][0]["best"]), (&json!(3.5), &json!(3.5)));
+}
+
+#[test]
+fn a_sheet_is_shown_before_there_is_a_study() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    let survey = server.done("/api/survey", json!({ "sheet": sheet(), "ignore": ["minutes"] }));
+    let columns = json!(["heat", "minutes", "flour"]);
+    let preview = survey["preview"].as_array().unwrap();
+    assert_eq!(json!(preview.iter().map(|column| &column[0]).collect::<Vec<_>>()), columns, "all are shown");
+    assert_eq!(preview[2][1], json!(["rye", "wheat", "spelt", "rye", "wheat"]));
+    assert_eq!(survey["columns"].as_array().unwrap().len(), 2, "and two are learned from");
 }
 
 #[test]
