@@ -218,6 +218,16 @@ def test_errors_have_the_command_lines_words(folder):
     assert issubclass(icee.Error, ValueError)
 
 
+def test_everybody_has_rows_of_their_own(folder):
+    study = bread(folder)
+    adas, bobs = study.ask(by="Ada"), study.ask(2, by="Bob")
+    assert set(adas["row"]).isdisjoint(bobs["row"])
+    assert (study.ask(by="Ada"), study.ask(by="Bob")) == (adas, bobs)
+    assert [row["by"] for row in study.answer["suggestions"]] == ["Bob", "Bob"]
+    with pytest.raises(icee.Error, match="1 to 64 characters"):
+        study.ask(by="")
+
+
 def test_notes_are_warnings(folder):
     with pytest.warns(icee.Note, match='"score".*looks|named'):
         icee.Study.create(folder / "s.jsonl", {**BREAD, "score": SCORES}, direction="maximize")
