@@ -66,7 +66,7 @@ def server(program, tmp_path, monkeypatch):
 def chromium(tmp_path_factory):
     """A browser, once for all tests."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="no selenium: pages are not tested")
-    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    program, driver = shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("chromedriver")
     if program is None or driver is None:
         # Who has to have one does not skip what is tested in it.
         assert "ICEE_REQUIRE_BROWSER" not in os.environ, "there is no chromium, or no chromedriver"
