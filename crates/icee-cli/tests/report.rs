@@ -166,7 +166,10 @@ fn a_page_keeps_the_parts_that_were_made_before() {
     assert!(printed.contains("not on the page yet: dark-room-hard, key-to-door"), "{printed}");
     assert!(page().contains(first) && !page().contains(second));
     let printed = reproduce("dark-room-hard", "3");
-    assert!(printed.contains("not on the page yet: key-to-door, dark-room-biased, beyond, bo, tables, ablations"), "{printed}");
+    assert!(
+        printed.contains("not on the page yet: key-to-door, dark-room-biased, beyond, bo, tables, ablations"),
+        "{printed}"
+    );
     let html = page();
     self_contained(&html).unwrap();
     assert!(html.contains(first) && html.contains(second));
