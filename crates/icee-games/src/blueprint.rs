@@ -43,8 +43,7 @@ pub struct Blueprint {
     /// The networks, in the order in which they are asked.
     pub networks: Vec<NetworkPlan>,
     auxiliary: AuxiliaryWeights,
-    init_std: f64,
-    tied_keys: bool,
+    initialisation: Initialisation,
     weighing: Weighing,
 }
 
@@ -132,8 +131,7 @@ impl Blueprint {
             bins,
             networks,
             auxiliary: AuxiliaryWeights { reward: model.reward_head as f32, novelty: model.novelty_head as f32 },
-            init_std: model.init_std,
-            tied_keys: model.tied_keys,
+            initialisation: model.initialisation(),
             weighing: Weighing {
                 clip: config.train.weight_clip as f32,
                 search: config.data.search_weight as f32,
@@ -151,7 +149,7 @@ impl Blueprint {
     /// How their weights are initialised.
     #[must_use]
     pub fn initialisation(&self) -> Initialisation {
-        Initialisation { std: self.init_std, tied_keys: self.tied_keys }
+        self.initialisation
     }
 
     /// Fresh models, their weights fixed by the seed.
@@ -159,7 +157,7 @@ impl Blueprint {
     /// # Errors
     /// The engine's.
     pub fn fresh_models(&self, seed: u64) -> Result<Vec<Model>> {
-        Ok(networks::fresh(&self.specs(), seed, self.initialisation())?)
+        Ok(networks::fresh(&self.specs(), seed, self.initialisation)?)
     }
 
     /// Labels of sequences.

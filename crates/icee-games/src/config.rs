@@ -4,7 +4,7 @@ use crate::logs::Logs;
 use crate::methods::{Condition, Method};
 use crate::task::ObservationKind;
 use crate::{Error, Result};
-use icee_train::{Schema, TrainConfig};
+use icee_train::{Initialisation, Schema, TrainConfig};
 use icee_worlds::ExpertLabels;
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +63,9 @@ pub struct ModelConfig {
     /// Whether keys begin as copies of the queries' weights: attention then begins as a kernel.
     #[serde(default)]
     pub tied_keys: bool,
+    /// Standard deviation of what heads add for the action they are asked about, at the start; 0 takes that of all weights.
+    #[serde(default)]
+    pub condition_std: f64,
     /// Whether a place of a grid is read by its column and row, rather than as one of so many places.
     #[serde(default)]
     pub coordinates: bool,
@@ -178,6 +181,7 @@ impl Default for Config {
                 novelty_head: 0.0,
                 init_std: 0.02,
                 tied_keys: false,
+                condition_std: 0.0,
                 coordinates: false,
                 transitions: false,
             },
@@ -266,6 +270,9 @@ impl Config {
         if !(model.init_std > 0.0 && model.init_std <= 1.0) {
             return fail("model.init_std must be above 0 and at most 1");
         }
+        if !(0.0..=10.0).contains(&model.condition_std) {
+            return fail("model.condition_std must lie between 0 (as the other weights) and 10");
+        }
         for (key, weight) in [("reward_head", model.reward_head), ("novelty_head", model.novelty_head)] {
             if !(0.0..=MAX_LOSS_WEIGHT).contains(&weight) {
                 return fail(&format!("model.{key} must be 0 or a positive weight of at most 1e6"));
@@ -304,6 +311,15 @@ impl Config {
         }
         train.check()?;
         self.acting.check()
+    }
+}
+
+impl ModelConfig {
+    /// How weights are initialised.
+    #[must_use]
+    pub(crate) fn initialisation(&self) -> Initialisation {
+        let condition_std = (self.condition_std > 0.0).then_some(self.condition_std);
+        Initialisation { std: self.init_std, tied_keys: self.tied_keys, condition_std }
     }
 }
 

@@ -49,7 +49,12 @@ const fn beyond(
 
 /// Bandits, which are judged by their regret.
 pub static BANDITS: [CatalogueWorld; 2] = [
-    beyond("bernoulli-bandit", "BernoulliBandit5-v0", "Five Bernoulli arms", &[Reference::Posterior, Reference::Ucb]),
+    beyond(
+        "bernoulli-bandit",
+        "BernoulliBandit5-v0",
+        "Five Bernoulli arms",
+        &[Reference::Posterior, Reference::Ucb, Reference::Gittins],
+    ),
     beyond("gaussian-bandit", "GaussianBandit5-v0", "Five Gaussian arms", &[Reference::Posterior, Reference::Ucb]),
 ];
 
@@ -207,7 +212,7 @@ const DEFAULT: AgentRecipe = AgentRecipe {
 const ABLATION: AgentRecipe = AgentRecipe { chapters: Chapters::None, ..DEFAULT };
 
 /// All entries, in the order of legends and tables.
-pub static ENTRIES: [Entry; 26] = [
+pub static ENTRIES: [Entry; 27] = [
     Entry {
         key: ICEE,
         label: "ICEE",
@@ -403,6 +408,12 @@ pub static ENTRIES: [Entry; 26] = [
         label: "UCB1",
         colours: ["#D55E00", "#FF8C4B"],
         role: Role::Reference { agent: Reference::Ucb, paper: None },
+    },
+    Entry {
+        key: "gittins",
+        label: "Gittins index",
+        colours: ["#117733", "#5DBB7D"],
+        role: Role::Reference { agent: Reference::Gittins, paper: None },
     },
     Entry {
         key: "oracle",

@@ -61,7 +61,8 @@ impl Problem for Functions {
     }
 
     fn initialisation(&self) -> Initialisation {
-        Initialisation { std: self.config.model.init_std, tied_keys: self.config.model.tied_keys }
+        let model = &self.config.model;
+        Initialisation { std: model.init_std, tied_keys: model.tied_keys, condition_std: None }
     }
 
     fn networks(&self) -> Vec<NetworkSpec> {

@@ -21,7 +21,7 @@
 //!     fn method(&self) -> &str { "plain" }
 //!     fn seed(&self) -> u64 { 1 }
 //!     fn settings(&self) -> &TrainConfig { &self.0 }
-//!     fn initialisation(&self) -> Initialisation { Initialisation { std: 0.1, tied_keys: false } }
+//!     fn initialisation(&self) -> Initialisation { Initialisation { std: 0.1, tied_keys: false, condition_std: None } }
 //!     fn networks(&self) -> Vec<NetworkSpec> {
 //!         let fields = vec![FieldSpec::history("seen", FieldKind::categorical(4))];
 //!         let heads = vec![HeadSpec { name: "last".into(), conditions: vec![], hidden: vec![], classes: 4 }];

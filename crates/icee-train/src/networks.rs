@@ -1,7 +1,7 @@
 //! Networks by name: made afresh, or taken from a file that is checked against what was expected.
 
 use crate::{Error, Result};
-use icee_nn::{Model, ModelSpec};
+use icee_nn::{Embedding, Model, ModelSpec};
 
 /// The standard deviation with which the engine initialises matrices.
 const ENGINE_STD: f64 = 0.02;
@@ -23,6 +23,10 @@ pub struct Initialisation {
     /// Whether keys begin as copies of the queries' weights, so that attention begins as a kernel: like tokens look at
     /// each other.
     pub tied_keys: bool,
+    /// The standard deviation of what heads add for each value of a condition, if not the same. Near 1 the GELU behind it
+    /// begins as a gate that each value sets in its own way; near 0 all values read the trunk alike, and to tell them
+    /// apart has to be learned first.
+    pub condition_std: Option<f64>,
 }
 
 /// Fresh models, their weights fixed by the seed.
@@ -37,12 +41,29 @@ pub fn fresh(networks: &[NetworkSpec], seed: u64, initialisation: Initialisation
         for range in matrices {
             model.weights_mut()[range].iter_mut().for_each(|w| *w *= scale);
         }
+        if let Some(std) = initialisation.condition_std {
+            scale_conditions(&mut model, (std / initialisation.std) as f32);
+        }
         if initialisation.tied_keys {
             tie_keys(&mut model);
         }
         Ok(model)
     };
     networks.iter().enumerate().map(fresh).collect()
+}
+
+/// Multiplies the tables of the heads' conditions.
+fn scale_conditions(model: &mut Model, scale: f32) {
+    let conditions = model.layout().heads.iter().flat_map(|head| &head.conditions);
+    let tables: Vec<_> = conditions
+        .filter_map(|condition| match condition {
+            Embedding::Table(range) => Some(range.clone()),
+            Embedding::Linear(_) | Embedding::Mlp(..) => None,
+        })
+        .collect();
+    for range in tables {
+        model.weights_mut()[range].iter_mut().for_each(|w| *w *= scale);
+    }
 }
 
 /// Copies the weights of queries to those of keys.
@@ -97,7 +118,9 @@ mod tests {
             pool_heads: vec![],
         };
         let networks = [NetworkSpec { name: "trunk", spec }];
-        let with = |tied_keys| fresh(&networks, 1, Initialisation { std: 0.1, tied_keys }).unwrap().remove(0);
+        let with = |tied_keys| {
+            fresh(&networks, 1, Initialisation { std: 0.1, tied_keys, condition_std: None }).unwrap().remove(0)
+        };
         let (plain, tied) = (with(false), with(true));
         let mut changed = 0;
         for block in &plain.layout().blocks {

@@ -25,11 +25,14 @@ pub enum Reference {
     Sweep,
     /// Upper confidence bounds.
     Ucb,
+    /// The Gittins index.
+    Gittins,
 }
 
 impl Reference {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Source, Self::Random, Self::Oracle, Self::Posterior, Self::Sweep, Self::Ucb];
+    pub const ALL: [Self; 7] =
+        [Self::Source, Self::Random, Self::Oracle, Self::Posterior, Self::Sweep, Self::Ucb, Self::Gittins];
 
     /// Its name on the command line.
     #[must_use]
@@ -41,6 +44,7 @@ impl Reference {
             Self::Posterior => "posterior",
             Self::Sweep => "sweep",
             Self::Ucb => "ucb",
+            Self::Gittins => "gittins",
         }
     }
 
@@ -56,6 +60,7 @@ impl Reference {
             Self::Posterior => world.posterior(),
             Self::Sweep => world.sweep(),
             Self::Ucb => world.ucb(),
+            Self::Gittins => world.gittins(),
         };
         policy.ok_or_else(|| WorldError::NoReference { world: world.spec().id.clone(), agent: self.name() })
     }
@@ -157,6 +162,6 @@ mod tests {
         let said = "orcale".parse::<Reference>().expect_err("a typing error").to_string();
         assert!(said.contains("did you mean \"oracle\"?"), "{said}");
         let said = "dqn".parse::<Reference>().expect_err("another agent").to_string();
-        assert!(said.contains("known are source, random, oracle, posterior, sweep, ucb"), "{said}");
+        assert!(said.contains("known are source, random, oracle, posterior, sweep, ucb, gittins"), "{said}");
     }
 }

@@ -59,6 +59,11 @@ pub trait World: CloneWorld + Any + Send + Sync {
         None
     }
 
+    /// A policy that pulls the arm with the greatest Gittins index.
+    fn gittins(&self) -> Option<Box<dyn Policy>> {
+        None
+    }
+
     /// Whether there is something to be found: to somebody who does not know the game, most episodes pay nothing at first.
     /// Then a share of the searchers' sequences begins with such episodes ([`Collection::searchers`](crate::Collection)).
     fn sparse_rewards(&self) -> bool {

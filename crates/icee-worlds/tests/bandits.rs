@@ -44,6 +44,18 @@ fn regrets_of_bandits_are_in_the_known_order() {
     }
 }
 
+/// The Gittins index knows the prior and how many pulls are left, so it loses less than Thompson sampling.
+#[test]
+fn the_gittins_index_beats_thompson_sampling() {
+    let world = named("BernoulliBanditTiny-v0");
+    let [gittins, thompson] =
+        [Reference::Gittins, Reference::Posterior].map(|agent| last(&regret(&*world, agent, 1_000)));
+    assert!(gittins < 0.9 * thompson, "{gittins:.2} {thompson:.2}");
+    let missing =
+        Reference::Gittins.policy(&*named("GaussianBandit5-v0")).err().expect("not of Gaussian arms").to_string();
+    assert!(missing.contains("has no gittins agent"), "{missing}");
+}
+
 /// Chance pays 1/2 a pull and the best of n uniform arms n/(n + 1).
 #[test]
 fn regrets_of_chance_are_those_computed_by_hand() {

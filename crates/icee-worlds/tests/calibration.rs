@@ -100,6 +100,7 @@ fn agents_that_search_learn_and_the_others_do_not_in_every_world() {
             (Reference::Posterior, true),
             (Reference::Sweep, true),
             (Reference::Ucb, true),
+            (Reference::Gittins, true),
         ] {
             if agent.policy(&*world).is_err() {
                 continue;

@@ -19,7 +19,7 @@ pub struct Args {
     /// The world's id (`icee worlds` lists them).
     #[arg(value_name = "ID")]
     world: String,
-    /// Who plays: source (the behaviour policy), random, oracle, posterior, sweep or ucb.
+    /// Who plays: source (the behaviour policy), random, oracle, posterior, sweep, ucb or gittins.
     #[arg(long, default_value = "source")]
     agent: String,
     /// Evaluation games to play, each with a hidden part of its own.

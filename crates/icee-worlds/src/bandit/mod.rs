@@ -25,6 +25,7 @@
 //! as [`Games::play_watched`](crate::Games::play_watched) shows them), or by episode (returns).
 
 mod arms;
+mod gittins;
 mod linear;
 mod policies;
 mod regression;

@@ -1,9 +1,11 @@
-//! Who pulls the arms: the behaviour policy, which keeps to an arm; Thompson sampling; UCB1.
+//! Who pulls the arms: the behaviour policy, which keeps to an arm; Thompson sampling; UCB1; the Gittins index.
 
 use super::arms::{Arms, Tally};
+use super::gittins::Gittins;
 use crate::{Observation, Policy, StreamRng};
 use icee_base::math::ln;
 use rand::RngExt;
+use std::sync::Arc;
 
 /// The chance that the behaviour policy chooses anew at a pull that is not an episode's first.
 const ANEW: f32 = 0.1;
@@ -74,7 +76,7 @@ impl Policy for Always {
     fn observe(&mut self, _action: usize, _reward: f32) {}
 }
 
-/// Thompson sampling or UCB1.
+/// Thompson sampling, UCB1 or the Gittins index.
 #[derive(Clone, Debug)]
 pub(super) struct Counting {
     arms: Arms,
@@ -83,12 +85,14 @@ pub(super) struct Counting {
 }
 
 /// How an arm is valued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) enum Index {
     /// Thompson sampling: by a mean that is drawn from what is believed of the arm.
     Thompson,
     /// UCB1 (Auer, Cesa-Bianchi and Fischer 2002): its mean so far, and 2σ √(2 ln t / n); that is √(2 ln t / n) for payments within [0, 1].
     Ucb1,
+    /// By the Gittins index of a Bernoulli arm.
+    Gittins(Arc<Gittins>),
 }
 
 impl Counting {
@@ -120,6 +124,10 @@ impl Policy for Counting {
                     open.nth(chosen).unwrap_or(0)
                 }
             },
+            Index::Gittins(table) => {
+                let pulls = tallies.iter().map(|tally| tally.pulls as usize).sum();
+                greatest(tallies.iter().map(|tally| table.index(tally.pulls as usize, tally.earned as usize, pulls)))
+            }
         };
         write_only(chosen, probabilities);
     }

@@ -1,6 +1,7 @@
 //! A bandit with independent arms.
 
 use super::arms::Arms;
+use super::gittins::{Gittins, MOST_PULLS};
 use super::policies::{Always, Committed, Counting, Index, greatest};
 use crate::{
     EpisodeClock, LEAST_RETURN_TO_GO, Observation, ObservationSpace, Policy, Split, Step, StreamRng, World, WorldError,
@@ -148,6 +149,13 @@ impl World for BanditWorld {
     /// UCB1.
     fn ucb(&self) -> Option<Box<dyn Policy>> {
         Some(self.counting(Index::Ucb1))
+    }
+
+    /// The Gittins index, of Bernoulli arms.
+    fn gittins(&self) -> Option<Box<dyn Policy>> {
+        let pulls = self.spec.episodes.saturating_mul(self.spec.episode_limit);
+        let known = self.arms == Arms::Bernoulli && pulls <= MOST_PULLS;
+        known.then(|| self.counting(Index::Gittins(Gittins::of(pulls))))
     }
 
     fn sparse_rewards(&self) -> bool {
