@@ -104,8 +104,8 @@ class Served:
         except UnicodeDecodeError:
             raise Error(f"{path} is no text; save it as CSV, which a server reads") from None
 
-    def update(self, *, repeat: str) -> str:
-        return self._noted(self._post("update", {"replace": repeat == "replace"}))
+    def update(self, *, repeat: str, keep: bool) -> str:
+        return self._noted(self._post("update", {"replace": repeat == "replace", "keep": keep}))
 
     def predict(self, sampler: str | None = None) -> str:
         return self._get("predict", {} if sampler is None else {"sampler": sampler})

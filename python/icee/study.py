@@ -379,9 +379,13 @@ class Study:
         _warn(self._native.take_notes())
         return undone
 
-    def update(self, *, replace: bool = False) -> dict[str, Any]:
-        """Takes in what has changed in the sheet: rows added or sorted otherwise, values filled in; ``replace`` for corrections."""
-        change: dict[str, Any] = json.loads(self._native.update(repeat="replace" if replace else "refuse"))
+    def update(self, *, replace: bool = False, keep: bool = False) -> dict[str, Any]:
+        """Takes in what has changed in the sheet: rows added or sorted otherwise, values filled in.
+
+        ``replace`` takes results that differ from what was told; with ``keep`` rows whose other cells were corrected keep their
+        results.
+        """
+        change: dict[str, Any] = json.loads(self._native.update(repeat="replace" if replace else "refuse", keep=keep))
         # What was given is not what the sheet holds now.
         if change["changed"]:
             self._given = self._labels = None

@@ -6,7 +6,8 @@ use icee_models::study_models;
 use icee_report::output::write_page;
 use icee_report::study::{glance, page_of};
 use icee_study::{
-    AskOptions, Bounds, Direction, Further, Outcome, Repeat, SamplerKind, Scale, StudyOptions, duration, suspects,
+    AskOptions, Bounds, Corrected, Direction, Further, Outcome, Repeat, SamplerKind, Scale, StudyOptions, duration,
+    suspects,
 };
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -210,9 +211,10 @@ impl Study {
     }
 
     /// Takes in what has changed in the sheet.
-    #[pyo3(signature = (*, repeat))]
-    fn update(&self, py: Python<'_>, repeat: &str) -> PyResult<String> {
-        self.with(py, |study| json(&study.update(repeat_of(repeat)?)?))
+    #[pyo3(signature = (*, repeat, keep))]
+    fn update(&self, py: Python<'_>, repeat: &str, keep: bool) -> PyResult<String> {
+        let corrected = if keep { Corrected::Keep } else { Corrected::Refuse };
+        self.with(py, |study| json(&study.update(repeat_of(repeat)?, corrected)?))
     }
 
     #[pyo3(signature = (sampler=None))]

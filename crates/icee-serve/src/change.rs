@@ -6,7 +6,7 @@ use crate::fields::{Ask, Nothing, Renew, RowId, Rows, Tell, Update};
 use crate::registry::Open;
 use crate::wire::{Forgotten, Renewed, Taken, Undone, Withdrawn};
 use icee_base::table::Table;
-use icee_study::{AskOptions, Outcome, Repeat, SamplerKind, duration};
+use icee_study::{AskOptions, Corrected, Outcome, Repeat, SamplerKind, duration};
 use std::path::Path;
 
 /// Which rows to try next. Those whose time is up are given back first.
@@ -88,9 +88,10 @@ pub fn renew(open: &mut Open, call: &Call) -> Done {
 
 /// Takes in the sheet.
 pub fn update(open: &mut Open, call: &Call) -> Done {
-    let Update { replace } = call.body()?;
+    let Update { replace, keep } = call.body()?;
     let study = &mut open.study;
-    let change = study.update(if replace { Repeat::Replace } else { Repeat::Refuse })?;
+    let repeat = if replace { Repeat::Replace } else { Repeat::Refuse };
+    let change = study.update(repeat, if keep { Corrected::Keep } else { Corrected::Refuse })?;
     let notes = call.tidy_all(&study.take_notes());
     Reply::noted(change, notes)
 }

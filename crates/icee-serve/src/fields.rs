@@ -272,10 +272,15 @@ pub const RENEW: &[Field] = &[
 pub struct Update {
     /// Results that differ from what was told correct it.
     pub replace: bool,
+    /// Rows that were told and have other cells now keep their results.
+    pub keep: bool,
 }
 
 /// The fields of [`Update`].
-pub const UPDATE: &[Field] = &[field("replace", Holds::Flag, "Results that differ from what was told correct it.")];
+pub const UPDATE: &[Field] = &[
+    field("replace", Holds::Flag, "Results that differ from what was told correct it."),
+    field("keep", Holds::Flag, "Rows that were told and have other cells now keep their results."),
+];
 
 /// A request that says nothing more.
 #[derive(Debug, Default, Serialize, Deserialize)]

@@ -91,7 +91,7 @@ pub use journal::JournalFile;
 pub use models::{LearnedModel, Loader, Models, Reads};
 pub use record::{ModelPin, Outcome, SamplerKind};
 pub use review::{LEVELS, Review, Step};
-pub use sheet::SheetChange;
+pub use sheet::{Corrected, SheetChange};
 pub use storage::{Home, SHEETS, Storage};
 pub use study::Study;
 pub use suspects::{Suspect, suspects};

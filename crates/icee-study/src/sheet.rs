@@ -8,13 +8,16 @@ use crate::record::{Entry, Header, RowName, ToldValue};
 use crate::rows::{Place, Rows, check_ids, pool_file, read_pool};
 use crate::study::{Study, not_loaded, shown};
 use crate::survey::survey;
-use crate::tell::{Repeat, Report, TellSummary, shortened};
+use crate::tell::{Repeat, Report, Source, TellSummary, shortened};
 use crate::trials::Trials;
 use crate::{Error, Result};
 use icee_base::table::{Table, TableError};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+
+/// Rows that a note names before it counts them.
+const NAMED: usize = 3;
 
 /// What was taken in of a sheet that has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,23 +32,44 @@ pub struct SheetChange {
     pub told: TellSummary,
 }
 
+/// What becomes of the rows that were told or suggested.
+#[derive(Default)]
+struct Moved {
+    /// Where each was and is, by number from one.
+    places: Vec<[usize; 2]>,
+    /// What is known of rows that have other cells now.
+    kept: Vec<ToldValue>,
+    /// Rows that have other cells now and were suggested as they were.
+    withdrawn: Vec<RowName>,
+}
+
+/// What is done with rows that were told and have other cells now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Corrected {
+    /// They are refused.
+    #[default]
+    Refuse,
+    /// Their cells were corrected: they keep what was told of them. Where they were only suggested, they are not any more.
+    Keep,
+}
+
 impl Study {
     /// Takes in what has changed in the sheet since it was last read: rows added, removed or sorted otherwise, and values filled
-    /// in. Corrected values need [`Repeat::Replace`].
+    /// in. Corrected values need [`Repeat::Replace`], and corrected rows [`Corrected::Keep`].
     ///
     /// # Errors
     /// Where a row that was told or suggested is gone or has changed, or the sheet cannot be used; then nothing changes.
-    pub fn update(&mut self, repeat: Repeat) -> Result<SheetChange> {
-        self.alone(|study| study.update_alone(repeat))
+    pub fn update(&mut self, repeat: Repeat, corrected: Corrected) -> Result<SheetChange> {
+        Ok(self.alone(|study| study.update_alone(repeat, corrected))?.0)
     }
 
-    /// The same under the lock.
-    fn update_alone(&mut self, repeat: Repeat) -> Result<SheetChange> {
+    /// The same under the lock, and where rows that were told or suggested are now.
+    fn update_alone(&mut self, repeat: Repeat, corrected: Corrected) -> Result<(SheetChange, Vec<[usize; 2]>)> {
         let before = self.header.pool.rows;
         if let Some(rows) = Rows::load(&self.pool, &self.header)? {
             self.rows = Some(rows);
             let unchanged = SheetChange { rows_before: before, rows: before, ..SheetChange::default() };
-            return Ok(unchanged);
+            return Ok((unchanged, vec![]));
         }
         let mut table = read_pool(&self.pool)?;
         let columns = recoded(&mut table, &self.header.columns)?;
@@ -56,25 +80,30 @@ impl Study {
         let pool = pool_file(&table, self.folder.as_deref())?;
         let header = Header { pool: pool.clone(), columns: columns.clone(), ..self.header.clone() };
         let mut rows = Rows::encode(table, &header)?;
-        let moved = self.moved(&mut rows)?;
+        let Moved { places: moved, kept, withdrawn } = self.moved(&mut rows, corrected)?;
         // Outcomes are compared with what is known of the rows at their new places.
         let sheet =
             |outcomes| Entry::Sheet { pool: pool.clone(), columns: columns.clone(), moved: moved.clone(), outcomes };
+        let withdrawn = (!withdrawn.is_empty()).then_some(Entry::Withdraw { rows: withdrawn });
         let mut after = self.trials.clone();
-        after.take_in(sheet(vec![]));
-        let found = Report::of_lines(rows.outcomes()?.into_iter());
+        withdrawn.iter().for_each(|entry| after.take_in(entry.clone()));
+        after.take_in(sheet(kept.clone()));
+        let found = Report::of_lines(rows.outcomes()?.into_iter(), Source::Sheet);
         let (outcomes, told) =
             after.checked(&found, repeat, &header.goals()).map_err(|problems| self.broken_sheet(problems))?;
         self.notes.extend(waiting(&rows));
-        self.record(sheet(outcomes))?;
+        self.notes.extend(header.value.as_deref().and_then(|value| emptied(value, &after, &found)));
+        withdrawn.into_iter().try_for_each(|entry| self.record(entry))?;
+        self.record(sheet([kept, outcomes].concat()))?;
         self.rows = Some(rows);
-        Ok(SheetChange { changed: true, rows_before: before, rows: header.pool.rows, told })
+        let change = SheetChange { changed: true, rows_before: before, rows: header.pool.rows, told };
+        Ok((change, moved))
     }
 
     /// Where the rows that were told or suggested are now.
-    fn moved(&self, rows: &mut Rows) -> Result<Vec<[usize; 2]>> {
-        let told = self.trials.told.iter().map(|trial| (&trial.name, "told", "forget"));
-        let running = self.trials.running().map(|running| (&running.name, "asked for", "withdraw"));
+    fn moved(&self, rows: &mut Rows, corrected: Corrected) -> Result<Moved> {
+        let told = self.trials.told.iter().map(|trial| (&trial.name, Some(&trial.known)));
+        let running = self.trials.running().map(|running| (&running.name, None));
         let all: Vec<_> = told.chain(running).collect();
         if self.header.id.is_none() && all.iter().any(|(name, ..)| name.key.is_none()) {
             return Err(Error::Study(format!(
@@ -84,16 +113,29 @@ impl Study {
             )));
         }
         let names: Vec<&RowName> = all.iter().map(|(name, ..)| *name).collect();
-        let (mut moved, mut seen, mut problems) = (Vec::new(), HashSet::new(), Vec::new());
-        for (place, (name, was, way)) in rows.places(&names)?.into_iter().zip(all) {
-            match place {
+        let (mut moved, mut seen, mut problems) = (Moved::default(), HashSet::new(), Vec::new());
+        for (place, (name, known)) in rows.places(&names)?.into_iter().zip(all) {
+            let was = known.map_or("asked for".to_owned(), |known| format!("told ({})", known.describe()));
+            let way = if known.is_some() { "icee study forget" } else { "icee study withdraw" };
+            match (place, corrected, known) {
                 // A row that is measured again is both told and running.
-                Place::At(row) => moved.extend(seen.insert(name.row).then_some([name.row, row + 1])),
-                Place::Changed(_) => problems
-                    .push(format!("{} was {was} and has other cells now; put them back, or {way} it", shown(name))),
-                Place::Gone => {
-                    problems.push(format!("{} was {was} and is gone; put it back, or {way} it", shown(name)))
+                (Place::At(row), ..) => moved.places.extend(seen.insert(name.row).then_some([name.row, row + 1])),
+                (Place::Changed(row), Corrected::Keep, Some(known)) => {
+                    moved.places.extend(seen.insert(name.row).then_some([name.row, row + 1]));
+                    moved.kept.extend(Report::of_corrected(rows.name(row), known));
                 }
+                (Place::Changed(_), Corrected::Keep, None) => moved.withdrawn.push(name.clone()),
+                (Place::Changed(_), Corrected::Refuse, _) => problems.push(format!(
+                    "{} was {was} and has other cells now; `icee study update --keep` keeps what is known of it, `{way}` drops it",
+                    shown(name)
+                )),
+                (Place::Gone, ..) if self.header.id.is_some() => {
+                    problems.push(format!("{} was {was} and is gone; put it back, or drop it with `{way}`", shown(name)));
+                }
+                (Place::Gone, ..) => problems.push(format!(
+                    "{} was {was} and no row has its cells any more; put them back, or drop it with `{way}`",
+                    shown(name)
+                )),
             }
         }
         if problems.is_empty() { Ok(moved) } else { Err(self.broken_sheet(shortened(problems))) }
@@ -104,18 +146,20 @@ impl Study {
     }
 
     /// Takes in what others wrote, reads the pool, and takes in what has changed in it. By way of the lock, so that who may not
-    /// write hears of it now and not in the end.
-    pub(crate) fn load_and_update(&mut self) -> Result<()> {
+    /// write hears of it now and not in the end. Says where rows that were told or suggested are now, if that was found out.
+    pub(crate) fn load_and_update(&mut self) -> Result<Vec<[usize; 2]>> {
         self.alone(|_| Ok(()))?;
         if self.rows.is_some() {
-            return Ok(());
+            return Ok(vec![]);
         }
         self.rows = Rows::load(&self.pool, &self.header)?;
+        let mut moved = vec![];
         if self.rows.is_none() {
-            let change = self.update(Repeat::Refuse)?;
+            let (change, places) = self.alone(|study| study.update_alone(Repeat::Refuse, Corrected::Refuse))?;
             self.notes.push(format!("{} has changed: {change}", self.pool.display()));
+            moved = places;
         }
-        self.rows.as_ref().map(|_| ()).ok_or_else(not_loaded)
+        self.rows.as_ref().map(|_| moved).ok_or_else(not_loaded)
     }
 }
 
@@ -149,9 +193,25 @@ pub(crate) fn waiting(rows: &Rows) -> Option<String> {
         .then(|| format!("{count} rows have further outcomes and no value yet; they count when the value is there"))
 }
 
+/// Said where rows have an outcome in the study and none in the sheet any more, or not yet.
+fn emptied(column: &str, trials: &Trials, found: &[Report]) -> Option<String> {
+    let filled: HashSet<usize> = found.iter().map(|report| report.row.row).collect();
+    let empty = || trials.told.iter().filter(|trial| !filled.contains(&trial.name.row));
+    let named: Vec<String> =
+        empty().take(NAMED).map(|trial| format!("{} has {}", shown(&trial.name), trial.known.describe())).collect();
+    let more = empty().count().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+    (!named.is_empty()).then(|| {
+        format!(
+            "{}{more}, and nothing in the sheet's column \"{column}\"; `icee study forget` drops what is not to count any more",
+            named.join(", ")
+        )
+    })
+}
+
 /// What a new study is told by its sheet.
 pub(crate) fn first_outcomes(rows: &mut Rows, header: &Header, path: &Path) -> Result<Vec<ToldValue>> {
-    let found = Report::of_lines(rows.outcomes()?.into_iter());
+    let found = Report::of_lines(rows.outcomes()?.into_iter(), Source::Sheet);
     let told = Trials::new(header).checked(&found, Repeat::Refuse, &header.goals());
     let broken = |problems| TableError::Content { path: path.to_owned(), problems }.into();
     told.map(|(outcomes, _)| outcomes).map_err(broken)

@@ -3,6 +3,7 @@
 use crate::record::{Entry, RowName};
 use crate::study::{Study, shown};
 use crate::{Error, Result};
+use std::collections::HashMap;
 
 impl Study {
     /// Takes back the suggestion of rows that will not be tried: they may be suggested again.
@@ -49,21 +50,36 @@ impl Study {
             .ok_or_else(|| Error::Study("nothing has happened yet: there is nothing to undo".into()))
     }
 
+    /// The rows as the journal has them, by what they were called when the sheet was last read; none where one of them has
+    /// neither an outcome nor a suggestion.
+    fn find_noted(&self, ids: &[&str]) -> Option<Vec<RowName>> {
+        let told = self.trials.told.iter().map(|trial| &trial.name);
+        let noted: HashMap<String, &RowName> =
+            told.chain(self.trials.running().map(|running| &running.name)).map(|name| (name.shown(), name)).collect();
+        ids.iter().map(|id| noted.get(id.trim()).copied().cloned()).collect()
+    }
+
     fn take_back(
         &mut self,
         ids: &[&str],
         check: impl Fn(&Study, &RowName) -> std::result::Result<(), String>,
         entry: impl FnOnce(Vec<RowName>) -> Entry,
     ) -> Result<()> {
+        let (found, of_sheet) = match self.find(ids) {
+            Ok(found) => (found.into_iter().collect::<std::result::Result<_, _>>().map_err(Error::Study)?, true),
+            // A sheet that cannot be taken in must not keep anybody from dropping the row that is in its way.
+            Err(error) => (self.find_noted(ids).ok_or(error)?, false),
+        };
         let mut rows: Vec<RowName> = Vec::new();
-        for row in self.find(ids)? {
-            let row = row.map_err(Error::Study)?;
+        for row in found {
             if !rows.contains(&row) {
                 rows.push(row);
             }
         }
         self.alone(|study| {
-            study.still_loaded()?;
+            if of_sheet {
+                study.still_loaded()?;
+            }
             let problems: Vec<String> = rows.iter().filter_map(|row| check(study, row).err()).collect();
             match problems.is_empty() {
                 true => study.record(entry(rows)),
@@ -94,7 +110,9 @@ fn describe(entry: &Entry) -> String {
         }
         Entry::Withdraw { rows } => format!("withdrawing {}", list(rows)),
         Entry::Forget { rows } => format!("forgetting {}", list(rows)),
-        Entry::Sheet { .. } => "taking in the sheet as it is now".into(),
+        Entry::Sheet { .. } => {
+            "taking in the sheet as it is now (the next ask takes it in again: change it first)".into()
+        }
         Entry::Model(pin) => format!("going on with the model {pin}"),
         Entry::Undo {} => "an undo".into(),
     }

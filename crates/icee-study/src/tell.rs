@@ -45,21 +45,48 @@ pub struct TellSummary {
 pub(crate) struct Report {
     pub row: RowName,
     pub outcomes: Vec<Measured>,
-    /// Where the first stands, if in a file.
-    pub line: Option<usize>,
+    pub source: Source,
+}
+
+/// Where outcomes stand.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Source {
+    /// They were typed.
+    Typed,
+    /// In a file of results, the first of them in this line.
+    File(usize),
+    /// In the study's own sheet.
+    Sheet(usize),
+}
+
+impl Source {
+    fn line(self) -> Option<usize> {
+        match self {
+            Source::Typed => None,
+            Source::File(line) | Source::Sheet(line) => Some(line),
+        }
+    }
 }
 
 impl Report {
     /// Outcomes that stand in lines of a file, row by row in the order of the lines.
-    pub fn of_lines(lines: impl Iterator<Item = (RowName, usize, Measured)>) -> Vec<Report> {
+    pub fn of_lines(
+        lines: impl Iterator<Item = (RowName, usize, Measured)>,
+        source: impl Fn(usize) -> Source,
+    ) -> Vec<Report> {
         let mut reports: BTreeMap<usize, Report> = BTreeMap::new();
         for (row, line, outcome) in lines {
-            let report = reports.entry(row.row).or_insert(Report { row, outcomes: vec![], line: Some(line) });
+            let report = reports.entry(row.row).or_insert(Report { row, outcomes: vec![], source: source(line) });
             report.outcomes.push(outcome);
         }
         let mut reports: Vec<Report> = reports.into_values().collect();
-        reports.sort_by_key(|report| report.line);
+        reports.sort_by_key(|report| report.source);
         reports
+    }
+
+    /// What is known of a row, told once more because other cells stand in it now.
+    pub fn of_corrected(row: RowName, known: &Known) -> Vec<ToldValue> {
+        replacing(Report { row, outcomes: known.outcomes(), source: Source::Typed }.told())
     }
 
     /// As a journal has it where nothing is known of the row: all but the first are further measurements.
@@ -137,7 +164,7 @@ impl Study {
         }
         // What failed has no values.
         let further = if matches!(outcome, Outcome::Value(_)) { values } else { vec![] };
-        let report = Report { row, outcomes: vec![Measured { outcome, further }], line: None };
+        let report = Report { row, outcomes: vec![Measured { outcome, further }], source: Source::Typed };
         self.tell_all(&[report], repeat).map_err(|problems| Error::Study(problems.join("; "))).flatten()
     }
 
@@ -175,13 +202,23 @@ impl Study {
         if !problems.is_empty() {
             return Err(table.broken(shortened(problems)).into());
         }
-        let reports = Report::of_lines(found.into_iter());
+        let reports = Report::of_lines(found.into_iter(), Source::File);
         self.tell_all(&reports, repeat).map_err(|problems| table.broken(problems).into()).flatten()
     }
 
     /// The row of each id.
+    ///
+    /// Where rows are known by their numbers and have just been found to have others, nobody can say whether a number is meant
+    /// as it was or as it is.
     pub(crate) fn find(&mut self, ids: &[&str]) -> Result<Vec<std::result::Result<RowName, String>>> {
-        self.load_and_update()?;
+        let moved = self.load_and_update()?;
+        if let Some([was, is]) = moved.into_iter().find(|[was, is]| was != is && self.header.id.is_none()) {
+            return Err(Error::Study(format!(
+                "the rows of {} have other numbers now: row {was} has become row {is}. Nothing was done; look up the number that \
+                 is meant and say it again (a column that names the rows, --id, keeps this from happening)",
+                self.pool.display()
+            )));
+        }
         self.rows.as_mut().ok_or_else(not_loaded)?.find(ids)
     }
 
@@ -228,7 +265,7 @@ impl Trials {
                     told.count(&outcomes);
                     all.extend(outcomes);
                 }
-                Err(problem) => problems.push(match report.line {
+                Err(problem) => problems.push(match report.source.line() {
                     Some(line) => format!("line {line}: {problem}"),
                     None => problem,
                 }),
@@ -239,34 +276,60 @@ impl Trials {
 
     /// What a report adds to what is known of its row.
     fn news_of(&self, report: &Report, repeat: Repeat) -> std::result::Result<Vec<ToldValue>, String> {
-        let Report { row, outcomes, line } = report;
+        let Report { row, outcomes, source } = report;
         let Some(before) = self.outcome(row.row - 1) else { return Ok(report.told()) };
         // What stands in a file was perhaps told from there before; whoever tells one row means to tell something new.
-        let is_typed = line.is_none() && repeat == Repeat::Refuse;
+        let is_typed = *source == Source::Typed && repeat == Repeat::Refuse;
         let was_asked = is_typed && self.is_running(row.row - 1);
         let known = before.known.outcomes();
         let more = beyond(&known, outcomes, |known, new| known == new);
         let completed = more.is_none() && beyond(&known, outcomes, Measured::is_completed_by).is_some();
         // What was typed, or measured once more, need not stand in a file.
-        let nothing_new = line.is_some() && beyond(outcomes, &known, |new, known| new.is_completed_by(known)).is_some();
+        let nothing_new =
+            *source != Source::Typed && beyond(outcomes, &known, |new, known| new.is_completed_by(known)).is_some();
         match repeat {
             _ if was_asked => Ok(report.again(outcomes)),
             Repeat::Again => Ok(report.again(outcomes)),
             _ if more.is_some() && !is_typed => Ok(report.again(&more.unwrap_or_default())),
             _ if nothing_new => Ok(vec![]),
             // What was measured later of the same experiment stands in the same line.
-            Repeat::Replace | Repeat::Refuse if repeat == Repeat::Replace || completed => {
-                let mut news = report.told();
-                news.iter_mut().take(1).for_each(|told| told.replaces = true);
-                Ok(news)
-            }
-            _ => Err(format!(
-                "{} was told already ({}); --replace corrects it, --again adds another measurement",
-                shown(row),
-                before.known.describe()
-            )),
+            Repeat::Replace | Repeat::Refuse if repeat == Repeat::Replace || completed => Ok(replacing(report.told())),
+            _ => Err(match source {
+                Source::Sheet(_) => format!(
+                    "{} has {} here and {} in the study; `icee study update --replace` takes what stands here",
+                    shown(row),
+                    described(outcomes),
+                    before.known.describe()
+                ),
+                Source::Typed | Source::File(_) => format!(
+                    "{} was told already ({}); --replace corrects it, --again adds another measurement",
+                    shown(row),
+                    before.known.describe()
+                ),
+            }),
         }
     }
+}
+
+/// Outcomes of a row that take the place of those it has.
+fn replacing(mut news: Vec<ToldValue>) -> Vec<ToldValue> {
+    news.iter_mut().take(1).for_each(|told| told.replaces = true);
+    news
+}
+
+/// What was measured: "5", or "5 (with 0.7 and nothing)" where there are further outcomes.
+fn described(outcomes: &[Measured]) -> String {
+    let one = |Measured { outcome, further }: &Measured| {
+        let value = match outcome {
+            Outcome::Value(value) => value.to_string(),
+            Outcome::Failed => results::FAILED.into(),
+            Outcome::Impossible => results::IMPOSSIBLE.into(),
+        };
+        let further: Vec<String> =
+            further.iter().map(|value| value.map_or_else(|| "nothing".into(), |value| value.to_string())).collect();
+        if further.is_empty() { value } else { format!("{value} (with {})", further.join(" and ")) }
+    };
+    outcomes.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// What is left of some measurements where each of others has found its like among them; none where one has not.
@@ -311,12 +374,8 @@ impl Known {
         }
     }
 
-    fn describe(&self) -> String {
-        match self {
-            Known::Values(known) => known.iter().map(|known| known.value.to_string()).collect::<Vec<_>>().join(", "),
-            Known::Failed => results::FAILED.into(),
-            Known::Impossible => results::IMPOSSIBLE.into(),
-        }
+    pub(crate) fn describe(&self) -> String {
+        described(&self.outcomes())
     }
 }
 

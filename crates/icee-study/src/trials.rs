@@ -314,12 +314,13 @@ impl Trials {
         if !completes {
             self.running.remove(row);
         }
-        match self.places.get(&row).map(|&place| &mut self.told[place].known) {
-            Some(known) => match (known, new) {
+        match self.places.get(&row).map(|&place| &mut self.told[place]) {
+            Some(trial) => match (&mut trial.known, new) {
                 (Known::Values(values), Known::Values(new)) if told.again => values.extend(new),
                 // A value takes the place of none; another attempt without one changes nothing.
                 (Known::Values(_), _) if told.again => {}
-                (known, new) => *known = new,
+                // With it goes what stood in the row, which may have been corrected.
+                (known, new) => (*known, trial.name) = (new, told.row),
             },
             None => {
                 self.places.insert(row, self.told.len());

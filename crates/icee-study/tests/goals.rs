@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Scratch, options, points, pool, value};
-use icee_study::{AskOptions, Bounds, Direction, Further, Outcome, Repeat, Study, StudyOptions, Wanted};
+use icee_study::{AskOptions, Bounds, Corrected, Direction, Further, Outcome, Repeat, Study, StudyOptions, Wanted};
 
 /// Asks and tells until so many values are known; the rows in order.
 fn search(study: &mut Study, count: usize, truth: impl Fn(usize) -> (f64, Vec<(&'static str, f64)>)) -> Vec<usize> {
@@ -238,14 +238,15 @@ fn further_outcomes_are_read_from_the_sheet() {
     assert_eq!(study.front().iter().map(|row| row.row).collect::<Vec<_>>(), [1]);
     // What was measured later is filled in without a word about correcting.
     sheet("1,3,2,0.9\n2,failed,,\n3,,,\n4,5,4,0.7\n5,1,1,0.6\n");
-    let change = study.update(Repeat::Refuse).unwrap();
+    let change = study.update(Repeat::Refuse, Corrected::Refuse).unwrap();
     assert_eq!((change.told.new, change.told.replaced), (1, 1));
     assert_eq!(study.front().iter().map(|row| row.row).collect::<Vec<_>>(), [4, 1, 5]);
     let unknown = study.tell_measured("3", 1.0, &[("prize", 1.0)], Repeat::Refuse).unwrap_err().to_string();
     assert!(unknown.contains("unknown outcome \"prize\"") && unknown.contains("price"), "{unknown}");
     study.tell("3", Outcome::Failed, Repeat::Refuse).unwrap();
     sheet("1,3,2,0.9\n2,failed,,\n3,failed,,\n4,5,4,0.2\n5,1,1,0.6\n");
-    assert!(study.update(Repeat::Refuse).unwrap_err().to_string().contains("told already"));
+    let refused = study.update(Repeat::Refuse, Corrected::Refuse).unwrap_err().to_string();
+    assert!(refused.contains("5 (with 4 and 0.2) here and 5 (with 4 and 0.7) in the study"), "{refused}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Scratch, options};
-use icee_study::{AskOptions, Direction, Outcome, Repeat, Scale, Status, StudyOptions};
+use icee_study::{AskOptions, Corrected, Direction, Outcome, Repeat, Scale, Status, StudyOptions};
 use std::path::{Path, PathBuf};
 
 const HEADER: &str = "heat,flour,yield\n";
@@ -54,7 +54,7 @@ fn rows_may_be_added_sorted_and_filled_in() {
     let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
     sheet(&scratch, &rows);
     let mut study = scratch.open("s.jsonl");
-    let change = study.update(Repeat::Refuse).unwrap();
+    let change = study.update(Repeat::Refuse, Corrected::Refuse).unwrap();
     assert!(change.changed && change.told.new == 1 && change.rows == 7, "{change:?}");
     assert_eq!(change.to_string(), "7 rows (1 more), 1 told");
     let best = study.best().unwrap().row;
@@ -67,7 +67,7 @@ fn rows_may_be_added_sorted_and_filled_in() {
         assert_eq!(cells, asked.0[0].1);
     }
     // Nothing has changed since, and opened again it is the same.
-    assert!(!study.update(Repeat::Refuse).unwrap().changed);
+    assert!(!study.update(Repeat::Refuse, Corrected::Refuse).unwrap().changed);
     assert_eq!(scratch.open("s.jsonl").summary(), study.summary());
     let again = scratch.open("s.jsonl").ask(1, None).unwrap();
     assert_eq!(again.notes, Vec::<String>::new());
@@ -91,21 +91,21 @@ fn told_rows_that_vanish_or_change_are_named() {
     let mut study = scratch.create("s.jsonl", &with_value(&sheet(&scratch, &ROWS)));
     let journal = std::fs::read(scratch.0.join("s.jsonl")).unwrap();
     sheet(&scratch, &ROWS[2..]);
-    let refused = study.update(Repeat::Refuse).unwrap_err().to_string();
-    assert!(refused.contains("row \"2\" was told and is gone; put it back, or forget it"), "{refused}");
+    let refused = study.update(Repeat::Refuse, Corrected::Refuse).unwrap_err().to_string();
+    assert!(refused.contains("row \"2\" was told (41.5) and no row has its cells any more; put them back, or drop it with `icee study forget`"), "{refused}");
     // A value that was told otherwise is no news but a correction.
     let corrected: Vec<String> = ROWS.iter().map(|row| row.replace("41.5", "42.5")).collect();
     let corrected: Vec<&str> = corrected.iter().map(String::as_str).collect();
     sheet(&scratch, &corrected);
-    let refused = study.update(Repeat::Refuse).unwrap_err().to_string();
-    assert!(refused.contains("line 3: row \"2\" was told already (41.5); --replace corrects it"), "{refused}");
+    let refused = study.update(Repeat::Refuse, Corrected::Refuse).unwrap_err().to_string();
+    assert!(refused.contains("line 3: row \"2\" has 42.5 here and 41.5 in the study; `icee study update --replace` takes what stands here"), "{refused}");
     assert_eq!(std::fs::read(scratch.0.join("s.jsonl")).unwrap(), journal);
-    assert_eq!(study.update(Repeat::Replace).unwrap().told.replaced, 1);
+    assert_eq!(study.update(Repeat::Replace, Corrected::Refuse).unwrap().told.replaced, 1);
     assert_eq!(study.best().unwrap().row.value, Some(42.5));
     // Numbers that have become words are not taken for other rows.
     let worded: Vec<String> = corrected.iter().map(|row| row.replace("240", "hot")).collect();
     sheet(&scratch, &worded.iter().map(String::as_str).collect::<Vec<_>>());
-    let refused = study.update(Repeat::Refuse).unwrap_err().to_string();
+    let refused = study.update(Repeat::Refuse, Corrected::Refuse).unwrap_err().to_string();
     assert!(refused.contains("column \"heat\" had numbers and has words now"), "{refused}");
 }
 
@@ -117,12 +117,77 @@ fn rows_with_ids_are_found_by_them() {
     let options = StudyOptions { id: Some("name".into()), ..with_value(&pool) };
     let mut study = scratch.create("s.jsonl", &options);
     write("c,3,\nd,4,7\na,1,5\nb,2,\n");
-    study.update(Repeat::Refuse).unwrap();
+    study.update(Repeat::Refuse, Corrected::Refuse).unwrap();
     let told: Vec<(String, Option<f64>)> = study.summary().told.into_iter().map(|row| (row.id, row.value)).collect();
     assert_eq!(told, [("a".into(), Some(5.0)), ("d".into(), Some(7.0))]);
     write("c,3,\nd,4,7\na,1.5,5\nb,2,\n");
-    let refused = study.update(Repeat::Refuse).unwrap_err().to_string();
-    assert!(refused.contains("row \"a\" was told and has other cells now"), "{refused}");
+    let refused = study.update(Repeat::Refuse, Corrected::Refuse).unwrap_err().to_string();
+    assert!(
+        refused.contains("row \"a\" was told (5) and has other cells now; `icee study update --keep`"),
+        "{refused}"
+    );
+    // The row was corrected: it keeps its value, and from now on it is known as it is.
+    let change = study.update(Repeat::Refuse, Corrected::Keep).unwrap();
+    assert!(change.changed && change.told.replaced == 0, "{change:?}");
+    assert_eq!(study.summary().told.len(), 2);
+    write("c,3,\nd,4,7\nb,2,\na,1.5,5\n");
+    study.update(Repeat::Refuse, Corrected::Refuse).unwrap();
+    drop(study);
+    assert_eq!(scratch.open("s.jsonl").summary().told.len(), 2);
+}
+
+/// Whoever has to drop a row because of what happened to the sheet can do so.
+#[test]
+fn a_row_in_the_way_of_a_sheet_can_be_dropped() {
+    let scratch = Scratch::new("sheet-drop");
+    let write = |rows: &str| scratch.write("ids.csv", &format!("name,heat,yield\n{rows}"));
+    let pool = write("a,1,5\nb,2,6\nc,3,\nd,4,\n");
+    let options = StudyOptions { id: Some("name".into()), ..with_value(&pool) };
+    let mut study = scratch.create("s.jsonl", &options);
+    let asked = study.ask(1, None).unwrap().suggestions[0].id.clone();
+    drop(study);
+    write("a,1,5\nx,2,\n");
+    let mut study = scratch.open("s.jsonl");
+    assert!(study.ask(1, None).is_err());
+    let other = if asked == "c" { "d" } else { "c" };
+    assert!(study.forget(&[other]).unwrap_err().to_string().contains("is gone"), "nothing is known of it");
+    study.forget(&["b"]).unwrap();
+    study.withdraw(&[&asked]).unwrap();
+    assert_eq!(study.update(Repeat::Refuse, Corrected::Refuse).unwrap().rows, 2);
+    assert_eq!(study.summary().told.len(), 1);
+    // Without a sheet, too.
+    std::fs::remove_file(scratch.0.join("ids.csv")).unwrap();
+    study.forget(&["a"]).unwrap();
+    assert!(study.summary().told.is_empty());
+}
+
+/// A number may be meant as it was before the rows moved.
+#[test]
+fn nothing_is_told_by_numbers_that_have_just_changed() {
+    let scratch = Scratch::new("sheet-numbers");
+    let mut study = scratch.create("s.jsonl", &with_value(&sheet(&scratch, &ROWS)));
+    let rows: Vec<&str> = ROWS.iter().rev().copied().collect();
+    sheet(&scratch, &rows);
+    let refused = study.tell("2", 9.0, Repeat::Refuse).unwrap_err().to_string();
+    assert!(
+        refused.contains("have other numbers now: row 2 has become row") && refused.contains("Nothing was done"),
+        "{refused}"
+    );
+    study.tell("2", 9.0, Repeat::Refuse).unwrap();
+}
+
+#[test]
+fn results_that_left_the_sheet_are_named() {
+    let scratch = Scratch::new("sheet-emptied");
+    let mut study = scratch.create("s.jsonl", &with_value(&sheet(&scratch, &ROWS)));
+    let emptied: Vec<String> = ROWS.iter().map(|row| row.replace("41.5", "")).collect();
+    sheet(&scratch, &emptied.iter().map(String::as_str).collect::<Vec<_>>());
+    study.update(Repeat::Refuse, Corrected::Refuse).unwrap();
+    let notes = study.take_notes();
+    assert!(
+        notes.iter().any(|note| note.starts_with("row \"2\" has 41.5, and nothing in the sheet's column")),
+        "{notes:?}"
+    );
 }
 
 #[test]
@@ -137,7 +202,7 @@ fn identical_rows_are_one_experiment_measured_several_times() {
     // Filled in again as it is, nothing is told twice; a third value is one more.
     let rows = ["180,rye,10", "180,rye,14", "200,rye,9", "200,rye,", "220,wheat,11", "180,rye,12.5"];
     sheet(&scratch, &rows);
-    let told = study.update(Repeat::Refuse).unwrap().told;
+    let told = study.update(Repeat::Refuse, Corrected::Refuse).unwrap().told;
     assert_eq!((told.new, told.again, told.replaced), (1, 1, 0));
 }
 
@@ -273,7 +338,7 @@ fn columns_are_taken_as_a_user_says() {
     // Categories stay categories when the sheet grows.
     scratch.write("years.csv", "year,rate,dose\n2020,1,0\n2021,10,2\n2022,1000,3\n2020,3,5\n2023,4,4\n");
     let mut study = scratch.open("a.jsonl");
-    study.update(Repeat::Refuse).unwrap();
+    study.update(Repeat::Refuse, Corrected::Refuse).unwrap();
     assert_eq!(study.summary().columns[0].1, "4 categories");
 }
 
@@ -286,7 +351,7 @@ fn what_was_measured_once_more_outlives_the_sheet() {
     let more: Vec<&str> = ROWS.iter().copied().chain(["260,rye,"]).collect();
     sheet(&scratch, &more);
     // The second value was typed, and never stood in the sheet.
-    assert_eq!(study.update(Repeat::Refuse).unwrap().told.unchanged, 3);
+    assert_eq!(study.update(Repeat::Refuse, Corrected::Refuse).unwrap().told.unchanged, 3);
     assert_eq!(values(&mut study), [41.5, 40.0]);
     let file = scratch.write("results.csv", "row,yield\n2,40\n");
     assert_eq!(study.tell_csv(&file, None, Repeat::Refuse).unwrap().unchanged, 1);

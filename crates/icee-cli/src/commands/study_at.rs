@@ -187,7 +187,7 @@ fn renew(out: &mut impl Write, client: &Client, args: &RenewArgs) -> anyhow::Res
 }
 
 fn update(out: &mut impl Write, client: &Client, args: &UpdateArgs) -> anyhow::Result<()> {
-    let wanted = wire::Update { replace: args.replace };
+    let wanted = wire::Update { replace: args.replace, keep: args.keep };
     let (change, notes): (SheetChange, _) = client.post_noted(&args.study.at("update")?, &wanted)?;
     let printed = print::updated(out, &change, &notes, args.study.json);
     answered(out, printed)

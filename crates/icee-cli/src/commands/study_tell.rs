@@ -5,7 +5,7 @@ use super::study_print as print;
 use crate::terminal::{printable, say};
 use anyhow::{Context, bail};
 use clap::Args;
-use icee_study::{Outcome, Repeat, Study, duration};
+use icee_study::{Corrected, Outcome, Repeat, Study, duration};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -52,13 +52,17 @@ pub struct TellArgs {
 /// Take in what has changed in the sheet: rows added, removed or sorted, and results filled in.
 ///
 /// The next ask does the same. Rows that were told or asked for and are gone or have other cells now are named, and nothing is
-/// taken in; a result that is another one than was told needs --replace.
+/// taken in: put them back, keep their results (--keep), or drop them (`icee study forget`). A result that is another one than was told
+/// needs --replace.
 #[derive(Args)]
 #[command(after_help = "Example:\n  icee study update bread")]
 pub struct UpdateArgs {
     /// Results that differ from what was told correct it.
     #[arg(long)]
     pub replace: bool,
+    /// Rows whose other cells were corrected keep their results; they are found by the study's id column.
+    #[arg(long)]
+    pub keep: bool,
     #[command(flatten)]
     pub study: StudyArgs,
 }
@@ -152,7 +156,8 @@ pub fn renew(out: &mut impl Write, args: &RenewArgs) -> anyhow::Result<()> {
 /// Runs `icee study update`.
 pub fn update(out: &mut impl Write, args: &UpdateArgs) -> anyhow::Result<()> {
     let mut study = args.study.open()?;
-    let change = study.update(if args.replace { Repeat::Replace } else { Repeat::Refuse })?;
+    let repeat = if args.replace { Repeat::Replace } else { Repeat::Refuse };
+    let change = study.update(repeat, if args.keep { Corrected::Keep } else { Corrected::Refuse })?;
     let printed = print::updated(out, &change, &study.take_notes(), args.study.json);
     answered(out, printed)
 }

@@ -5,6 +5,7 @@ use crate::create::StudyOptions;
 use crate::journal::JournalFile;
 use crate::models::Models;
 use crate::record::{Outcome, SamplerKind};
+use crate::sheet::Corrected;
 use crate::storage::Home;
 use crate::study::Study;
 use crate::tell::Repeat;
@@ -113,7 +114,7 @@ fn drive(home: &dyn Home, pool: &Path) -> Result<Vec<String>> {
     said.note("pending", study.pending(None))?;
     said.note("ask", study.ask(1, None))?;
     write_pool(pool, ROWS + 3)?;
-    said.note("update by another", other.update(Repeat::Again))?;
+    said.note("update by another", other.update(Repeat::Again, Corrected::Refuse))?;
     said.note("ask of the new sheet", study.ask(2, Some(SamplerKind::Random)))?;
     drop((study, other));
 
