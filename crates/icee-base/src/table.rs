@@ -2,10 +2,11 @@
 //!
 //! Accepted: UTF-8 with or without a byte order mark; commas, semicolons or tabs between the cells (whichever the header
 //! has most of); lines that end in LF or CRLF; quoted cells, also with line breaks inside; empty lines, which do not
-//! count. In a file with semicolons a number may have a decimal comma. Every line must have as many cells as the header.
+//! count; a first line `sep=;`. In a file with semicolons a number may have a decimal comma. Every line must have as many cells as the header.
 
 use crate::files::FileError;
 use crate::hash::checksum;
+use crate::names::nearest;
 use csv::{ByteRecord, ReaderBuilder};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -14,6 +15,8 @@ use thiserror::Error;
 const SHOWN: usize = 20;
 /// Characters of a column's name that an error shows.
 const NAME: usize = 60;
+/// Columns among which a mistyped name is looked for.
+const SEARCHED: usize = 1_000;
 /// Cells that mean "not known", in any case.
 const MISSING: [&str; 6] = ["", "na", "n/a", "nan", "null", "none"];
 
@@ -55,6 +58,8 @@ pub struct Table {
     text: String,
     delimiter: u8,
     header: Vec<String>,
+    /// Lines above the rows: the header and, in some files made for Excel, one that names the separator.
+    above: usize,
     /// Where each row begins; filled by the first scan.
     starts: Vec<u64>,
 }
@@ -95,11 +100,14 @@ impl Table {
         }
         let text = String::from_utf8(bytes).map_err(|error| not_text(path, &error))?;
         let first = text.lines().find(|line| !line.trim().is_empty());
-        let delimiter = first.map_or(b',', delimiter_of);
-        let mut table = Table { path: path.to_owned(), text, delimiter, header: vec![], starts: vec![] };
+        let separator = first.and_then(separator_of);
+        let delimiter = separator.or_else(|| first.map(delimiter_of)).unwrap_or(b',');
+        let above = 1 + usize::from(separator.is_some());
+        let mut table = Table { path: path.to_owned(), text, delimiter, header: vec![], above, starts: vec![] };
         let mut record = ByteRecord::new();
         // A record is read even where the quotes are in disorder; the count of cells will show it.
-        let found = table.reader(table.text.as_bytes()).read_byte_record(&mut record).unwrap_or(false);
+        let mut reader = table.reader(table.text.as_bytes());
+        let found = (0..above).all(|_| reader.read_byte_record(&mut record).unwrap_or(false));
         if !found {
             return Err(table.broken(vec!["the file is empty: the first line must name the columns".into()]));
         }
@@ -152,15 +160,27 @@ impl Table {
                 if self.header.len() > SHOWN {
                     shown.push("…".into());
                 }
-                Err(self.broken(vec![format!("line 1: no column \"{name}\"; there are {}", shown.join(", "))]))
+                // The work grows with the square of the length.
+                let short: Vec<&String> = self.header.iter().take(SEARCHED).filter(|name| name.len() <= NAME).collect();
+                let near = if name.len() <= NAME { nearest(name, &short) } else { vec![] };
+                // One letter is near any other.
+                let near = near.first().filter(|near| name.chars().count() > 2 || near.eq_ignore_ascii_case(name));
+                let near = near.map_or_else(String::new, |near| format!("did you mean \"{near}\"? "));
+                let there = format!("{near}there are {}", shown.join(", "));
+                Err(self.broken(vec![format!("line 1: no column \"{}\"; {there}", beginning(name))]))
             }
         }
+    }
+
+    /// Whether a number may have a decimal comma.
+    pub fn has_decimal_commas(&self) -> bool {
+        self.delimiter == b';'
     }
 
     /// A cell's number, if it is one: finite, in the file's notation.
     pub fn number(&self, cell: &str) -> Option<f64> {
         let parsed = match cell.parse::<f64>() {
-            Err(_) if self.delimiter == b';' && cell.matches(',').count() == 1 => cell.replace(',', ".").parse(),
+            Err(_) if self.has_decimal_commas() && cell.matches(',').count() == 1 => cell.replace(',', ".").parse(),
             parsed => parsed,
         };
         parsed.ok().filter(|number| number.is_finite())
@@ -175,12 +195,12 @@ impl Table {
         let (mut problems, mut count) = (Vec::new(), 0);
         let mut reader = self.reader(self.text.as_bytes());
         let mut record = ByteRecord::new();
-        let mut names = true;
+        let mut above = self.above;
         let mut line = LineCount { number: 1, counted: 0 };
         let width = self.header.len();
         loop {
             match reader.read_byte_record(&mut record) {
-                Ok(true) if names => names = false,
+                Ok(true) if above > 0 => above -= 1,
                 Ok(true) => {
                     let start = record.position().map_or(0, csv::Position::byte);
                     let index = starts.len();
@@ -278,6 +298,16 @@ pub fn is_missing(cell: &str) -> bool {
     cell.is_empty() || MISSING.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }
 
+/// The separator that a first line such as `sep=;` names, which Excel writes and reads.
+fn separator_of(line: &str) -> Option<u8> {
+    match line.trim().to_ascii_lowercase().strip_prefix("sep=")?.as_bytes() {
+        [separator @ (b',' | b';' | b'\t')] => Some(*separator),
+        // The tab has been trimmed away.
+        [] => Some(b'\t'),
+        _ => None,
+    }
+}
+
 /// The separator that a header has most of, outside quotes; a comma where it has none.
 fn delimiter_of(header: &str) -> u8 {
     let mut counts = [(b',', 0), (b';', 0), (b'\t', 0)];
@@ -343,6 +373,9 @@ mod tests {
             "a;b\n1,5;x y\n2;z",
             "a\tb\n1.5\tx y\n2\tz\n",
             "\n a , \"b\"\n\n1.5, x y\n\n\n2,z\n\n",
+            "sep=;\r\na;b\r\n1,5;x y\r\n2;z\r\n",
+            "SEP=,\na,b\n1.5,x y\n2,z\n",
+            "sep=\t\na\tb\n1.5\tx y\n2\tz\n",
         ] {
             let (table, rows) = read(text.as_bytes()).unwrap();
             assert_eq!(table.header()[0], "a", "{text:?}");
@@ -382,6 +415,7 @@ mod tests {
             assert!(found.contains(said), "{found}");
         }
         let (table, _) = read(b"a,a,b\n1,2,3\n").unwrap();
+        assert!(table.column("B").unwrap_err().to_string().contains("no column \"B\"; did you mean \"b\"? there"));
         assert!(table.column("a").unwrap_err().to_string().contains("columns 1 and 2 are both named"));
         assert!(table.column("c").unwrap_err().to_string().contains("no column \"c\"; there are a, a, b"));
     }

@@ -32,16 +32,16 @@ impl Units {
 
     /// A value that none of those told need be: also where they do not differ, it is another one than theirs.
     fn place(&self, value: f64) -> f64 {
-        match self.scale.is_flat() {
+        match self.is_flat() {
             true => self.scale.locate(self.sign * value),
             // By the same steps: who is at a bound is neither above nor below it.
             false => self.standard(value),
         }
     }
 
-    /// A difference of models' numbers as the user would say it.
-    pub fn distance(&self, standard: f64) -> f64 {
-        (standard * self.scale.unit()).min(f64::MAX)
+    /// Whether the values do not differ.
+    pub fn is_flat(&self) -> bool {
+        self.scale.is_flat()
     }
 
     /// A model's number as the user would say it; the greatest there is, where it would be beyond.

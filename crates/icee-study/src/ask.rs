@@ -163,10 +163,11 @@ impl Study {
             }));
         }
         if choice.rows.len() < count {
-            let alike = if options.same.is_empty() { "" } else { " that share a setting" };
-            notes.push(match choice.rows.len() {
-                1 => format!("only one row{} is left", alike.replace(" that share a setting", " of any setting")),
-                few => format!("only {few} rows{alike} are left"),
+            let few = choice.rows.len();
+            notes.push(match options.same.is_empty() {
+                true if few == 1 => "only one row is left".into(),
+                true => format!("only {few} rows are left"),
+                false => format!("no {count} rows that are left share a setting; this one has {few}"),
             });
         }
         if choice.scored < choice.left {

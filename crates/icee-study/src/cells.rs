@@ -8,6 +8,21 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cells(pub Vec<(String, String)>);
 
+/// Cells of a row that a message shows.
+const SHOWN: usize = 4;
+
+impl Cells {
+    /// The first few, for a message.
+    pub(crate) fn in_short(&self) -> String {
+        let mut cells: Vec<String> =
+            self.0.iter().take(SHOWN).map(|(name, cell)| format!("{name}={}", cell.replace('\n', " "))).collect();
+        if self.0.len() > SHOWN {
+            cells.push("…".into());
+        }
+        cells.join(", ")
+    }
+}
+
 impl Serialize for Cells {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;

@@ -155,21 +155,21 @@ impl Scene<'_> {
         left.iter().copied().filter(|&row| Some(settings[row]) == setting).collect()
     }
 
-    /// The settings of which as many rows are left as are asked for.
+    /// The settings of which as many rows are left as are asked for or, where there is none, as many as of any.
     fn full_settings(&self, left: &[usize], count: usize) -> HashSet<u64> {
         let mut counts: HashMap<u64, usize> = HashMap::new();
         for &row in left {
             *counts.entry(self.settings.map_or(0, |settings| settings[row])).or_default() += 1;
         }
-        counts.into_iter().filter(|(_, rows)| *rows >= count).map(|(setting, _)| setting).collect()
+        let most = counts.values().copied().max().unwrap_or_default();
+        counts.into_iter().filter(|(_, rows)| *rows >= count.min(most)).map(|(setting, _)| setting).collect()
     }
 
-    /// The rows of settings that are full enough, where there are any; all where none is to be shared.
+    /// The rows of settings that are full enough; all where none is to be shared.
     fn of_full_settings<'r>(&self, left: &'r [usize], count: usize) -> Cow<'r, [usize]> {
         let Some(settings) = self.settings else { return Cow::Borrowed(left) };
         let full = self.full_settings(left, count);
-        let rows: Vec<usize> = left.iter().copied().filter(|&row| full.contains(&settings[row])).collect();
-        if rows.is_empty() { Cow::Borrowed(left) } else { Cow::Owned(rows) }
+        Cow::Owned(left.iter().copied().filter(|&row| full.contains(&settings[row])).collect())
     }
 
     /// Rows with what is believed of them from the values told alone.

@@ -141,6 +141,7 @@ impl Study {
         let mut lines = vec![to_line(&header)?];
         let outcomes = sheet::first_outcomes(&mut rows, &header, &options.pool)?;
         notes.extend(sheet::waiting(&rows));
+        notes.extend(sheet::repeated(&rows));
         if !outcomes.is_empty() {
             lines.push(to_line(&Entry::Tell { outcomes })?);
         }

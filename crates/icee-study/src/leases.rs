@@ -41,7 +41,16 @@ impl Study {
             notes.push("where, same and within are for new rows; these are still running, more asks for others".into());
         }
         let mut answer = match running {
-            Some(running) => running,
+            Some(running) => {
+                let still = running.suggestions.len();
+                if still < options.count {
+                    notes.push(format!(
+                        "{} rows were asked for, and {still} are still running; more asks for others",
+                        options.count
+                    ));
+                }
+                running
+            }
             None => self.ask_for(options)?,
         };
         answer.notes.splice(0..0, notes);

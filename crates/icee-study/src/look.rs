@@ -120,10 +120,21 @@ impl Study {
         taken.iter().filter(|taken| !**taken).count()
     }
 
-    /// By how much measurements of one row differ, where some row was measured more than once.
+    /// By how much measurements of one row differ (a standard deviation), where some row was measured more than once.
     fn noise(&self) -> Option<f64> {
-        let aims = self.aims();
-        replicates(&aims).map(|replicates| aims.main().units.distance(replicates.noise()))
+        let rows: Vec<Vec<f64>> = self.trials.told.iter().map(|trial| trial.outcomes(0).collect()).collect();
+        let degrees: usize = rows.iter().map(|values| values.len().saturating_sub(1)).sum();
+        // In units of the greatest: squares of great numbers are none.
+        let most = rows.iter().flatten().fold(0.0f64, |most, value| most.max(value.abs()));
+        if degrees == 0 || most == 0.0 {
+            return (degrees > 0).then_some(0.0);
+        }
+        let squares = |values: &Vec<f64>| {
+            let mean = values.iter().map(|value| value / most).sum::<f64>() / values.len() as f64;
+            values.iter().map(|value| (value / most - mean).powi(2)).sum::<f64>()
+        };
+        let variance = rows.iter().filter(|values| values.len() > 1).map(squares).sum::<f64>() / degrees as f64;
+        Some(variance.sqrt() * most)
     }
 
     /// All there is to know about the study.
@@ -214,7 +225,9 @@ impl Study {
     }
 }
 
-/// What rows that were measured more than once say of the value that a study is about.
+/// What rows that were measured more than once say of the value that a study is about; nothing where all rows have the same
+/// mean, and so none is better than another.
 fn replicates(aims: &Aims) -> Option<Replicates> {
-    Replicates::of(&aims.main().history)
+    let main = aims.main();
+    if main.units.is_flat() { None } else { Replicates::of(&main.history) }
 }

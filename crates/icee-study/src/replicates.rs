@@ -56,11 +56,6 @@ impl Replicates {
         Some(Replicates { noise, rows, best })
     }
 
-    /// The standard deviation of a measurement.
-    pub fn noise(&self) -> f64 {
-        self.noise.sqrt()
-    }
-
     /// The row whose value is believed to be the best, and that belief.
     pub fn best(&self) -> (usize, Prediction) {
         self.rows[self.best]
@@ -142,7 +137,7 @@ mod tests {
         // Worth repeating is the one that might be better still.
         assert_eq!(replicates.worth_repeating().0, 0);
         // Noise as by hand: squares .02 + 1.4467 + .32 over 3 + 2 + 1 degrees.
-        assert!((replicates.noise().powi(2) - (0.02 + 1.446_667 + 0.32) / 6.0).abs() < 1e-4);
+        assert!((replicates.noise - (0.02 + 1.446_667 + 0.32) / 6.0).abs() < 1e-4);
     }
 
     #[test]

@@ -8,16 +8,13 @@ use crate::record::{Entry, Header, RowName, ToldValue};
 use crate::rows::{Place, Rows, check_ids, pool_file, read_pool};
 use crate::study::{Study, not_loaded, shown};
 use crate::survey::survey;
-use crate::tell::{Repeat, Report, Source, TellSummary, shortened};
+use crate::tell::{NAMED, Repeat, Report, Source, TellSummary, shortened};
 use crate::trials::Trials;
 use crate::{Error, Result};
 use icee_base::table::{Table, TableError};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-
-/// Rows that a note names before it counts them.
-const NAMED: usize = 3;
 
 /// What was taken in of a sheet that has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -191,6 +188,22 @@ pub(crate) fn waiting(rows: &Rows) -> Option<String> {
     let count = rows.waiting;
     (count > 0)
         .then(|| format!("{count} rows have further outcomes and no value yet; they count when the value is there"))
+}
+
+/// Said where rows are the same experiment as others.
+pub(crate) fn repeated(rows: &Rows) -> Option<String> {
+    let again = || rows.first_of_each().iter().enumerate().filter(|(row, first)| row != *first);
+    let (row, first) = again().next()?;
+    let others = match again().count() {
+        1 => String::new(),
+        more => format!(", and so on ({more} rows)"),
+    };
+    Some(format!(
+        "row {} has the same cells as row {}{others} in all columns that are learned from: they count as one experiment. Where they \
+         are not, create the study with --id COLUMN",
+        row + 1,
+        first + 1
+    ))
 }
 
 /// Said where rows have an outcome in the study and none in the sheet any more, or not yet.

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 /// Categories of one column that have a coordinate of their own.
 const MOST_LEVELS: usize = 32;
+/// Rows from which on texts that are all different say nothing about each other.
+const NAMES: usize = 10;
 /// From which ratio of highest to lowest a column may be logarithmic, and how low its median must then lie.
 const LOG_SPAN: f64 = 1e3;
 const LOG_MEDIAN: f64 = 0.1;
@@ -32,6 +34,10 @@ struct Seen {
     /// Cells that are no numbers, and the line of the first of them.
     words: usize,
     first_word: Option<(usize, String)>,
+    /// Those that look like numbers in another notation.
+    foreign: usize,
+    /// Numbers that may be thousands, such as 1.200 in a file of decimal commas.
+    thousands: usize,
     /// Whether all of those are numbers with a unit.
     only_units: bool,
 }
@@ -41,11 +47,15 @@ impl Seen {
         let cell = Cell::read(table, text);
         self.units.see(line, text, &cell);
         match cell {
-            Cell::Number(number) => self.numbers.push(number),
+            Cell::Number(number) => {
+                self.thousands += usize::from(table.has_decimal_commas() && is_grouped(text));
+                self.numbers.push(number);
+            }
             Cell::Quantity(number, _) => self.quantities.push(number),
             Cell::Missing => self.missing += 1,
             Cell::Word => {
                 self.words += 1;
+                self.foreign += usize::from(is_foreign(text));
                 self.first_word.get_or_insert_with(|| (line, text.to_owned()));
             }
         }
@@ -100,6 +110,18 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
             return Err(table.broken(vec![problem]).into());
         }
         let mixed = !seen.numbers.is_empty() && scale.is_none();
+        if scale.is_none() && seen.thousands > 0 && seen.thousands == seen.numbers.len() && seen.words == 0 {
+            notes.push(format!(
+                "in column \"{name}\" a point is read as a decimal point; if it separates thousands, take it out and create the study anew"
+            ));
+        }
+        let foreign = seen.foreign == seen.words && scale.is_none();
+        if let Some((line, word)) = seen.first_word.as_ref().filter(|_| foreign) {
+            notes.push(format!(
+                "column \"{name}\" looks like numbers in another notation (\"{word}\", line {line}) and is taken as categories; write them \
+                 like 1200.5, or with decimal commas in a file with semicolons, and create the study anew"
+            ));
+        }
         let units = seen.units.mixed().filter(|_| scale.is_none() && seen.only_units);
         if let Some((first, second)) = units {
             notes.push(format!(
@@ -107,7 +129,7 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
                  create the study anew if it should be numbers",
                 first.cell, first.line, second.cell, second.line
             ));
-        } else if let Some((line, word)) = seen.first_word.as_ref().filter(|_| mixed) {
+        } else if let Some((line, word)) = seen.first_word.as_ref().filter(|_| mixed && !foreign) {
             notes.push(format!(
                 "column \"{name}\" mixes {} numbers with words (first \"{word}\", line {line}) and is taken as categories; \
                  mend the cells and create the study anew if it should be numbers",
@@ -115,7 +137,7 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
             ));
         }
         let code = if by_words(table, place, seen) {
-            code_of_words(levels.next().unwrap_or_default(), table.rows())
+            code_of_words(levels.next().unwrap_or_default(), table.rows(), scale)
         } else {
             code_of_numbers(seen)
         };
@@ -134,11 +156,38 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
             Err(reason) => notes.push(format!("column \"{name}\" is left out: {reason}")),
         }
     }
+    let names: Vec<(String, Scale)> =
+        worded.iter().map(|&place| (table.header()[place].clone(), Scale::Categories)).collect();
+    if columns.is_empty() && scales.is_empty() && !names.is_empty() && table.rows() <= MOST_LEVELS {
+        // Names are better than nothing.
+        return survey(table, places, &names);
+    }
     if columns.is_empty() {
         let all = notes.join("; ");
         return Err(table.broken(vec![format!("no column says anything about the rows ({all})")]).into());
     }
     Ok(Survey { columns, notes })
+}
+
+/// Whether a text is one to three digits, a point, and three digits.
+fn is_grouped(text: &str) -> bool {
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    text.split_once('.').is_some_and(|(whole, rest)| {
+        (1..=3).contains(&whole.len()) && rest.len() == 3 && digits(whole) && digits(rest) && whole != "0"
+    })
+}
+
+/// Whether a text that is no number here would be one elsewhere: `1,200.50`, `1 200`, `1'200`, or `1,5` where commas separate cells.
+fn is_foreign(text: &str) -> bool {
+    let sound = |c: char| c.is_ascii_digit() || ",.'’ \u{a0}\u{202f}".contains(c);
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    let points = unsigned.matches('.').count();
+    // Dates and versions have more.
+    ends(unsigned.chars().next()) && ends(unsigned.chars().next_back()) && unsigned.chars().all(sound) && {
+        let grouped = unsigned.split(['.', ',', '\'', '’', ' ', '\u{a0}', '\u{202f}']).skip(1);
+        points <= 1 || grouped.clone().all(|group| group.len() == 3)
+    }
 }
 
 /// How often each word occurs in some columns.
@@ -159,13 +208,20 @@ fn count_levels(table: &mut Table, places: &[usize]) -> Result<Vec<HashMap<Strin
     Ok(counts)
 }
 
-fn code_of_words(counts: HashMap<String, usize>, rows: usize) -> std::result::Result<Code, String> {
+fn code_of_words(
+    counts: HashMap<String, usize>,
+    rows: usize,
+    scale: Option<Scale>,
+) -> std::result::Result<Code, String> {
     let total = counts.len();
     if total == 1 {
         return Err("all cells are equal".into());
     }
-    if total > MOST_LEVELS && 2 * total > rows {
-        return Err(format!("{total} different texts in {rows} rows are names, not categories"));
+    let all_differ = total == rows && rows >= NAMES && scale.is_none();
+    if all_differ || (total > MOST_LEVELS && 2 * total > rows) {
+        return Err(format!(
+            "{total} different texts in {rows} rows are names, not categories (as names of the rows: --id)"
+        ));
     }
     let mut levels: Vec<(String, usize)> = counts.into_iter().collect();
     levels.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

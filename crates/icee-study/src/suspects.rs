@@ -4,7 +4,7 @@ use crate::goals::Further;
 use crate::rows::read_pool;
 use crate::units::{Cell, Units};
 use crate::{Error, Result, StudyOptions};
-use icee_base::table::Table;
+use icee_base::table::{Table, is_missing};
 use std::fmt;
 
 /// Words that name what is measured.
@@ -38,7 +38,7 @@ pub struct Suspect {
     pub column: String,
     /// Why: the rest of a sentence that begins with the column.
     pub reason: String,
-    /// Whether it looks like what is measured, rather than like a number that means nothing.
+    /// Whether it may be what the study is about, rather than a column to leave out.
     pub is_result: bool,
 }
 
@@ -62,11 +62,16 @@ pub fn suspects(options: &StudyOptions) -> Result<Vec<Suspect>> {
     let width = table.header().len();
     let (mut numbers, mut gaps, mut counts) = (vec![0usize; width], vec![0usize; width], vec![true; width]);
     let mut first = vec![0.0; width];
+    let value = options.value.as_deref().map(|value| table.column(value)).transpose()?;
+    // Whether something stands in a row without a value.
+    let mut stray = vec![false; width];
     let mut units: Vec<Units> = (0..width).map(|_| Units::default()).collect();
     table.scan(|table, row| {
+        let is_open = value.is_some_and(|value| is_missing(row.cell(value)));
         for place in 0..width {
             let text = row.cell(place);
             let cell = Cell::read(table, text);
+            stray[place] |= is_open && cell != Cell::Missing;
             units[place].see(row.line, text, &cell);
             match cell {
                 Cell::Number(number) => {
@@ -100,9 +105,13 @@ pub fn suspects(options: &StudyOptions) -> Result<Vec<Suspect>> {
         if name.is_empty() || named(name) || options.columns.is_some() {
             continue;
         }
-        let reason = if options.value.is_none() && is_result_name(name) {
+        let reason = if let Some(value) = value.filter(|&value| gaps[value] > 0 && gaps[place] < rows && !stray[place])
+        {
+            // It is left out, rather than taken for what the study is about.
+            Some((format!("is filled in only where \"{}\" is", table.header()[value]), false))
+        } else if value.is_none() && is_result_name(name) {
             Some(("is named like a result".to_owned(), true))
-        } else if options.value.is_none() && has_numbers(place) && gaps[place] as f64 > MANY_GAPS * rows as f64 {
+        } else if value.is_none() && has_numbers(place) && gaps[place] as f64 > MANY_GAPS * rows as f64 {
             Some((format!("is empty in {} of {rows} rows", gaps[place]), true))
         } else if rows >= FEW && numbers[place] == rows && counts[place] && (first[place] == 0.0 || first[place] == 1.0)
         {
@@ -195,7 +204,12 @@ mod tests {
         };
         let all = [("no".to_owned(), false), ("Yield (%)".to_owned(), true), ("note".to_owned(), true)];
         assert_eq!(of(StudyOptions::default()), all);
-        assert_eq!(of(StudyOptions { value: Some("Yield (%)".into()), ..Default::default() }), all[..1]);
+        // A result beside the one that is known is left out, too.
+        let known = StudyOptions { value: Some("Yield (%)".into()), ..Default::default() };
+        assert_eq!(of(known.clone()), all[..1]);
+        std::fs::write(&pool, "no,heat,Yield (%),note\n1,5,3,good\n2,5,,\n3,9,2,\n4,8,,\n5,1,,\n").unwrap();
+        assert_eq!(of(known), [("no".to_owned(), false), ("note".to_owned(), false)]);
+        std::fs::write(&pool, "no,heat,Yield (%),note\n1,5,3,\n2,5,,\n3,9,,2\n4,8,,\n5,1,,\n").unwrap();
         let ignore = vec!["no".to_owned(), "note".to_owned()];
         assert_eq!(of(StudyOptions { ignore, ..Default::default() }), all[1..2]);
         assert_eq!(of(StudyOptions { columns: Some(vec!["heat".into()]), ..Default::default() }), []);

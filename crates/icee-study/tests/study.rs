@@ -357,7 +357,10 @@ fn a_pool_that_changed_or_moved_is_noticed() {
         [scratch.open("s.jsonl").ask(1, None).err(), scratch.open("s.jsonl").tell("8", Some(1.0), Repeat::Refuse).err()]
     {
         let refused = refused.unwrap().to_string();
-        assert!(refused.contains(&format!("row \"{told}\" was told and is gone")), "{refused}");
+        assert!(
+            refused.contains(&format!("row \"{told}\" was told (0.5) and no row has its cells any more")),
+            "{refused}"
+        );
     }
     assert!(scratch.open("s.jsonl").predict(None).unwrap_err().to_string().contains("has changed since"));
     assert_eq!(std::fs::read(scratch.0.join("s.jsonl")).unwrap(), journal);

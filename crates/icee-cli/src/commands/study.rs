@@ -14,6 +14,8 @@ use icee_study::{AskOptions, SamplerKind, Status, Study, duration};
 use std::io::{BufWriter, IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
+/// Where studies are kept unless it is said.
+pub const FOLDER: &str = "studies";
 /// Said where the journal has more than the person could be shown.
 const NOT_PRINTED: &str = "this is in the study now (see `icee study show`), but could not be printed";
 
@@ -134,7 +136,7 @@ pub struct StudyArgs {
     /// The study's name.
     pub name: String,
     /// The folder of studies.
-    #[arg(long, value_name = "DIR", default_value = "studies")]
+    #[arg(long, value_name = "DIR", default_value = FOLDER)]
     pub dir: PathBuf,
     /// Where the sheet lies now, if it was moved.
     #[arg(long, value_name = "FILE")]
@@ -223,7 +225,7 @@ fn best(out: &mut impl Write, args: &LookArgs) -> anyhow::Result<()> {
     match best {
         Some(best) => print::best(out, &best, args.study.json),
         None if study.has_values() => {
-            bail!("no row keeps all limits yet; `icee study show {}` has all rows", args.study.name)
+            bail!("{}; `icee study show {}` has all rows", print::NONE_GOOD, args.study.name)
         }
         None => bail!("no value was told yet; tell one with `icee study tell {} --row ID --value V`", args.study.name),
     }

@@ -115,7 +115,8 @@ fn create(out: &mut impl Write, client: &Client, args: &CreateArgs) -> anyhow::R
     }
     let summary: Summary = client.post("/api/studies", &wanted)?;
     let place = format!("{}{}", client.url(), Client::path(&args.name, "")?);
-    let printed = print::created(out, &args.name, Path::new(&place), &summary, args.json);
+    let at = format!(" --at {}", client.url());
+    let printed = print::created(out, &args.name, Path::new(&place), &at, &summary, args.json);
     answered(out, printed)
 }
 
@@ -171,7 +172,7 @@ fn tell(out: &mut impl Write, client: &Client, args: &TellArgs) -> anyhow::Resul
     }
     let (wire::Taken { told, best }, notes) = client.post_noted(&args.study.at("tell")?, &said)?;
     let none = match &best {
-        None if look(client, &args.study)?.told.iter().any(|row| row.value.is_some()) => "no row keeps all limits yet",
+        None if look(client, &args.study)?.told.iter().any(|row| row.value.is_some()) => print::NONE_GOOD,
         _ => "no value yet",
     };
     let printed = print::told(out, &told, best.as_ref().ok_or(none), &notes, args.study.json);

@@ -1,6 +1,6 @@
 //! `icee study create`: from a sheet to a study, with questions where a person sits there.
 
-use super::study::{answered, sampler};
+use super::study::{FOLDER, answered, sampler};
 use super::study_print as print;
 use crate::terminal::{ask, is_interactive, say};
 use anyhow::{Error, bail};
@@ -80,7 +80,7 @@ pub struct CreateArgs {
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub seed: u64,
     /// The folder of studies.
-    #[arg(long, value_name = "DIR", default_value = "studies")]
+    #[arg(long, value_name = "DIR", default_value = FOLDER)]
     pub dir: PathBuf,
     /// Print JSON for machines.
     #[arg(long)]
@@ -127,8 +127,18 @@ pub fn create(out: &mut impl Write, args: &CreateArgs) -> anyhow::Result<()> {
     };
     let mut study = Study::create(&path, &options, study_models()?)?;
     let summary = study.summary();
-    let printed = print::created(out, &args.name, &path, &summary, args.json);
+    let printed = print::created(out, &args.name, &path, &in_folder(&args.dir), &summary, args.json);
     answered(out, printed)
+}
+
+/// What further commands say of the folder.
+pub fn in_folder(folder: &Path) -> String {
+    match folder.to_str() {
+        Some(FOLDER) => String::new(),
+        // Good for most shells.
+        Some(name) if name.contains(char::is_whitespace) => format!(" --dir \"{name}\""),
+        _ => format!(" --dir {}", folder.display()),
+    }
 }
 
 impl CreateArgs {

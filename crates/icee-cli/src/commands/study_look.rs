@@ -1,6 +1,6 @@
 //! Looking at studies from outside: all that lie in a folder, and what one was told as a file.
 
-use super::study::{LookArgs, StudyArgs, names_in};
+use super::study::{FOLDER, LookArgs, StudyArgs, names_in};
 use super::study_print::write_json;
 use crate::terminal::printable;
 use anyhow::bail;
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct ListArgs {
     /// The folder of studies.
-    #[arg(long, value_name = "DIR", default_value = "studies")]
+    #[arg(long, value_name = "DIR", default_value = FOLDER)]
     pub dir: PathBuf,
     /// Print JSON for machines.
     #[arg(long)]

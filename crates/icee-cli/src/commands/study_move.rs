@@ -1,6 +1,7 @@
 //! `icee study export --to` and `icee study import`: a study goes to another folder, machine or server, journal and sheet as they are.
 
-use super::study::{StudyArgs, answered};
+use super::study::{FOLDER, StudyArgs, answered};
+use super::study_create::in_folder;
 use super::study_print as print;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -43,7 +44,7 @@ pub struct ImportArgs {
     #[arg(long = "as", value_name = "NAME")]
     pub name: Option<String>,
     /// The folder of studies.
-    #[arg(long, value_name = "DIR", default_value = "studies")]
+    #[arg(long, value_name = "DIR", default_value = FOLDER)]
     pub dir: PathBuf,
     /// Where its sheet lies, if not beside it or where the journal says.
     #[arg(long, value_name = "FILE")]
@@ -92,7 +93,7 @@ pub fn import(out: &mut impl Write, args: &ImportArgs) -> anyhow::Result<()> {
     let path = Study::path(&args.dir, name)?;
     args.files()?.write(&path)?;
     let summary = Study::open(&path, None, study_models()?)?.summary();
-    let printed = print::created(out, name, &path, &summary, args.json);
+    let printed = print::created(out, name, &path, &in_folder(&args.dir), &summary, args.json);
     answered(out, printed)
 }
 
@@ -104,7 +105,7 @@ pub fn import_at(out: &mut impl Write, client: &Client, args: &ImportArgs) -> an
     let Files { journal, sheet, sheet_base64 } = args.files()?.into();
     let wanted = wire::Import { name: Some(name.to_owned()), journal, sheet, sheet_base64 };
     let summary: Summary = client.post("/api/import", &wanted)?;
-    let printed = print::created(out, name, Path::new(&place), &summary, args.json);
+    let printed = print::created(out, name, Path::new(&place), &format!(" --at {}", client.url()), &summary, args.json);
     answered(out, printed)
 }
 

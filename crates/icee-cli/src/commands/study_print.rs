@@ -14,12 +14,17 @@ use serde::{Serialize, Serializer};
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
-/// The length at which a row's cells are cut off in text.
+/// The length at which a row's cells are cut off in text or, where nothing may be missing, get a line each.
 const LINE: usize = 100;
 /// The same for a name.
 const NAME: usize = 60;
-/// The same for what speaks for a row.
+/// The part of an interval's width that is as good as nothing.
+const NOTHING: f64 = 1e-4;
+/// The length at which what speaks for a row is cut off.
 const REASONS: usize = 300;
+
+/// Said where there are values and no best one.
+pub const NONE_GOOD: &str = "no row keeps all limits and has all outcomes yet";
 
 /// The answer to a tell.
 #[derive(Serialize)]
@@ -34,7 +39,16 @@ pub fn notes(notes: &[String]) {
 }
 
 /// A study that has just been created.
-pub fn created(out: &mut impl Write, name: &str, path: &Path, summary: &Summary, json: bool) -> anyhow::Result<()> {
+///
+/// `place` is what every further command says, too: in which folder or on which server the study is.
+pub fn created(
+    out: &mut impl Write,
+    name: &str,
+    path: &Path,
+    place: &str,
+    summary: &Summary,
+    json: bool,
+) -> anyhow::Result<()> {
     notes(&summary.notes);
     if json {
         return write_json(out, summary);
@@ -44,7 +58,7 @@ pub fn created(out: &mut impl Write, name: &str, path: &Path, summary: &Summary,
     if !summary.told.is_empty() {
         writeln!(out, "{} told, {} left", summary.told.len(), summary.left)?;
     }
-    writeln!(out, "next: icee study ask {name}")?;
+    writeln!(out, "next: icee study ask {name}{place}")?;
     Ok(())
 }
 
@@ -56,9 +70,13 @@ pub fn asked(out: &mut impl Write, answer: &Answer, args: &AskArgs) -> anyhow::R
     }
     for suggestion in &answer.suggestions {
         let again = if suggestion.repeat { " once more" } else { "" };
-        writeln!(out, "row {}{again}: {}", printable(&suggestion.id), line(&suggestion.cells))?;
+        write!(out, "row {}{again}:", printable(&suggestion.id))?;
+        write_cells(out, &suggestion.cells)?;
         match &suggestion.forecast {
-            Some(forecast) => writeln!(out, "  {}", why(forecast, answer.best.is_some()))?,
+            Some(forecast) => {
+                let chance = beats(forecast, answer.best.is_some());
+                writeln!(out, "  {}, {chance}", predicted(forecast))?;
+            }
             None if answer.sampler == SamplerKind::Random => writeln!(out, "  by chance")?,
             None => writeln!(out, "  a first look: too few values to predict from")?,
         }
@@ -186,9 +204,12 @@ pub fn why_row(out: &mut impl Write, row: &Why, json: bool) -> anyhow::Result<()
         (Status::Running, _) => " (running)".into(),
         _ => String::new(),
     };
-    writeln!(out, "row {}{status}: {}", printable(&row.id), line(&row.cells))?;
+    write!(out, "row {}{status}:", printable(&row.id))?;
+    write_cells(out, &row.cells)?;
     match &row.forecast {
-        Some(forecast) => writeln!(out, "  {}", why(forecast, true))?,
+        // What was told beats the best so far no more.
+        Some(forecast) if row.value.is_some() => writeln!(out, "  {}", predicted(forecast))?,
+        Some(forecast) => writeln!(out, "  {}, {}", predicted(forecast), beats(forecast, true))?,
         None => writeln!(out, "  too few values to predict from")?,
     }
     for reason in &row.reasons {
@@ -207,9 +228,12 @@ pub fn effects(out: &mut impl Write, effects: &[Effect], json: bool) -> anyhow::
         return write_json(out, &effects);
     }
     for Effect { column, spread, levels } in effects {
-        let levels: Vec<String> =
-            levels.iter().map(|level| format!("{} {}", level.label.replace('\n', " "), short(level.mean))).collect();
-        writeln!(out, "{}: {} ({})", cut(column, NAME), short(*spread), cut(&levels.join(", "), REASONS))?;
+        writeln!(out, "{}: predictions differ by {}", cut(column, NAME), short(*spread))?;
+        let labels: Vec<String> = levels.iter().map(|level| cut(&level.label.replace('\n', " "), NAME)).collect();
+        let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or_default();
+        for (label, level) in labels.iter().zip(levels) {
+            writeln!(out, "  {label:<width$}  {}", short(level.mean))?;
+        }
     }
     Ok(())
 }
@@ -298,7 +322,7 @@ pub fn front(out: &mut impl Write, front: &[ToldRow], json: bool) -> anyhow::Res
         return write_json(out, &front);
     }
     match front.len() {
-        0 => writeln!(out, "no row keeps all limits and has all outcomes yet")?,
+        0 => writeln!(out, "{NONE_GOOD}")?,
         1 => writeln!(out, "one row is beaten by none:")?,
         count => writeln!(out, "{count} rows are beaten by none:")?,
     }
@@ -360,6 +384,21 @@ fn write_outcome(out: &mut impl Write, outcome: &ToldRow) -> anyhow::Result<()> 
     Ok(())
 }
 
+/// All of a row's cells behind what was written of it: on the same line, or a line each where that would be long.
+fn write_cells(out: &mut impl Write, cells: &Cells) -> anyhow::Result<()> {
+    let cells: Vec<String> = cells
+        .0
+        .iter()
+        .map(|(name, cell)| printable(&format!("{name}={}", cell.replace('\n', " "))).into_owned())
+        .collect();
+    let line = cells.join(", ");
+    if line.chars().count() <= LINE {
+        return Ok(writeln!(out, " {line}")?);
+    }
+    writeln!(out)?;
+    cells.iter().try_for_each(|cell| Ok(writeln!(out, "    {cell}")?))
+}
+
 /// A row's cells in one line.
 fn line(cells: &Cells) -> String {
     let cells: Vec<String> = cells.0.iter().map(|(name, cell)| format!("{name}={}", cell.replace('\n', " "))).collect();
@@ -374,10 +413,12 @@ fn cut(text: &str, length: usize) -> String {
     }
 }
 
-fn why(forecast: &Forecast, any_best: bool) -> String {
-    let Forecast { mean, low, high, beats_best, further } = forecast;
+/// What is expected of a row.
+fn predicted(Forecast { mean, low, high, further, .. }: &Forecast) -> String {
     let interval = |mean: f64, low: f64, high: f64| {
-        let [mean, low, high] = [mean, low, high].map(short);
+        // What is next to nothing beside the rest is 0.
+        let least = NOTHING * (high - low);
+        let [mean, low, high] = [mean, low, high].map(|end| short(if end.abs() < least { 0.0 } else { end }));
         format!("{mean} (95 %: {low} to {high})")
     };
     let mut text = format!("predicted {}", interval(*mean, *low, *high));
@@ -385,6 +426,11 @@ fn why(forecast: &Forecast, any_best: bool) -> String {
         text += &format!(", {} {}", cut(&further.name, NAME), interval(further.mean, further.low, further.high));
         text += &further.holds.map_or_else(String::new, |holds| format!(", within its limit with {}", percent(holds)));
     }
+    text
+}
+
+/// How likely a row is to be better than all before it.
+fn beats(Forecast { beats_best, further, .. }: &Forecast, any_best: bool) -> String {
     let limited = further.iter().any(|further| further.holds.is_some());
     let what = match further.iter().any(|further| further.holds.is_none()) {
         _ if !any_best && limited => "within all limits",
@@ -392,7 +438,7 @@ fn why(forecast: &Forecast, any_best: bool) -> String {
         true => "beaten by no row so far",
         false => "beats the best so far",
     };
-    format!("{text}, {what} with probability {}", percent(*beats_best))
+    format!("{what} with probability {}", percent(*beats_best))
 }
 
 /// A time in the largest unit of which there is at least one.

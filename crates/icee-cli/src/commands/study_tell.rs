@@ -111,7 +111,7 @@ pub fn tell(out: &mut impl Write, args: &TellArgs) -> anyhow::Result<()> {
         (None, None) => bail!("give --row with --value, --failed or --impossible, or --csv FILE"),
     };
     let best = study.best();
-    let none = if study.has_values() { "no row keeps all limits yet" } else { "no value yet" };
+    let none = if study.has_values() { print::NONE_GOOD } else { "no value yet" };
     let printed = print::told(out, &told, best.as_ref().ok_or(none), &study.take_notes(), args.study.json);
     answered(out, printed)
 }
@@ -119,10 +119,6 @@ pub fn tell(out: &mut impl Write, args: &TellArgs) -> anyhow::Result<()> {
 impl TellArgs {
     /// The outcome, and the further ones by name; `main` is what the first is called, if it has a name.
     pub fn outcome(&self, main: Option<&str>) -> anyhow::Result<(Outcome, Vec<(&str, f64)>)> {
-        let number = |text: &str| {
-            let number = text.trim().parse::<f64>();
-            number.ok().with_context(|| format!("the value \"{text}\" is not a number"))
-        };
         let (mut outcome, mut further) = (None, Vec::new());
         for value in &self.value {
             match value.split_once('=') {
@@ -142,6 +138,17 @@ impl TellArgs {
             None => Ok((Outcome::Failed, further)),
         }
     }
+}
+
+/// A number as people type it: with a decimal comma, too, unless that might separate thousands.
+fn number(text: &str) -> anyhow::Result<f64> {
+    let text = text.trim();
+    let comma = text.split_once(',').filter(|(_, digits)| digits.len() != 3 && !text.contains('.'));
+    let plain = comma.map_or_else(|| text.to_owned(), |(whole, digits)| format!("{whole}.{digits}"));
+    plain
+        .parse()
+        .ok()
+        .with_context(|| format!("the value \"{text}\" is not a number; write it alone, without a unit, like 1200.5"))
 }
 
 /// Runs `icee study renew`.
