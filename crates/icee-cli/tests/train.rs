@@ -6,6 +6,7 @@ mod runs;
 
 use common::{SMALL, Scratch, complaint, ok};
 use serde_json::Value;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
