@@ -10,6 +10,8 @@ pub struct Cells(pub Vec<(String, String)>);
 
 /// Cells of a row that a message shows.
 const SHOWN: usize = 4;
+/// The length of the text of them.
+const LENGTH: usize = 120;
 
 impl Cells {
     /// The first few, for a message.
@@ -19,7 +21,11 @@ impl Cells {
         if self.0.len() > SHOWN {
             cells.push("…".into());
         }
-        cells.join(", ")
+        let text = cells.join(", ");
+        match text.char_indices().nth(LENGTH) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text,
+        }
     }
 }
 

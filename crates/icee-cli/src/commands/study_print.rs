@@ -18,6 +18,10 @@ use std::path::{Component, Path, PathBuf};
 const LINE: usize = 100;
 /// The same for a name.
 const NAME: usize = 60;
+/// The same for one cell: room for a molecule or a sentence.
+const CELL: usize = 500;
+/// As many columns are shown of a row.
+const COLUMNS: usize = 40;
 /// The part of an interval's width that is as good as nothing.
 const NOTHING: f64 = 1e-4;
 /// The length at which what speaks for a row is cut off.
@@ -386,17 +390,21 @@ fn write_outcome(out: &mut impl Write, outcome: &ToldRow) -> anyhow::Result<()> 
 
 /// All of a row's cells behind what was written of it: on the same line, or a line each where that would be long.
 fn write_cells(out: &mut impl Write, cells: &Cells) -> anyhow::Result<()> {
-    let cells: Vec<String> = cells
+    let mut shown: Vec<String> = cells
         .0
         .iter()
-        .map(|(name, cell)| printable(&format!("{name}={}", cell.replace('\n', " "))).into_owned())
+        .take(COLUMNS)
+        .map(|(name, cell)| format!("{}={}", cut(name, NAME), cut(&cell.replace('\n', " "), CELL)))
         .collect();
-    let line = cells.join(", ");
+    if cells.0.len() > COLUMNS {
+        shown.push(format!("… and {} more columns", cells.0.len() - COLUMNS));
+    }
+    let line = shown.join(", ");
     if line.chars().count() <= LINE {
         return Ok(writeln!(out, " {line}")?);
     }
     writeln!(out)?;
-    cells.iter().try_for_each(|cell| Ok(writeln!(out, "    {cell}")?))
+    shown.iter().try_for_each(|cell| Ok(writeln!(out, "    {cell}")?))
 }
 
 /// A row's cells in one line.
