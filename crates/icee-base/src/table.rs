@@ -60,6 +60,8 @@ pub struct Table {
     header: Vec<String>,
     /// Lines above the rows: the header and, in some files made for Excel, one that names the separator.
     above: usize,
+    /// What whoever made a text of another kind of file has to say of it.
+    remark: Option<String>,
     /// Where each row begins; filled by the first scan.
     starts: Vec<u64>,
 }
@@ -103,7 +105,8 @@ impl Table {
         let separator = first.and_then(separator_of);
         let delimiter = separator.or_else(|| first.map(delimiter_of)).unwrap_or(b',');
         let above = 1 + usize::from(separator.is_some());
-        let mut table = Table { path: path.to_owned(), text, delimiter, header: vec![], above, starts: vec![] };
+        let mut table =
+            Table { path: path.to_owned(), text, delimiter, header: vec![], above, remark: None, starts: vec![] };
         let mut record = ByteRecord::new();
         // A record is read even where the quotes are in disorder; the count of cells will show it.
         let mut reader = table.reader(table.text.as_bytes());
@@ -124,6 +127,42 @@ impl Table {
     /// The columns' names.
     pub fn header(&self) -> &[String] {
         &self.header
+    }
+
+    /// The same table with a remark.
+    #[must_use]
+    pub fn remarked(self, remark: Option<String>) -> Table {
+        Table { remark, ..self }
+    }
+
+    /// What somebody who reads it should know: the remark, and whether the first line does not look like names.
+    pub fn doubts(&self) -> Vec<String> {
+        self.remark.iter().cloned().chain(self.no_names()).collect()
+    }
+
+    /// Why the first line does not look like the names of columns: a title stands above them, or they are missing.
+    fn no_names(&self) -> Option<String> {
+        let mut named = self.header.iter().filter(|name| !name.is_empty());
+        match (named.next(), named.next()) {
+            // A column of numbers without a name, as pandas writes one, is no title's doing.
+            (Some(title), None) if self.widest_beginning() > self.header.len().min(2) => {
+                let title = beginning(title);
+                Some(format!(
+                    "\"{title}\" in the first line looks like a title; delete what stands above the names of the columns"
+                ))
+            }
+            (Some(first), _) if self.header.iter().all(|name| name.is_empty() || self.number(name).is_some()) => Some(
+                format!("the first line (\"{}\", …) looks like a row; it has to name the columns", beginning(first)),
+            ),
+            _ => None,
+        }
+    }
+
+    /// The most cells of the first few lines below the header, whatever separates them, that are not empty.
+    fn widest_beginning(&self) -> usize {
+        let lines = self.text.lines().filter(|line| !line.trim().is_empty()).skip(self.above).take(SHOWN);
+        let filled = |line: &str, by: char| line.split(by).filter(|cell| !cell.trim().is_empty()).count();
+        lines.flat_map(|line| [',', ';', '\t'].map(|by| filled(line, by))).max().unwrap_or_default()
     }
 
     /// A checksum of the text.
@@ -167,7 +206,9 @@ impl Table {
                 let near = near.first().filter(|near| name.chars().count() > 2 || near.eq_ignore_ascii_case(name));
                 let near = near.map_or_else(String::new, |near| format!("did you mean \"{near}\"? "));
                 let there = format!("{near}there are {}", shown.join(", "));
-                Err(self.broken(vec![format!("line 1: no column \"{}\"; {there}", beginning(name))]))
+                let mut problems = vec![format!("line 1: no column \"{}\"; {there}", beginning(name))];
+                problems.extend(self.no_names());
+                Err(self.broken(problems))
             }
         }
     }
@@ -232,6 +273,7 @@ impl Table {
             problems.push(format!("and {} more", count - problems.len()));
         }
         if !problems.is_empty() {
+            problems.extend(self.no_names());
             return Err(self.broken(problems));
         }
         self.starts = starts;
@@ -418,6 +460,25 @@ mod tests {
         assert!(table.column("B").unwrap_err().to_string().contains("no column \"B\"; did you mean \"b\"? there"));
         assert!(table.column("a").unwrap_err().to_string().contains("columns 1 and 2 are both named"));
         assert!(table.column("c").unwrap_err().to_string().contains("no column \"c\"; there are a, a, b"));
+    }
+
+    #[test]
+    fn a_first_line_that_names_nothing_is_pointed_out() {
+        for (text, said) in [
+            ("Bread trial\n\nflour,heat\na,1\n", "\"Bread trial\" in the first line looks like a title"),
+            ("Bread trial;;\n;;\nflour;heat;score\na;1;2\n", "\"Bread trial\" in the first line looks like a title"),
+            ("1.5,200\n2.5,210\n", "the first line (\"1.5\", …) looks like a row"),
+        ] {
+            let table = Table::of_bytes(Path::new("pool.csv"), text.into()).unwrap();
+            assert!(table.doubts()[0].contains(said), "{:?}", table.doubts());
+            assert!(table.column("score").unwrap_err().to_string().contains(said));
+        }
+        for text in ["heat\n1\n", ",smiles\n0,CCO\n", "400 nm,500 nm\n1,2\n", "a,b\n1,2\n", "a\n"] {
+            let table = Table::of_bytes(Path::new("pool.csv"), text.into()).unwrap();
+            assert!(table.doubts().is_empty(), "{text}");
+        }
+        let error = read(b"Bread trial\nflour,heat\na,1\n").unwrap_err().to_string();
+        assert!(error.contains("line 2: 2 cell(s)") && error.contains("looks like a title"), "{error}");
     }
 
     proptest! {

@@ -334,6 +334,15 @@ mod tests {
     }
 
     #[test]
+    fn a_share_among_percentages_is_pointed_out() {
+        for (cells, is_noted) in [("5 %\n0.05\n7 %\n", true), ("5 %\n6\n7 %\n", false), ("5\n0.05\n7\n", false)] {
+            let mut table = Table::of_bytes(Path::new("pool.csv"), format!("a\n{cells}").into()).unwrap();
+            let notes = survey(&mut table, &[0], &[]).unwrap().notes;
+            assert_eq!(notes.iter().any(|note| note.contains("\"0.05\" in line 3 is 0.05 %")), is_noted, "{notes:?}");
+        }
+    }
+
+    #[test]
     fn what_says_nothing_is_left_out_and_what_is_odd_is_noted() {
         let rows: String = (0..40)
             .map(|k| format!("{k},7,name {k},,{}\n", if k == 3 { "hot".into() } else { (k % 5).to_string() }))

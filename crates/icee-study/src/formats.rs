@@ -68,7 +68,10 @@ pub fn table(path: &Path, bytes: Vec<u8>) -> Result<Table> {
     match Kind::of(&bytes) {
         None => Ok(Table::of_bytes(path, bytes)?),
         Some(_) if bytes.len() as u64 > MOST_BYTES => Err(too_large(path)),
-        Some(Kind::Archive) => Ok(Table::of_bytes(path, text_of(path, &bytes)?.into_bytes())?),
+        Some(Kind::Archive) => {
+            let (text, remark) = text_of(path, &bytes)?;
+            Ok(Table::of_bytes(path, text.into_bytes())?.remarked(remark))
+        }
         Some(Kind::Compound) => Err(broken(
             path,
             "is an old Excel file (.xls), or one with a password; save it as .xlsx without a password, or as CSV",

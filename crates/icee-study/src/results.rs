@@ -166,7 +166,9 @@ impl ValueColumn {
             Cell::Word if text.eq_ignore_ascii_case(FAILED) => Ok(Some(Outcome::Failed)),
             Cell::Word if text.eq_ignore_ascii_case(IMPOSSIBLE) => Ok(Some(Outcome::Impossible)),
             Cell::Word => {
-                Err(self.wrong(&format!("\"{text}\" is not a finite number, nor the word {FAILED} or {IMPOSSIBLE}")))
+                Err(self.wrong(&format!(
+                    "\"{text}\" is not a finite number, nor the word {FAILED} or {IMPOSSIBLE}; where nothing is known yet, leave the cell empty"
+                )))
             }
         }
     }

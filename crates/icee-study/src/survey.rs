@@ -38,6 +38,8 @@ struct Seen {
     foreign: usize,
     /// Numbers that may be thousands, such as 1.200 in a file of decimal commas.
     thousands: usize,
+    /// The first number that may be a share of 1 where others are in %: 0.05 beside 5 %.
+    share: Option<(usize, String)>,
     /// Whether all of those are numbers with a unit.
     only_units: bool,
 }
@@ -49,6 +51,9 @@ impl Seen {
         match cell {
             Cell::Number(number) => {
                 self.thousands += usize::from(table.has_decimal_commas() && is_grouped(text));
+                if self.share.is_none() && number != 0.0 && number.abs() <= 1.0 {
+                    self.share = Some((line, text.to_owned()));
+                }
                 self.numbers.push(number);
             }
             Cell::Quantity(number, _) => self.quantities.push(number),
@@ -100,7 +105,7 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
     let worded = places.iter().zip(&seen).filter(|(place, seen)| by_words(table, **place, seen));
     let worded: Vec<usize> = worded.map(|(&place, _)| place).collect();
     let mut levels = count_levels(table, &worded)?.into_iter();
-    let (mut columns, mut notes) = (Vec::new(), Vec::new());
+    let (mut columns, mut notes) = (Vec::new(), table.doubts());
     for (&place, seen) in places.iter().zip(&mut seen) {
         let name = table.header()[place].clone();
         let scale = wanted(table, place);
@@ -114,6 +119,9 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
             notes.push(format!(
                 "in column \"{name}\" a point is read as a decimal point; if it separates thousands, take it out and create the study anew"
             ));
+        }
+        if let Some((line, share)) = seen.share.as_ref().filter(|_| seen.units.common() == Ok(Some("%"))) {
+            notes.push(format!("in column \"{name}\" numbers without % are taken to be in %, too: \"{share}\" in line {line} is {share} %"));
         }
         let foreign = seen.foreign == seen.words && scale.is_none();
         if let Some((line, word)) = seen.first_word.as_ref().filter(|_| foreign) {

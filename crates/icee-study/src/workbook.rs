@@ -26,16 +26,16 @@ fn damaged(path: &Path, error: impl std::fmt::Display) -> Error {
     broken(path, format!("cannot be read as a sheet ({error}); save it again as .xlsx, or as CSV"))
 }
 
-/// The first sheet with cells of a workbook, as CSV.
+/// The first sheet with cells of a workbook, as CSV, and a remark where others have cells, too.
 ///
 /// # Errors
 /// Where it is damaged, too large, or has errors in its cells.
-pub fn text_of(path: &Path, bytes: &[u8]) -> Result<String> {
+pub fn text_of(path: &Path, bytes: &[u8]) -> Result<(String, Option<String>)> {
     measure(path, bytes, MOST_UNPACKED)?;
     let mut book = Xlsx::new(Cursor::new(bytes)).map_err(|error| damaged(path, error))?;
     let seen = |sheet: &&calamine::Sheet| sheet.typ == SheetType::WorkSheet && sheet.visible == SheetVisible::Visible;
     let sheets: Vec<String> = book.sheets_metadata().iter().filter(seen).map(|sheet| sheet.name.clone()).collect();
-    for sheet in &sheets {
+    for (at, sheet) in sheets.iter().enumerate() {
         let mut lines = Lines::default();
         let mut problems = Vec::new();
         let mut cells = book.worksheet_cells_reader(sheet).map_err(|error| damaged(path, error))?;
@@ -57,10 +57,29 @@ pub fn text_of(path: &Path, bytes: &[u8]) -> Result<String> {
         }
         if !lines.ends.is_empty() {
             let large = || broken(path, format!("sheet \"{sheet}\" is too large; save it as CSV"));
-            return lines.finish().ok_or_else(large);
+            let text = lines.finish().ok_or_else(large)?;
+            drop(cells);
+            let unread = sheets[at + 1..].iter().find(|sheet| has_cells(&mut book, sheet));
+            let remark = unread.map(|unread| {
+                format!(
+                    "the sheet \"{sheet}\" of the workbook is read, \"{unread}\" is not; the first one with cells is"
+                )
+            });
+            return Ok((text, remark));
         }
     }
     Err(broken(path, "has no sheet with cells; the first row must name the columns"))
+}
+
+/// Whether something stands in a sheet. One that cannot be read is no business of who reads another.
+fn has_cells(book: &mut Xlsx<Cursor<&[u8]>>, sheet: &str) -> bool {
+    let Ok(mut cells) = book.worksheet_cells_reader(sheet) else { return false };
+    while let Ok(Some(cell)) = cells.next_cell() {
+        if text_of_cell(cell.get_value()).is_ok_and(|text| !text.trim().is_empty()) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Refuses an archive that is no workbook of the kind that is read, or unpacks to more than is sensible. What it says of its own
@@ -294,6 +313,19 @@ mod tests {
         sheet.write_with_format(5, 3, &time, &minute).unwrap();
         sheet.write_blank(9, 9, &day).unwrap();
         book.save_to_buffer().unwrap()
+    }
+
+    #[test]
+    fn sheets_that_are_not_read_are_named() {
+        let mut book = Workbook::new();
+        for (name, cell) in [("Recipes", "flour"), ("Empty", " "), ("Notes", "ask Ada")] {
+            book.add_worksheet().set_name(name).unwrap().write(0, 0, cell).unwrap();
+        }
+        let read = |bytes| table(Path::new("pool.xlsx"), bytes).unwrap();
+        let recipes = read(book.save_to_buffer().unwrap());
+        assert_eq!(recipes.header(), ["flour"]);
+        assert!(recipes.doubts()[0].starts_with("the sheet \"Recipes\" of the workbook is read, \"Notes\" is not"));
+        assert!(read(usual()).doubts().is_empty());
     }
 
     #[test]
