@@ -158,7 +158,10 @@ impl Study {
             scene.choose(&mut predictor, count, &mut random::path(self.header.seed, &[self.journal.lines()]))?;
         if choice.rows.is_empty() {
             return Err(Error::Study(match condition {
-                Some(condition) => format!("no row that is left satisfies --where \"{condition}\""),
+                Some(condition) => {
+                    let why = rows.unknown_word(condition)?.map_or_else(String::new, |why| format!(": {why}"));
+                    format!("no row that is left satisfies --where \"{condition}\"{why}")
+                }
                 None => self.nothing_left(),
             }));
         }

@@ -1,11 +1,15 @@
 //! Conditions on rows, as people type them: `temp < 100 and solvent != DMF`, `base in (K2CO3, "Cs2CO3")`, `not (a = 1 or b = 2)`.
 
 use crate::{Error, Result, units};
+use icee_base::names::nearest;
 use icee_base::table::{Row, Table};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// How deep brackets and nots may stand in each other.
 const DEEPEST: usize = 64;
+/// Words of a column that a message shows, and among which a mistyped one is looked for.
+const SHOWN: usize = 8;
+const SEARCHED: usize = 200;
 
 /// A condition on the cells of a row.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +67,9 @@ impl Condition {
         let node = parser.any().map_err(wrong)?;
         match parser.tokens.get(parser.at) {
             None => Ok(Condition(node)),
+            Some(Token::Comma) if parser.is_decimal_comma() => {
+                Err(wrong("a number is written with a point here, like 2.5".into()))
+            }
             Some(token) => Err(wrong(format!("{} is one too many; join conditions by and, or", token.shown()))),
         }
     }
@@ -71,9 +78,49 @@ impl Condition {
     pub fn holds(&self, table: &Table, row: &Row<'_>) -> bool {
         self.0.holds(table, row)
     }
+
+    /// The first word that a column is compared with and that stands nowhere in it, and what does.
+    ///
+    /// # Errors
+    /// Where the table cannot be read any more.
+    pub fn unknown_word(&self, table: &mut Table) -> Result<Option<String>> {
+        let mut compared = Vec::new();
+        self.0.equated(&mut compared);
+        for (column, value) in compared {
+            let (mut is_known, mut words) = (false, BTreeSet::new());
+            table.scan(|table, row| {
+                let cell = row.cell(column.place);
+                is_known |= column.equal(table, cell, value);
+                if words.len() < SEARCHED && cell.len() < SEARCHED && !words.contains(cell) {
+                    words.insert(cell.to_owned());
+                }
+                Ok(())
+            })?;
+            if !is_known {
+                let words = Vec::from_iter(words);
+                let near = nearest(value, &words);
+                let shown: Vec<&str> = if near.is_empty() { words.iter().map(String::as_str).collect() } else { near };
+                let more = if shown.len() > SHOWN { ", …" } else { "" };
+                let shown = shown.into_iter().take(SHOWN).collect::<Vec<_>>().join(", ");
+                let name = &table.header()[column.place];
+                return Ok(Some(format!("\"{value}\" stands nowhere in \"{name}\", which has {shown}{more}")));
+            }
+        }
+        Ok(None)
+    }
 }
 
 impl Node {
+    /// What must be equal for a row to satisfy it.
+    fn equated<'a>(&'a self, found: &mut Vec<(&'a Column, &'a str)>) {
+        match self {
+            Node::Any(nodes) | Node::All(nodes) => nodes.iter().for_each(|node| node.equated(found)),
+            Node::In { column, values } => found.extend(values.iter().map(|value| (column, value.as_str()))),
+            Node::Compare { column, comparison: Comparison::Equal, value } => found.push((column, value)),
+            Node::Not(_) | Node::Compare { .. } => {}
+        }
+    }
+
     fn holds(&self, table: &Table, row: &Row<'_>) -> bool {
         match self {
             Node::Any(nodes) => nodes.iter().any(|node| node.holds(table, row)),
@@ -176,6 +223,15 @@ struct Parser<'a> {
 type Parsed<T> = std::result::Result<T, String>;
 
 impl Parser<'_> {
+    /// Whether the comma at hand stands between two numbers: 2,5.
+    fn is_decimal_comma(&self) -> bool {
+        let is_number = |at: usize| match self.tokens.get(at) {
+            Some(Token::Word(word)) => self.table.number(word).is_some(),
+            _ => false,
+        };
+        is_number(self.at.wrapping_sub(1)) && is_number(self.at + 1)
+    }
+
     fn next_is(&mut self, word: &str) -> bool {
         let is = matches!(self.tokens.get(self.at), Some(Token::Word(next)) if next.eq_ignore_ascii_case(word));
         self.at += usize::from(is);
@@ -364,6 +420,7 @@ mod tests {
             ("temp ! 3", "no comparison"),
             ("solvent = \"DMF", "never closed"),
             ("temp < 3 and", "it ends where"),
+            ("temp < 2,5", "a number is written with a point here, like 2.5"),
             ("solvent in DMF", "\"(\" should stand where \"DMF\" does"),
             (&"(".repeat(10_000), "too deep"),
         ] {

@@ -239,6 +239,14 @@ impl Rows {
         })?)
     }
 
+    /// What a condition compares with that stands nowhere: why it may be that no row satisfies it.
+    ///
+    /// # Errors
+    /// As [`Rows::exclude`].
+    pub fn unknown_word(&mut self, condition: &str) -> Result<Option<String>> {
+        Condition::parse(condition, &self.table, &self.units)?.unknown_word(&mut self.table)
+    }
+
     /// The first row with each of some cells, which stands for all that have them.
     fn first_with(&self, wanted: impl Iterator<Item = u64>) -> HashMap<u64, Option<usize>> {
         let mut first: HashMap<u64, Option<usize>> = wanted.map(|key| (key, None)).collect();

@@ -314,7 +314,9 @@ fn only_what_may_be_asked_is_asked() {
     };
     assert_eq!(row(&mut study, "heat > 200 and flour = wheat").unwrap(), 3);
     let nothing = row(&mut study, "heat > 200 and flour = wheat").unwrap_err().to_string();
-    assert!(nothing.contains("no row that is left satisfies"), "{nothing}");
+    assert!(nothing.ends_with("no row that is left satisfies --where \"heat > 200 and flour = wheat\""), "{nothing}");
+    let nowhere = row(&mut study, "flour in (wheat, Rie)").unwrap_err().to_string();
+    assert!(nowhere.ends_with(": \"Rie\" stands nowhere in \"flour\", which has rye"), "{nowhere}");
     assert_eq!(row(&mut study, "not flour in (rye, wheat)").unwrap(), 5);
 }
 

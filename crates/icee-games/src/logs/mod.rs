@@ -480,7 +480,7 @@ mod tests {
             assert!(said.contains(part), "{part}: {said}");
         }
         let many = format!("{}\n{}", COLUMNS.join(","), "0,0,0,x,1,0,0.5\n".repeat(30));
-        assert!(read(&many).unwrap_err().to_string().contains("and 10 more"));
+        assert!(read(&many).unwrap_err().to_string().contains(" and 10 more: "));
         for text in ["", "game,step\n", "{\n", "game,episode,step,observation,action,reward\n"] {
             assert!(read(text).is_err(), "{text:?}");
         }

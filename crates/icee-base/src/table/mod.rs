@@ -4,50 +4,20 @@
 //! has most of); lines that end in LF or CRLF; quoted cells, also with line breaks inside; empty lines, which do not
 //! count; a first line `sep=;`. In a file with semicolons a number may have a decimal comma. Every line must have as many cells as the header.
 
-use crate::files::FileError;
+mod error;
+
+pub use error::TableError;
+
 use crate::hash::checksum;
 use crate::names::nearest;
 use csv::{ByteRecord, ReaderBuilder};
+use error::{NAME, Problems, SHOWN, beginning, not_text};
 use std::path::{Path, PathBuf};
-use thiserror::Error;
 
-/// Broken lines that an error shows before it stops counting them out.
-const SHOWN: usize = 20;
-/// Characters of a column's name that an error shows.
-const NAME: usize = 60;
 /// Columns among which a mistyped name is looked for.
 const SEARCHED: usize = 1_000;
 /// Cells that mean "not known", in any case.
 const MISSING: [&str; 6] = ["", "na", "n/a", "nan", "null", "none"];
-
-/// A table that cannot be used.
-#[derive(Debug, Error)]
-pub enum TableError {
-    /// There is no such file.
-    #[error("there is no file {}", .0.display())]
-    Missing(PathBuf),
-    /// It cannot be read.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// It is not what it should be: what is wrong, with line and column.
-    #[error("{}:{}{}", path.display(), if problems.len() > 1 { "\n  " } else { " " }, problems.join("\n  "))]
-    Content {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        problems: Vec<String>,
-    },
-}
-
-impl TableError {
-    /// Makes the error of a file that could not be read.
-    pub fn io(path: &Path) -> impl FnOnce(std::io::Error) -> TableError {
-        move |error| match error.kind() {
-            std::io::ErrorKind::NotFound => TableError::Missing(path.to_owned()),
-            _ => FileError::io(path)(error).into(),
-        }
-    }
-}
 
 type Result<T> = std::result::Result<T, TableError>;
 
@@ -233,7 +203,7 @@ impl Table {
     /// With every broken line: too few or too many cells, or whatever `visit` has found.
     pub fn scan(&mut self, mut visit: impl FnMut(&Table, &Row<'_>) -> std::result::Result<(), String>) -> Result<()> {
         let mut starts = Vec::new();
-        let (mut problems, mut count) = (Vec::new(), 0);
+        let mut problems = Problems::default();
         let mut reader = self.reader(self.text.as_bytes());
         let mut record = ByteRecord::new();
         let mut above = self.above;
@@ -253,11 +223,8 @@ impl Table {
                     } else {
                         Err(format!("{} cell(s) where the header has {width}", record.len()))
                     };
-                    if let Err(problem) = problem {
-                        count += 1;
-                        if problems.len() < SHOWN {
-                            problems.push(format!("line {}: {problem}", line.number));
-                        }
+                    if let Err(text) = problem {
+                        problems.note(line.number, text);
                     }
                 }
                 Ok(false) => break,
@@ -266,12 +233,10 @@ impl Table {
         }
         let last = starts.last().copied().unwrap_or_default();
         if ends_within_quotes(self.text.get(last as usize..).unwrap_or_default(), self.delimiter) {
-            count += 1;
-            problems.push(format!("line {}: a quote is opened in this row and never closed", line.number));
+            let text = "a quote is opened in this row and never closed".into();
+            problems.note(line.number, text);
         }
-        if count > problems.len() {
-            problems.push(format!("and {} more", count - problems.len()));
-        }
+        let mut problems = problems.said();
         if !problems.is_empty() {
             problems.extend(self.no_names());
             return Err(self.broken(problems));
@@ -307,14 +272,6 @@ impl Table {
             .flexible(true)
             .buffer_capacity(bytes.len().clamp(1, 1 << 16))
             .from_reader(bytes)
-    }
-}
-
-/// A name, or the beginning of one that is too long to be shown.
-fn beginning(name: &str) -> String {
-    match name.char_indices().nth(NAME) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.to_owned(),
     }
 }
 
@@ -373,22 +330,6 @@ fn ends_within_quotes(row: &str, delimiter: u8) -> bool {
         fresh = !quoted && (byte == delimiter || matches!(byte, b'\n' | b'\r') || (before && byte == b'"'));
     }
     quoted
-}
-
-/// Where a file stops being UTF-8.
-fn not_text(path: &Path, error: &std::string::FromUtf8Error) -> TableError {
-    let bytes = error.as_bytes();
-    let good = &bytes[..error.utf8_error().valid_up_to()];
-    let line = 1 + good.iter().filter(|&&byte| byte == b'\n').count();
-    let begun = good.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    let column = 1 + good[begun..].iter().filter(|byte| matches!(byte, b',' | b';' | b'\t')).count();
-    let kind = if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-        "it is UTF-16"
-    } else {
-        "not UTF-8 text"
-    };
-    let problems = vec![format!("line {line}, column {column}: {kind}; save the file as CSV in UTF-8")];
-    TableError::Content { path: path.to_owned(), problems }
 }
 
 #[cfg(test)]
@@ -450,6 +391,7 @@ mod tests {
             (b"a,b\n1,2\n1\n\n1,2,3\n", "line 3: 1 cell(s) where the header has 2\n  line 5: 3 cell(s)"),
             (b"a,b\n1,2\n1,\"2\n3,4\n5,6\n", "line 3: a quote is opened in this row and never closed"),
             (b"a,\"b\n1,2\n", "line 1: a quote is opened"),
+            (b"a,b\n1\n1,2,3\n2\n3\n", "lines 2, 4, 5: 1 cell(s) where the header has 2\n  line 3: 3 cell(s)"),
             (b"a,b\n1,2\n1,\xe9\n", "line 3, column 2: not UTF-8 text"),
             (b"\xff\xfea\0", "it is UTF-16"),
         ] {
@@ -478,7 +420,7 @@ mod tests {
             assert!(table.doubts().is_empty(), "{text}");
         }
         let error = read(b"Bread trial\nflour,heat\na,1\n").unwrap_err().to_string();
-        assert!(error.contains("line 2: 2 cell(s)") && error.contains("looks like a title"), "{error}");
+        assert!(error.contains("lines 2, 3: 2 cell(s)") && error.contains("looks like a title"), "{error}");
     }
 
     proptest! {
