@@ -114,7 +114,9 @@ impl Study {
             let column = table.column(id)?;
             check_ids(&mut table, column)?;
         }
-        let earlier = options.like.as_deref().map(|path| Earlier::of_study(path, &survey.columns)).transpose()?;
+        let like = options.like.as_deref().map(|path| Earlier::of_study(path, &survey.columns, options.direction));
+        let (earlier, note) = like.transpose()?.unzip();
+        notes.extend(note.flatten());
         if earlier.is_some() && !options.further.is_empty() {
             notes.push("the earlier study has values of the first outcome alone; the others begin anew".into());
         }

@@ -1,6 +1,7 @@
 //! What an earlier study of such rows has found, for a new one to begin with.
 
 use crate::encode::{Code, Column};
+use crate::goals::Direction;
 use crate::models::Models;
 use crate::record::{Earlier, EarlierRow};
 use crate::study::{Study, not_loaded};
@@ -12,11 +13,12 @@ use std::path::Path;
 const MOST: usize = 1000;
 
 impl Earlier {
-    /// The rows with a value of the study in a file, by the columns of a new one.
+    /// The rows with a value of the study in a file, by the columns of a new one that looks for values in a direction; and what
+    /// should be known of them.
     ///
     /// # Errors
     /// Where it cannot be read, has no value, or its columns do not match.
-    pub(crate) fn of_study(path: &Path, columns: &[Column]) -> Result<Earlier> {
+    pub(crate) fn of_study(path: &Path, columns: &[Column], direction: Direction) -> Result<(Earlier, Option<String>)> {
         let name = path.file_stem().map_or_else(String::new, |name| name.display().to_string());
         let mut study = Study::open(path, None, Models::default())?;
         let gone = |error: Error| Error::Study(format!("the sheet of the earlier study {name}: {error}"));
@@ -63,7 +65,16 @@ impl Earlier {
         if rows.len() < 2 {
             return Err(Error::Study(format!("the earlier study {name} has no two values to learn from")));
         }
-        Ok(Earlier { study: name, rows })
+        let wanted = |direction| if direction == Direction::Maximize { "high" } else { "low" };
+        let opposed = matches!(
+            (study.header.direction, direction),
+            (Direction::Maximize, Direction::Minimize) | (Direction::Minimize, Direction::Maximize)
+        );
+        let note = opposed.then(|| {
+            let [there, here] = [study.header.direction, direction].map(wanted);
+            format!("the earlier study {name} looks for {there} values, this one for {here} ones; its values are taken as they are")
+        });
+        Ok((Earlier { study: name, rows }, note))
     }
 
     /// Its rows as a table of these columns.

@@ -300,7 +300,14 @@ fn an_earlier_study_of_other_columns_is_refused() {
         assert!(other.contains(said), "{other}");
     }
     // A decimal comma of one sheet is a point in the other.
-    assert!(like(Some(&["a"])).unwrap().ask(1, None).unwrap().suggestions[0].forecast.is_some());
+    let mut same = like(Some(&["a"])).unwrap();
+    assert!(same.ask(1, None).unwrap().suggestions[0].forecast.is_some());
+    let columns = Some(vec!["a".to_owned()]);
+    let like = Some(scratch.0.join("earlier.jsonl"));
+    let opposed = StudyOptions { like, columns, direction: Direction::Maximize, ..options(&sheet) };
+    let opposed = scratch.create("opposed.jsonl", &opposed).take_notes();
+    let is_noted = |notes: &[String]| notes.iter().any(|note| note.contains("looks for low values, this one for high"));
+    assert!(is_noted(&opposed) && !is_noted(&same.take_notes()), "{opposed:?}");
 }
 
 #[test]
