@@ -189,7 +189,7 @@ impl Study {
             }
             let cells = self.cells(row.row).in_short();
             doubts.push(format!(
-                "{} was not asked for ({cells}); asked for: {}; `icee study undo` takes it back",
+                "{} was not asked for ({cells}); asked for: {}; undo takes it back",
                 shown(row),
                 asked.join(", ")
             ));
@@ -201,7 +201,7 @@ impl Study {
                 if told.len() >= FEW && (value - high).max(low - value) > FAR * (high - low) && high > low =>
             {
                 doubts.push(format!(
-                    "{value} is far from all values told so far ({low} to {high}); if that was a slip, `icee study undo` takes it back"
+                    "{value} is far from all values told so far ({low} to {high}); if that was a slip, undo takes it back"
                 ));
             }
             _ => {}
