@@ -39,6 +39,13 @@ fn train_then_eval_tune_and_play() {
     }
     let name = Path::new(run).file_name().unwrap().to_string_lossy().into_owned();
     assert!(name.starts_with("DarkRoomTiny-v0__icee__0__"), "{name}");
+    // Three updates teach nothing, and what is on already is not advised.
+    assert_eq!(report["verdict"]["verdict"], "no-better");
+    let words = report["verdict"]["words"].as_str().unwrap();
+    assert!(
+        words.contains("train.steps=6") && !words.contains("tied_keys") && words.contains("condition_std"),
+        "{words}"
+    );
 
     let summary = || std::fs::read_to_string(Path::new(run).join("summary.json")).unwrap();
     let before = summary();

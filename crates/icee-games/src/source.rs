@@ -11,6 +11,7 @@ use rand::RngExt;
 use std::sync::Arc;
 
 /// Where episodes come from.
+#[allow(clippy::large_enum_variant, reason = "there is one at a time, and its games dwarf the difference")]
 pub enum Source {
     /// Fresh games of a world.
     World(Box<dyn World>),

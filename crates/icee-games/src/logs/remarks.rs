@@ -32,13 +32,6 @@ impl Logs {
                     .into(),
             );
         }
-        let steps = self.data.steps();
-        if !self.has_probabilities && self.without_probability < steps {
-            remarks.push(format!(
-                "{} of {steps} steps have no probability, so none is used: give all of them, or leave the column out",
-                self.without_probability
-            ));
-        }
         remarks.extend(self.doubtful_probabilities());
         remarks.extend(self.reals());
         remarks
@@ -48,8 +41,12 @@ impl Logs {
     /// where it leaves some out.
     #[must_use]
     pub fn doubtful_probabilities(&self) -> Option<String> {
+        let steps = self.data.steps();
         if !self.has_probabilities {
-            return None;
+            let missing = self.without_probability;
+            return (missing < steps).then(|| {
+                format!("{missing} of {steps} steps have no probability, so none is used: give all of them, or leave the column out")
+            });
         }
         let actions = self.data.action_count as f64;
         let weight = |step: usize| 1.0 / (actions * f64::from(self.data.taken_probability(step)));
