@@ -9,6 +9,7 @@ use crate::advice::advice;
 use crate::agent::Agent;
 use crate::logs::Logs;
 use crate::model::TrainedModel;
+use crate::task::GameSpec;
 use crate::{Error, Result};
 use icee_base::stats::{Estimate, student_quantile};
 use icee_train::Device;
@@ -173,11 +174,11 @@ pub fn evaluate_offline(
     games: &[usize],
 ) -> Result<OfflineEvaluation> {
     let (mine, theirs) = (&model.task, &logs.task);
-    if mine.actions < theirs.actions || mine.observation.none() != theirs.observation.none() {
-        return Err(Error::Config(format!(
-            "the log has {} actions and observations {:?}; the model knows {} and {:?}",
-            theirs.actions, theirs.observation, mine.actions, mine.observation
-        )));
+    let seen_alike = mine.observation.none() == theirs.observation.none();
+    if mine.actions < theirs.actions || !seen_alike || mine.observation.size() < theirs.observation.size() {
+        let shape =
+            |task: &GameSpec| format!("{} actions and observations of {}", task.actions, task.observation.describe());
+        return Err(Error::Config(format!("the log has {}; the model knows {}", shape(theirs), shape(mine))));
     }
     if games.is_empty() {
         return Err(Error::Config("no game of the log is held out; there is nothing to judge by".into()));

@@ -100,9 +100,12 @@ impl ObservationKind {
     }
 
     /// What a user has to know of it.
-    fn describe(self) -> String {
+    pub(crate) fn describe(self) -> String {
         match self {
-            ObservationKind::Discrete { .. } | ObservationKind::Grid { .. } => format!("{} places", self.size()),
+            ObservationKind::Discrete { .. } | ObservationKind::Grid { .. } => {
+                format!("{} place{}", self.size(), if self.size() == 1 { "" } else { "s" })
+            }
+            ObservationKind::Vector { size: 1 } => "1 number".into(),
             ObservationKind::Vector { size } => format!("{size} numbers"),
         }
     }

@@ -111,6 +111,19 @@ fn logged_games_tell_what_an_action_of_the_agent_is_worth() {
     // What learned the log's own actions is no better, and says so.
     let [biased, ..] = judge("ad", &logs).improvement.unwrap();
     assert!(biased.agent < all.agent - 0.08, "{biased:?}");
+    // A log of more things, and of more actions, than the model knows.
+    for (line, said) in
+        [("0,0,0,1,0,0,0.5\n", "observations of 2 places"), ("0,0,0,0,2,0,0.5\n", "the log has 3 actions")]
+    {
+        let other = format!("game,episode,step,observation,action,reward,probability\n{line}");
+        let other = Logs::parse(&other, Path::new("other.csv")).unwrap();
+        let error = evaluate_offline(&Device::cpu(1).unwrap(), &learn(&log, "icee", &["train.steps=1"]), &other, &[0]);
+        let error = error.unwrap_err().to_string();
+        assert!(
+            error.contains(said) && error.contains("the model knows 2 actions and observations of 1 place"),
+            "{error}"
+        );
+    }
     // A few games are no measure.
     let model = learn(&log, "icee", &["acting.kappa=1e6"]);
     let few = evaluate_offline(&Device::cpu(1).unwrap(), &model, &logs, &logs.learned()[..9]).unwrap();

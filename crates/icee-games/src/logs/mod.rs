@@ -241,6 +241,15 @@ mod tests {
     }
 
     #[test]
+    fn a_run_goes_on_with_its_log_as_it_was_read_when_it_began() {
+        let logs = shape(&[(0, 0, 0), (0, 1, 0), (1, 0, 0)]).unwrap();
+        // Older programs had a price on idle steps whatever the rewards.
+        let older = GameSpec { idle_costs: !logs.task.idle_costs, ..logs.task.clone() };
+        assert_eq!(logs.clone().as_begun(&older).unwrap().task, older);
+        assert!(logs.as_begun(&GameSpec { actions: 7, ..older }).is_none());
+    }
+
+    #[test]
     fn columns_are_read_as_what_all_their_cells_are() {
         let column = |cells: &[&str]| {
             let lines: String =
