@@ -129,7 +129,10 @@ impl OfflineEvaluation {
         );
         let said = match self.verdict {
             Verdict::TooFew => {
-                format!("too few to say whether it is better than the log's own policy; {FEWEST_GAMES} are needed")
+                format!(
+                    "too few to say whether it is better than the log's own policy; {FEWEST_GAMES} are needed: hold more out (data.held_out), or \
+                     judge it by another log (icee eval --logs FILE)"
+                )
             }
             Verdict::Better => {
                 format!("better than the log's own policy, from the first third of the episodes on: {measured}")
