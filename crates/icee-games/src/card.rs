@@ -45,7 +45,7 @@ pub(crate) fn of_games(
         source = if task.is_of_logs() { "logged" } else { "fresh" },
         usage = match task.is_of_logs() {
             true => {
-                "`icee eval FOLDER` judges it by games that it did not learn from, `icee act FOLDER` lets it play an \
+                "`icee eval FOLDER --logs FILE` judges it by a log (of its own, by what was held out), `icee act FOLDER` lets it play an \
                  environment of any language, `icee.Agent.load(\"FOLDER\")` one of Python."
             }
             false => {
