@@ -41,7 +41,8 @@ pub fn share_half_width(share: f64, n: usize) -> f64 {
 }
 
 /// The 97.5 % quantile of Student's t: from a table, then by the first terms of Fisher's expansion about the normal one.
-fn student_quantile(freedom: usize) -> f64 {
+#[must_use]
+pub fn student_quantile(freedom: usize) -> f64 {
     const FIRST: [f64; 6] = [12.706_205, 4.302_653, 3.182_446, 2.776_445, 2.570_582, 2.446_912];
     if let Some(&quantile) = freedom.checked_sub(1).and_then(|at| FIRST.get(at)) {
         return quantile;

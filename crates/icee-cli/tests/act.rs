@@ -84,6 +84,7 @@ fn what_is_wrong_is_said_and_changes_nothing() {
         (r#"{"observation": [9, 0]}"#, "a cell [x, y] of 9 x 9"),
         (r#"{"reward": 1}"#, "without an action"),
         (r#"{"terminated": true}"#, "add \"reward\""),
+        ("", "the line is empty"),
     ] {
         let answer = player.say(line);
         assert!(answer["error"].as_str().is_some_and(|error| error.contains(said)), "{line}: {answer}");
@@ -99,8 +100,23 @@ fn what_is_wrong_is_said_and_changes_nothing() {
         let answer = player.say(line);
         assert!(answer["error"].as_str().is_some_and(|error| error.contains(said)), "{line}: {answer}");
     }
+    let described = player.say(r#"{"reward": 0, "describe": true}"#);
+    assert!(described["error"].as_str().is_some_and(|error| error.contains("stands alone")), "{described}");
     let second = player.say(r#"{"reward": 0, "observation": 41}"#);
     assert!(second["action"].is_u64());
+    let alone = player.say(r#"{"reward": 0}"#);
+    assert!(alone["notice"].as_str().is_some_and(|notice| notice.contains("the episode goes on")), "{alone}");
+    // The room's episodes have 20 steps.
+    let answers: Vec<Value> = (0..19)
+        .map(|step| {
+            player.say(if step == 0 { r#"{"observation": 41}"# } else { r#"{"reward": 0, "observation": 41}"# })
+        })
+        .collect();
+    assert!(answers[..18].iter().all(|answer| answer["notice"].is_null()), "{answers:?}");
+    assert!(
+        answers[18]["notice"].as_str().is_some_and(|notice| notice.contains("longer than the 20 steps")),
+        "{answers:?}"
+    );
     // The seed and the number of resets fix its choices.
     assert_eq!(player.say(r#"{"reset": true}"#), json!({ "episode": 1 }));
     assert!(player.say(r#"{"observation": 40}"#)["action"].is_u64());

@@ -39,6 +39,13 @@ fn train_then_eval_tune_and_play() {
     }
     let name = Path::new(run).file_name().unwrap().to_string_lossy().into_owned();
     assert!(name.starts_with("DarkRoomTiny-v0__icee__0__"), "{name}");
+    // Three updates teach nothing, and what is on already is not advised.
+    assert_eq!(report["verdict"]["verdict"], "no-better");
+    let words = report["verdict"]["words"].as_str().unwrap();
+    assert!(
+        words.contains("train.steps=6") && !words.contains("tied_keys") && words.contains("condition_std"),
+        "{words}"
+    );
 
     let summary = || std::fs::read_to_string(Path::new(run).join("summary.json")).unwrap();
     let before = summary();
@@ -183,7 +190,7 @@ fn words_that_are_no_utf_8_are_named_and_folders_need_not_be() {
     // A log is written down and found again by its name, so that one must be UTF-8.
     let log = scratch.0.join(word);
     std::fs::remove_dir_all(&out).unwrap();
-    std::fs::write(&log, "game,episode,step,observation,action,reward\n0,0,0,1,0,1\n").unwrap();
+    std::fs::write(&log, "game,episode,step,observation,action,reward\n0,0,0,1,0,1\n0,1,0,1,0,0\n").unwrap();
     let said = complaint(train(&scratch.file("runs"), &[]).arg("--logs").arg(&log).output().unwrap());
     assert!(said.contains("rename it") && !scratch.0.join("runs").exists(), "{said}");
 }
@@ -362,37 +369,79 @@ fn logs_are_written_and_learned_from() {
 #[test]
 fn a_model_of_logs_is_judged_by_logs() {
     let scratch = Scratch::new("judged");
-    for (name, seed, games) in [("log.csv", "0", "30"), ("other.csv", "1", "7")] {
+    for (name, seed, games) in [("log.csv", "0", "120"), ("other.csv", "1", "7")] {
         let log = scratch.file(name);
         let rollout = ["rollout", "DarkRoomTiny-v0", "--games", games, "--seed", seed, "--log", &log, "--json"];
         ok(icee(&rollout).output().unwrap());
     }
     let (log, other) = (scratch.file("log.csv"), scratch.file("other.csv"));
     let mut command = icee(&["train", "--logs", &log, "--out", &scratch.file("runs"), "--json"]);
-    SMALL.iter().chain(&["train.steps=2"]).for_each(|setting| {
+    SMALL.iter().chain(&["train.steps=50", "train.eval_every=10"]).for_each(|setting| {
         command.args(["--set", setting]);
     });
-    let report = ok(command.output().unwrap());
+    // The verdict is had when the time is up, too, and stands wherever the run is looked at.
+    let report = ok(command.args(["--max-minutes", "0.001"]).output().unwrap());
     let (run, checkpoint) = (report["run"].as_str().unwrap(), report["checkpoint"].as_str().unwrap());
 
     let judged = |arguments: &[&str]| {
         let json = ok(icee(arguments).arg("--json").output().unwrap());
         (json["games"].as_u64().unwrap(), json["held_out"].as_bool().unwrap())
     };
-    assert_eq!(judged(&["eval", run]), (3, true), "a tenth of its own log");
-    assert_eq!(judged(&["eval", run, "--logs", &log]), (3, true), "its own log, named");
+    assert_eq!(judged(&["eval", run]), (12, true), "a tenth of its own log");
+    assert_eq!(judged(&["eval", run, "--logs", &log]), (12, true), "its own log, named");
     assert_eq!(judged(&["eval", run, "--logs", &other]), (7, false), "another one, all of it");
     assert_eq!(judged(&["eval", run, "--logs", &other, "--games", "2"]), (2, false));
     let words = |arguments: &[&str]| common::said(icee(arguments).output().unwrap());
     let own = words(&["eval", run]);
-    assert!(own.starts_with("on 3 held-out games (") && own.contains("one action by"), "{own}");
+    assert!(own.starts_with("on 12 held-out games (") && own.contains("one action by"), "{own}");
     let others = words(&["eval", run, "--logs", &other]);
     assert!(others.starts_with("on 7 games of this log (") && !others.contains("held-out"), "{others}");
 
-    // A checkpoint alone does not know its log.
-    let said = complaint(icee(&["eval", checkpoint]).output().unwrap());
-    assert!(said.contains("a log that is not known here; give one: --logs FILE"), "{said}");
-    assert_eq!(judged(&["eval", checkpoint, "--logs", &other]), (7, false));
+    assert!(others.contains("too few to say"), "{others}");
+
+    let verdict = report["verdict"]["verdict"].as_str().unwrap();
+    let words = report["verdict"]["words"].as_str().unwrap();
+    assert!(words.starts_with("on 12 held-out games ("), "{words}");
+    assert!(words.contains("only play tells"), "a source that knows the goal: {words}");
+    let summary = std::fs::read_to_string(Path::new(run).join("summary.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&summary).unwrap()["verdict"]["verdict"], verdict);
+    let rows = ok(scratch.icee(&["runs", &scratch.file("runs"), "--json"]).output().unwrap());
+    assert_eq!((&rows[0]["verdict"], &rows[0]["log"]), (&report["verdict"]["verdict"], &Value::from("log.csv")));
+    let listed = common::said(scratch.icee(&["runs", &scratch.file("runs")]).output().unwrap());
+    assert!(listed.contains("log.csv") && listed.contains(&verdict.replace('-', " ")), "{listed}");
+    let card = std::fs::read_to_string(Path::new(checkpoint).join("README.md")).unwrap();
+    assert!(card.contains(words) && card.contains("| log | log.csv, checksum"), "{card}");
+
+    // A model and a checkpoint know their log when they see it, and hold the same games out.
+    ok(scratch.icee(&["models", "add", run, "mine", "--to", &scratch.file("models")]).output().unwrap());
+    let mine = scratch.file("models/mine");
+    let card = std::fs::read_to_string(Path::new(&mine).join("README.md")).unwrap();
+    assert!(card.contains(words), "{card}");
+    for model in [checkpoint, &mine] {
+        let said = complaint(icee(&["eval", model]).output().unwrap());
+        assert!(
+            said.contains("the log log.csv that is not known here; give it, or another one: --logs FILE"),
+            "{said}"
+        );
+        assert_eq!(judged(&["eval", model, "--logs", &log]), (12, true));
+        assert_eq!(judged(&["eval", model, "--logs", &other]), (7, false));
+    }
+    for (arguments, answer) in [
+        (&["eval", run, "--csv", "returns.csv"][..], "--csv is for games that are played"),
+        (&["eval", run, "--episodes", "3"], "--episodes is for games that are played"),
+        (&["eval", run, "--training-games"], "--training-games is for games that are played"),
+        (&["play", run], "let it play yours (`icee act "),
+        (&["train", "--logs", &log, "--set", "data.searchers=0.5"], "data.searchers needs a world"),
+    ] {
+        let said = complaint(icee(arguments).output().unwrap());
+        assert!(said.contains(answer), "{arguments:?}: {said}");
+    }
+    for method in ["dpt", "ad-sorted"] {
+        let out = scratch.file(method);
+        let said = complaint(icee(&["train", "--logs", &log, "--method", method, "--out", &out]).output().unwrap());
+        assert!(said.contains("which a log does not say") && !Path::new(&out).exists(), "{said}");
+    }
+
     std::fs::remove_file(&log).unwrap();
     let said = complaint(icee(&["eval", run]).output().unwrap());
     assert!(said.contains("the log of this run cannot be used") && said.contains("put it back"), "{said}");

@@ -2,11 +2,18 @@
 
 use crate::config::{ActionRule, Architecture, Config};
 use crate::methods::Span;
+use crate::model::LearnedLog;
 use crate::task::GameSpec;
 
 /// A short card, in Markdown, of a model of games after `step` updates. How it acts is not in it: `config.json` says so,
 /// and `icee tune` changes it.
-pub(crate) fn of_games(config: &Config, task: &GameSpec, step: u64, weights: usize) -> String {
+pub(crate) fn of_games(
+    config: &Config,
+    task: &GameSpec,
+    step: u64,
+    weights: usize,
+    log: Option<&LearnedLog>,
+) -> String {
     let summary = config.method().map_or("a method of this project", |method| method.summary);
     let networks = match (config.model.architecture, config.model.action_rule) {
         (Architecture::Late, ActionRule::Bayes) => "one trunk, returns in its heads, actions by Bayes' rule",
@@ -18,6 +25,9 @@ pub(crate) fn of_games(config: &Config, task: &GameSpec, step: u64, weights: usi
     let (games, rate) = (config.train.batch, config.train.lr);
     let (novices, searchers) = (config.data.novices, config.data.searchers);
     let updates = config.train.steps;
+    let log = log.map_or(String::new(), |LearnedLog { name, checksum }| {
+        format!("| log | {name}, checksum {checksum}; {:.0} % of its games held out |\n", 100.0 * config.data.held_out)
+    });
     format!(
         "# {world}, {method}\n\n\
          {summary}.\n\n\
@@ -26,7 +36,7 @@ pub(crate) fn of_games(config: &Config, task: &GameSpec, step: u64, weights: usi
          | method | {method} |\n\
          | networks | {networks}; layers {layers}, width {width}, heads {heads}, bins of return {bins} |\n\
          | weights | {weights} |\n\
-         | training | {step} of {updates} updates of {games} {source} games, learning rate {rate}, histories by novices {novices}, by searchers {searchers} |\n\
+         | training | {step} of {updates} updates of {games} {source} games, learning rate {rate}, histories by novices {novices}, by searchers {searchers} |\n{log}\
          | seed | {seed} |\n\n\
          {usage}\n\n\
          ## Limits\n\
@@ -35,7 +45,7 @@ pub(crate) fn of_games(config: &Config, task: &GameSpec, step: u64, weights: usi
         source = if task.is_of_logs() { "logged" } else { "fresh" },
         usage = match task.is_of_logs() {
             true => {
-                "`icee eval FOLDER` judges it by games that it did not learn from, `icee act FOLDER` lets it play an \
+                "`icee eval FOLDER --logs FILE` judges it by a log (of its own, by what was held out), `icee act FOLDER` lets it play an \
                  environment of any language, `icee.Agent.load(\"FOLDER\")` one of Python."
             }
             false => {

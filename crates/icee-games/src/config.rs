@@ -2,7 +2,7 @@
 
 use crate::logs::Logs;
 use crate::methods::{Condition, Method};
-use crate::task::ObservationKind;
+use crate::task::{LOGS, ObservationKind};
 use crate::{Error, Result};
 use icee_train::{Initialisation, Schema, TrainConfig};
 use icee_worlds::ExpertLabels;
@@ -231,6 +231,11 @@ impl Config {
     /// [`Error::Unknown`].
     pub fn method(&self) -> Result<&'static Method> {
         Method::named(&self.method)
+    }
+
+    /// Whether games come from a log.
+    pub(crate) fn is_of_logs(&self) -> bool {
+        self.world == LOGS
     }
 
     /// Without what a log of such games cannot give, whatever the preset of a world says: nobody makes more of its games, and

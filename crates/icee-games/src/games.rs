@@ -1,19 +1,24 @@
 //! Games as something to learn: a source of episodes, the networks of a method, returns on held-out games.
 
+use crate::advice::advice;
 use crate::agent::Agent;
 use crate::blueprint::Blueprint;
 use crate::config::Config;
 use crate::eval::{Evaluation, evaluate_agent};
-use crate::model::Meta;
-use crate::model::TrainedModel;
-use crate::offline::evaluate_offline;
-use crate::source::Source;
+use crate::logs::Logs;
+use crate::methods::Span;
+use crate::model::{LearnedLog, Meta, TrainedModel};
+use crate::offline::{Verdict, evaluate_offline};
+use crate::source::{Source, check_logs_suffice};
 use crate::{Error, KIND, Result, card};
 use icee_base::random::HELD_OUT;
+use icee_base::stats::Estimate;
 use icee_nn::Model;
-use icee_train::{DataFile, Device, HeldOutMetrics, Initialisation, NetworkSpec, Prepared, Problem, TrainConfig};
+use icee_train::{
+    DataFile, Device, HeldOutMetrics, Initialisation, Judgement, NetworkSpec, Prepared, Problem, TrainConfig,
+};
 use icee_worlds::{Reference, ReferenceAgent, Split, World};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// What is watched where games come from a log.
@@ -24,8 +29,8 @@ const FEWEST_JUDGED: usize = 64;
 /// Games by which a model is judged at the end, at most.
 const MOST_JUDGED: usize = 200;
 /// Said where an agent earns no more than the policy it learned from.
-const NOTHING_LEARNED: &str = "no better than the behaviour policy at any episode: it has not learned to use its history. \
-     Try more updates (train.steps), another rate (train.lr=1.5e-3 or 3e-3), model.reward_head=1 and model.tied_keys=true";
+const NOTHING_LEARNED: &str =
+    "no better than the behaviour policy in the second half of its episodes: it has not learned to use its history";
 
 /// Games to learn from.
 pub struct Games {
@@ -40,6 +45,9 @@ impl Games {
     /// # Errors
     /// Where they do not fit.
     pub fn new(config: Config, source: Source) -> Result<Games> {
+        if let Source::Logs(logs) = &source {
+            check_logs_suffice(config.method()?, logs)?;
+        }
         let (config, source) = match source {
             Source::Logs(logs) => {
                 let config = config.for_logs(&logs);
@@ -57,17 +65,47 @@ impl Games {
 }
 
 impl Games {
-    /// Whether a model earns no more than the behaviour policy in every episode of the same games, beyond chance.
+    /// Whether a model earns no more than the behaviour policy on the same games, beyond chance: in the second half of its episodes, where
+    /// it has a history to use.
     fn learned_nothing(&self, device: &Device, model: &TrainedModel, world: &dyn World) -> Result<bool> {
         let (games, seed) = (self.config.train.eval_games.clamp(2, MOST_JUDGED), self.config.seed ^ HELD_OUT);
         let mut agent = Agent::new(device, model)?;
         let episodes = world.spec().episodes;
-        let (earned, _) = evaluate_agent(&mut agent, world, games, episodes, seed, Split::Evaluation)?;
+        let (_, ours) = evaluate_agent(&mut agent, world, games, episodes, seed, Split::Evaluation)?;
         let mut dealt = icee_worlds::Games::deal(world, games, seed, Split::Evaluation)?;
         let mut behaviour = ReferenceAgent::new(Reference::Source, &dealt)?;
         let theirs = dealt.play(&mut behaviour, episodes)?;
-        let no_better = |at: usize| earned.episodes[at].mean <= theirs.estimate(at).mean;
-        Ok((0..episodes).all(no_better))
+        let late = |returns: &[f32]| returns[episodes / 2..].iter().map(|&earned| f64::from(earned)).sum::<f64>();
+        let differences: Vec<f64> = (0..games).map(|game| late(ours.game(game)) - late(theirs.game(game))).collect();
+        let Estimate { mean, half_width } = Estimate::of(&differences);
+        Ok(mean <= half_width)
+    }
+
+    fn learned_log(&self) -> Option<LearnedLog> {
+        self.data_file().map(LearnedLog::of)
+    }
+
+    /// What of the log's games does not fit into a sequence, or is not there to fill one.
+    fn cut(&self, logs: &Logs) -> Option<String> {
+        let (most, limit, episodes) = (logs.most_episodes(), logs.task.episode_limit, self.blueprint.episodes);
+        if self.blueprint.method.span == Span::Episode {
+            return None;
+        }
+        if episodes == 1 && most > 1 {
+            return Some(format!(
+                "an episode of up to {limit} steps fills a sequence, so nothing is learned of using earlier episodes: shorten them, or set \
+                 data.episodes=2 or more, which takes memory and time"
+            ));
+        }
+        if episodes < most {
+            return Some(format!(
+                "games have up to {most} episodes; it learns from {episodes} in a row, and will remember as many (data.episodes={most} takes all, \
+                 and more memory and time)"
+            ));
+        }
+        (self.config.data.episodes > most).then(|| {
+            format!("data.episodes={episodes}, but no game has more than {most}: what follows on more is not learned")
+        })
     }
 
     /// The loss on logged games that are not learned from.
@@ -125,11 +163,11 @@ impl Problem for Games {
     }
 
     fn meta(&self, step: u64) -> icee_train::Result<Value> {
-        Ok(Meta::new(&self.config, &self.blueprint.task, step).to_value()?)
+        Ok(Meta::new(&self.config, &self.blueprint.task, step, self.learned_log()).to_value()?)
     }
 
     fn card(&self, step: u64, weights: usize) -> String {
-        card::of_games(&self.config, &self.blueprint.task, step, weights)
+        card::of_games(&self.config, &self.blueprint.task, step, weights, self.learned_log().as_ref())
     }
 
     fn batch(&self, index: u64) -> icee_train::Result<Prepared> {
@@ -176,6 +214,8 @@ impl Problem for Games {
     fn remarks(&self) -> Vec<String> {
         let Source::Logs(logs) = &self.source else { return vec![] };
         let mut remarks = vec![logs.describe()];
+        remarks.extend(logs.remarks());
+        remarks.extend(self.cut(logs));
         if !logs.has_probabilities && self.blueprint.uses_weights() {
             let biased = "the log has no probability of every action: all weights are 1, which trains the biased form";
             remarks.push(biased.into());
@@ -186,16 +226,22 @@ impl Problem for Games {
         remarks
     }
 
-    fn judge(&self, device: &Device, folder: &Path) -> icee_train::Result<Option<String>> {
+    fn judge(&self, device: &Device, folder: &Path) -> icee_train::Result<Option<Judgement>> {
         let model = TrainedModel::load(folder)?;
-        Ok(match &self.source {
-            Source::World(world) => self.learned_nothing(device, &model, &**world)?.then(|| NOTHING_LEARNED.into()),
-            Source::Logs(logs) if logs.held_out().is_empty() => None,
+        let (words, details) = match &self.source {
+            Source::World(world) if self.learned_nothing(device, &model, &**world)? => {
+                let words = format!("{NOTHING_LEARNED}. {}", advice(&self.config, self.config.train.steps));
+                (words, json!({ "verdict": Verdict::NoBetter }))
+            }
+            Source::World(_) => return Ok(None),
+            Source::Logs(logs) if logs.held_out().is_empty() => return Ok(None),
             Source::Logs(logs) => {
                 let games = &logs.held_out()[..logs.held_out().len().min(MOST_JUDGED)];
-                Some(evaluate_offline(device, &model, logs, games)?.words())
+                let judged = evaluate_offline(device, &model, logs, games)?;
+                (judged.words(), serde_json::to_value(&judged).map_err(|e| icee_train::Error::Config(e.to_string()))?)
             }
-        })
+        };
+        Ok(Some(Judgement { words, details }))
     }
 }
 

@@ -37,6 +37,7 @@
 
 #![forbid(unsafe_code)]
 
+mod advice;
 pub mod agent;
 mod blueprint;
 mod card;
@@ -68,9 +69,9 @@ pub use eval::{
 pub use games::Games;
 pub use heads::{GivenReturns, Head};
 pub use label::{Labels, ReturnBins, Weighing};
-pub use model::{Meta, TrainedModel};
+pub use model::{LearnedLog, Meta, TrainedModel};
 pub use novelty::Novelty;
-pub use offline::{Improvement, OfflineEvaluation, evaluate_offline};
+pub use offline::{Difference, Improvement, OfflineEvaluation, Verdict, evaluate_offline};
 pub use sequences::Sequences;
 pub use source::Source;
 pub use task::{GameSpec, ObservationKind};

@@ -8,7 +8,7 @@ use crate::{Error, KIND, Result};
 use icee_base::files::FileError;
 use icee_nn::Model;
 use icee_nn::checkpoint::{self, Checkpoint};
-use icee_train::{checkpoint_in, networks, write_acting};
+use icee_train::{DataFile, checkpoint_in, networks, write_acting};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
@@ -24,6 +24,24 @@ pub struct TrainedModel {
     pub step: u64,
     /// The networks, in the blueprint's order.
     pub models: Vec<Model>,
+    /// The log that they learned from; of worlds, and of older checkpoints, none.
+    pub log: Option<LearnedLog>,
+}
+
+/// The log that a model has learned from, wherever the model is taken: by it the same games are held out again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LearnedLog {
+    /// The file's name.
+    pub name: String,
+    /// The checksum of its content.
+    pub checksum: String,
+}
+
+impl LearnedLog {
+    pub(crate) fn of(file: &DataFile) -> LearnedLog {
+        let name = file.path.file_name().unwrap_or(file.path.as_os_str());
+        LearnedLog { name: name.to_string_lossy().into_owned(), checksum: file.checksum_text() }
+    }
 }
 
 /// What a checkpoint says of itself besides its tensors.
@@ -38,12 +56,15 @@ pub struct Meta {
     pub task: GameSpec,
     /// The run's config.
     pub config: Config,
+    /// The log, where it learned from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    log: Option<LearnedLog>,
 }
 
 impl Meta {
-    pub(crate) fn new(config: &Config, task: &GameSpec, step: u64) -> Meta {
+    pub(crate) fn new(config: &Config, task: &GameSpec, step: u64, log: Option<LearnedLog>) -> Meta {
         let icee = env!("CARGO_PKG_VERSION").into();
-        Meta { kind: KIND.into(), icee, step, task: task.clone(), config: config.clone() }
+        Meta { kind: KIND.into(), icee, step, task: task.clone(), config: config.clone(), log }
     }
 
     pub(crate) fn to_value(&self) -> Result<Value> {
@@ -80,10 +101,11 @@ impl TrainedModel {
     }
 
     fn of(path: &Path, loaded: Checkpoint) -> Result<TrainedModel> {
-        let Meta { step, task, config, .. } = Meta::read(path, loaded.meta)?;
+        let Meta { step, task, config, log, .. } = Meta::read(path, loaded.meta)?;
         let models = loaded.models.into_iter().map(|(name, model)| (name, model, ())).collect();
         let models = networks::adopt(&Blueprint::new(&config, &task)?.specs(), models)?;
-        Ok(TrainedModel { config, task, step, models: models.into_iter().map(|(model, ())| model).collect() })
+        let models = models.into_iter().map(|(model, ())| model).collect();
+        Ok(TrainedModel { config, task, step, models, log })
     }
 
     /// Writes the acting rules into a checkpoint folder and leaves its weights as they are.
@@ -97,7 +119,7 @@ impl TrainedModel {
     /// A short model card in Markdown.
     #[must_use]
     pub fn card(&self) -> String {
-        card::of_games(&self.config, &self.task, self.step, self.parameters())
+        card::of_games(&self.config, &self.task, self.step, self.parameters(), self.log.as_ref())
     }
 
     /// The number of weights.

@@ -2,29 +2,40 @@
 //!
 //! The agent is shown each game as it was played and asked at every step what it would do; what was done is then what it
 //! remembers. Where the log says how likely each action was, *importance sampling* tells what one action of the agent's, followed
-//! by the log's own policy, would have earned: an improvement there is an improvement of the policy.
+//! by the log's own policy, would have earned: an improvement there is an improvement of the policy. Returns are those of the
+//! log, without a price on steps that earn nothing.
 
+use crate::advice::advice;
 use crate::agent::Agent;
 use crate::logs::Logs;
 use crate::model::TrainedModel;
+use crate::task::GameSpec;
 use crate::{Error, Result};
-use icee_base::stats::NORMAL_95;
+use icee_base::stats::{Estimate, student_quantile};
 use icee_train::Device;
 use icee_worlds::{Decision, Observations, StepOutcome, Turn, returns_to_go};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The greatest importance weight: rarer actions would decide alone.
 const GREATEST_WEIGHT: f64 = 20.0;
 /// Games that are shown side by side.
 const SIDE_BY_SIDE: usize = 64;
-/// What to try where nothing was learned.
-const TRY: &str = "Try more games, more varied ones, more updates (train.steps), or another rate (train.lr)";
+/// Games below which nothing is said: their spread is not known well enough.
+const FEWEST_GAMES: usize = 10;
+/// Differences below this share of what is compared are those of rounding.
+const ROUNDING: f64 = 1e-6;
+/// Said where the log's policy acts on what the agent has to find out.
+const KNOWS_MORE: &str = "The log's first moves differ from game to game, so its policy seems to know what is hidden, and what it did gives that \
+     away to the agent here: how well the agent finds it out by itself, only play tells";
 /// Probabilities of the intervals that should hold the return so often.
 const LEVELS: [f64; 3] = [0.5, 0.8, 0.95];
 
 /// What logged games say of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OfflineEvaluation {
+    /// What it comes to.
+    pub verdict: Verdict,
     /// How many games, and how many steps they have.
     pub games: usize,
     /// See `games`.
@@ -35,8 +46,42 @@ pub struct OfflineEvaluation {
     pub calibration: Option<[(f64, f64); 3]>,
     /// The mean probability that the agent gives to what was done in episodes of the better half of each game, and in the others.
     pub agreement: (f64, f64),
+    /// Their difference within a game; none where no game has both.
+    pub preference: Option<Difference>,
     /// All steps, those of the first third of each game's episodes, and those of the last; none where the log knows no probabilities.
     pub improvement: Option<[Improvement; 3]>,
+    /// What stands in the way of trusting this.
+    pub doubts: Vec<String>,
+    /// What to try where it is bad.
+    pub advice: String,
+}
+
+/// What logged games come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// One action of its own earns more than the log's, in the first third of the episodes, too: there the log's earlier episodes have
+    /// given least away.
+    Better,
+    /// It earns no more, or no more in the first third.
+    NoBetter,
+    /// It earns less.
+    Worse,
+    /// Without probabilities: it prefers what was done in the better episodes of a game.
+    PrefersBetter,
+    /// Without probabilities: it does not.
+    NoPreference,
+    /// There are too few games.
+    TooFew,
+}
+
+/// A mean over games.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// The mean.
+    pub mean: f64,
+    /// Half its 95 % interval; none of a single game.
+    pub half_width_95: Option<f64>,
 }
 
 /// What one action of the agent's instead of the log's is worth.
@@ -55,7 +100,8 @@ impl Improvement {
     #[must_use]
     pub fn verdict(&self) -> Option<bool> {
         let difference = self.agent - self.logged;
-        (difference.abs() > self.half_width_95).then_some(difference > 0.0)
+        let rounding = ROUNDING * self.agent.abs().max(self.logged.abs());
+        (difference.abs() > self.half_width_95.max(rounding)).then_some(difference > 0.0)
     }
 }
 
@@ -63,26 +109,44 @@ impl OfflineEvaluation {
     /// The result in words, with what to try where it is bad.
     #[must_use]
     pub fn words(&self) -> String {
-        let OfflineEvaluation { games, steps, held_out, .. } = self;
+        let OfflineEvaluation { games, steps, held_out, advice, .. } = self;
         let on = match held_out {
             true => format!("on {games} held-out games ({steps} steps)"),
             false => format!("on {games} games of this log ({steps} steps)"),
         };
-        let Some([all, ..]) = &self.improvement else {
-            let (better, worse) = self.agreement;
-            let word = if better > worse { "prefers" } else { "does not prefer" };
-            return format!(
-                "{on}: it {word} what was done in the better episodes ({better:.2} against {worse:.2}); the log has no \
-                 probabilities, so more cannot be said without playing"
-            );
+        let measured = self.improvement.map_or(String::new(), |[Improvement { logged, agent, half_width_95 }, ..]| {
+            format!(
+                "return-to-go {agent:.3} instead of {logged:.3} (± {half_width_95:.3}) where one action is its own and those after it \
+                 are the log's"
+            )
+        });
+        let (better, worse) = self.agreement;
+        let half = self.preference.and_then(|difference| difference.half_width_95);
+        let interval = half.map_or("no game has better and worse ones".to_owned(), |half| format!("± {half:.2}"));
+        let preferred = format!(
+            "what was done in the better episodes of a game ({better:.2} against {worse:.2}, {interval}); the log has no probabilities, \
+             so more cannot be said without playing"
+        );
+        let said = match self.verdict {
+            Verdict::TooFew => {
+                format!(
+                    "too few to say whether it is better than the log's own policy; {FEWEST_GAMES} are needed: hold more out (data.held_out), or \
+                     judge it by another log (icee eval --logs FILE)"
+                )
+            }
+            Verdict::Better => {
+                format!("better than the log's own policy, from the first third of the episodes on: {measured}")
+            }
+            Verdict::Worse => format!("worse than the log's own policy: {measured}. {advice}"),
+            Verdict::NoBetter => {
+                let only_late = self.improvement.is_some_and(|[all, ..]| all.verdict() == Some(true));
+                let when = if only_late { " in the first third of the episodes, only later" } else { "" };
+                format!("no better than the log's own policy{when}: {measured}. {advice}")
+            }
+            Verdict::PrefersBetter => format!("it prefers {preferred}"),
+            Verdict::NoPreference => format!("it does not prefer {preferred}. {advice}"),
         };
-        let Improvement { logged, agent, half_width_95 } = all;
-        let numbers = format!("return-to-go {agent:.3} instead of {logged:.3} (± {half_width_95:.3})");
-        match all.verdict() {
-            Some(true) => format!("{on}: better than the log's own policy: {numbers} for one action of its own"),
-            Some(false) => format!("{on}: worse than the log's own policy: {numbers} for one action of its own. {TRY}"),
-            None => format!("{on}: no better than the log's own policy: {numbers} for one action of its own. {TRY}"),
-        }
+        std::iter::once(format!("{on}: {said}")).chain(self.doubts.iter().cloned()).collect::<Vec<_>>().join(". ")
     }
 }
 
@@ -93,7 +157,7 @@ struct Judged {
     progress: f64,
     /// Whether its episode is of the game's better half.
     better: bool,
-    /// c, the return that came.
+    /// The return that came.
     to_go: f64,
     /// The probability that the agent gave to what was done, and what the log's policy gave.
     agent: f64,
@@ -113,11 +177,11 @@ pub fn evaluate_offline(
     games: &[usize],
 ) -> Result<OfflineEvaluation> {
     let (mine, theirs) = (&model.task, &logs.task);
-    if mine.actions < theirs.actions || mine.observation.none() != theirs.observation.none() {
-        return Err(Error::Config(format!(
-            "the log has {} actions and observations {:?}; the model knows {} and {:?}",
-            theirs.actions, theirs.observation, mine.actions, mine.observation
-        )));
+    let seen_alike = mine.observation.none() == theirs.observation.none();
+    if mine.actions < theirs.actions || !seen_alike || mine.observation.size() < theirs.observation.size() {
+        let shape =
+            |task: &GameSpec| format!("{} actions and observations of {}", task.actions, task.observation.describe());
+        return Err(Error::Config(format!("the log has {}; the model knows {}", shape(theirs), shape(mine))));
     }
     if games.is_empty() {
         return Err(Error::Config("no game of the log is held out; there is nothing to judge by".into()));
@@ -129,16 +193,38 @@ pub fn evaluate_offline(
         agent.begin_games(some.len(), 0, 0)?;
         replay(&mut agent, logs, some, &mut steps)?;
     }
+    let preference = preference(&steps);
+    let improvement = logs.has_probabilities.then(|| {
+        [(0.0, 1.0), (0.0, 1.0 / 3.0), (2.0 / 3.0, 1.0)]
+            .map(|(from, to)| improvement(steps.iter().filter(|step| (from..=to).contains(&step.progress))))
+    });
+    let verdict = match improvement {
+        _ if games.len() < FEWEST_GAMES => Verdict::TooFew,
+        Some([all, first, _]) => match (all.verdict(), first.verdict()) {
+            (Some(true), Some(true)) => Verdict::Better,
+            (Some(false), _) => Verdict::Worse,
+            _ => Verdict::NoBetter,
+        },
+        None => match preference {
+            Some(Difference { mean, half_width_95: Some(half) }) if mean > half.max(ROUNDING) => Verdict::PrefersBetter,
+            _ => Verdict::NoPreference,
+        },
+    };
+    let mut doubts: Vec<String> = logs.doubtful_probabilities().into_iter().collect();
+    if logs.seems_to_know_more() {
+        doubts.push(KNOWS_MORE.into());
+    }
     Ok(OfflineEvaluation {
+        verdict,
         games: games.len(),
         steps: steps.len(),
         held_out: games.iter().all(|game| logs.held_out().contains(game)),
         calibration: calibration(&steps),
         agreement: (mean(steps.iter().filter(|step| step.better)), mean(steps.iter().filter(|step| !step.better))),
-        improvement: logs.has_probabilities.then(|| {
-            [(0.0, 1.0), (0.0, 1.0 / 3.0), (2.0 / 3.0, 1.0)]
-                .map(|(from, to)| improvement(steps.iter().filter(|step| (from..=to).contains(&step.progress))))
-        }),
+        preference,
+        improvement,
+        doubts,
+        advice: advice(&model.config, model.step),
     })
 }
 
@@ -164,7 +250,7 @@ fn replay(agent: &mut Agent, logs: &Logs, games: &[usize], steps: &mut Vec<Judge
         for (&place, &(at, played)) in playing.iter().zip(&steps_played) {
             let action = data.actions[at];
             let thought = agent.thought(place as usize).cloned().unwrap_or_default();
-            let bin = agent.blueprint().bins.bin(played.to_go as f32) as usize;
+            let bin = agent.blueprint().bins.bin(played.step_rtg) as usize;
             let returns = thought.marginal.get(bin).map(|&here| (thought.marginal[..bin].iter().sum(), here));
             steps.push(Judged {
                 game: games[place as usize],
@@ -189,6 +275,8 @@ struct Played {
     progress: f64,
     better: bool,
     to_go: f64,
+    /// c: the same with the price of steps that earn nothing.
+    step_rtg: f32,
     last: bool,
 }
 
@@ -203,12 +291,15 @@ impl Played {
         let mut played = Vec::new();
         for (number, episode) in episodes.enumerate() {
             let steps = data.episode_steps(episode);
-            let to_go = returns_to_go(&data.rewards[steps.clone()], agent.blueprint().task.idle_price());
+            let rewards = &data.rewards[steps.clone()];
+            let earned = returns_to_go(rewards, 0.0);
+            let step_rtg = returns_to_go(rewards, agent.blueprint().task.idle_price());
             let better = data.episode_return(episode) >= median;
-            played.extend(to_go.iter().enumerate().map(|(at, &to_go)| Played {
+            played.extend(earned.iter().zip(step_rtg).enumerate().map(|(at, (&to_go, step_rtg))| Played {
                 progress: number as f64 / count as f64,
                 better,
                 to_go: f64::from(to_go),
+                step_rtg,
                 last: at + 1 == steps.len(),
             }));
         }
@@ -233,10 +324,25 @@ fn calibration(steps: &[Judged]) -> Option<[(f64, f64); 3]> {
     })
 }
 
+/// How much likelier the agent does what was done in the better episodes of a game than what was done in its others.
+fn preference(steps: &[Judged]) -> Option<Difference> {
+    let mut games: BTreeMap<usize, [(f64, u32); 2]> = BTreeMap::new();
+    for step in steps {
+        let half = &mut games.entry(step.game).or_default()[usize::from(step.better)];
+        *half = (half.0 + step.agent, half.1 + 1);
+    }
+    let both = |[worse, better]: &[(f64, u32); 2]| {
+        (worse.1 > 0 && better.1 > 0).then(|| better.0 / f64::from(better.1) - worse.0 / f64::from(worse.1))
+    };
+    let differences: Vec<f64> = games.values().filter_map(both).collect();
+    let estimate = Estimate::of(&differences);
+    (!differences.is_empty()).then(|| Difference { mean: estimate.mean, half_width_95: estimate.known_half_width() })
+}
+
 /// Self-normalised importance sampling, with a standard error over games: steps of one game are no independent witnesses.
 fn improvement<'a>(steps: impl Iterator<Item = &'a Judged>) -> Improvement {
     let steps: Vec<&Judged> = steps.collect();
-    let weight = |step: &Judged| (step.agent / step.logged.max(1e-6)).min(GREATEST_WEIGHT);
+    let weight = |step: &Judged| (step.agent / step.logged).min(GREATEST_WEIGHT);
     let total: f64 = steps.iter().map(|step| weight(step)).sum();
     let count = steps.len().max(1) as f64;
     let logged = steps.iter().map(|step| step.to_go).sum::<f64>() / count;
@@ -244,14 +350,15 @@ fn improvement<'a>(steps: impl Iterator<Item = &'a Judged>) -> Improvement {
         return Improvement { logged, agent: logged, half_width_95: f64::INFINITY };
     }
     let agent = steps.iter().map(|step| weight(step) * step.to_go).sum::<f64>() / total;
-    let mut games: Vec<(usize, f64)> = Vec::new();
+    let mut games: BTreeMap<usize, f64> = BTreeMap::new();
     for step in &steps {
         let part = weight(step) * (step.to_go - agent) / total - (step.to_go - logged) / count;
-        match games.iter_mut().rfind(|(game, _)| *game == step.game) {
-            Some((_, sum)) => *sum += part,
-            None => games.push((step.game, part)),
-        }
+        *games.entry(step.game).or_default() += part;
     }
-    let variance: f64 = games.iter().map(|(_, part)| part * part).sum();
-    Improvement { logged, agent, half_width_95: NORMAL_95 * variance.sqrt() }
+    let n = games.len();
+    if n < 2 {
+        return Improvement { logged, agent, half_width_95: f64::INFINITY };
+    }
+    let variance: f64 = games.values().map(|part| part * part).sum::<f64>() * n as f64 / (n - 1) as f64;
+    Improvement { logged, agent, half_width_95: student_quantile(n - 1) * variance.sqrt() }
 }

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::logs::Logs;
-use crate::methods::{Method, Span};
+use crate::methods::{Condition, Method, Span};
 use crate::sequences::Sequences;
 use crate::task::GameSpec;
 use crate::{Error, Result};
@@ -11,6 +11,7 @@ use rand::RngExt;
 use std::sync::Arc;
 
 /// Where episodes come from.
+#[allow(clippy::large_enum_variant, reason = "there is one at a time, and its games dwarf the difference")]
 pub enum Source {
     /// Fresh games of a world.
     World(Box<dyn World>),
@@ -39,11 +40,10 @@ impl Source {
     /// The beginnings of games that are not learned from, at most so many, as sequences; none where there are none.
     ///
     /// # Errors
-    /// Where the method needs what a log does not have.
+    /// Where there is no such method.
     pub fn held_out(&self, config: &Config, episodes: usize, most: usize) -> Result<Option<Sequences>> {
         let Source::Logs(logs) = self else { return Ok(None) };
         let method = config.method()?;
-        check_logs_suffice(method)?;
         let beginning = |&game: &usize| logs.data.sequence_episodes(game).take(episodes).collect();
         let order: Vec<Vec<usize>> = logs.held_out().iter().take(most).map(beginning).collect();
         Ok((!order.is_empty()).then(|| Sequences::arrange(method, Arc::clone(&logs.data), order)))
@@ -52,7 +52,7 @@ impl Source {
     /// The sequences of batch number `index`: fixed by the seed and the number, whatever was drawn before.
     ///
     /// # Errors
-    /// Where the world fails, or the method needs what a log does not have.
+    /// Where the world fails, or there is no such method.
     pub fn sequences(&self, config: &Config, episodes: usize, index: u64) -> Result<Sequences> {
         let method = config.method()?;
         let games = config.train.batch;
@@ -71,7 +71,6 @@ impl Source {
                 Ok(Sequences::all(method, Arc::new(collect(&**world, &collection)?)))
             }
             Source::Logs(logs) => {
-                check_logs_suffice(method)?;
                 let mut rng = stream(config.seed, Purpose::Collection, index);
                 let window = |_| {
                     let learned = logs.learned();
@@ -87,12 +86,22 @@ impl Source {
     }
 }
 
-/// Whether a method can learn from a log, which knows no best actions and no noise.
-fn check_logs_suffice(method: &Method) -> Result<()> {
+/// Refuses a method that cannot learn from a log, which knows no best actions and no noise, and a log from which nothing follows.
+pub(crate) fn check_logs_suffice(method: &Method, logs: &Logs) -> Result<()> {
     let needed = match (method.expert_labels, method.span) {
-        (ExpertLabels::BestActions, _) => "learns from the best actions",
-        (_, Span::GameSorted) => "sorts episodes by their noise",
-        _ => return Ok(()),
+        (ExpertLabels::BestActions, _) => Some("learns from the best actions"),
+        (_, Span::GameSorted) => Some("sorts episodes by their noise"),
+        _ => None,
     };
-    Err(Error::Config(format!("{} {needed}, which a log does not say", method.name)))
+    if let Some(needed) = needed {
+        return Err(Error::Config(format!("{} {needed}, which a log does not say", method.name)));
+    }
+    if method.condition != Condition::Nothing && !logs.rewards_differ() {
+        return Err(Error::Config(format!(
+            "{}: every step earns {} and every episode the same, so nothing tells a good action from a bad one; is the reward in another column?",
+            logs.file.path.display(),
+            logs.data.rewards[0]
+        )));
+    }
+    Ok(())
 }

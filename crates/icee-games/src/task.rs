@@ -32,6 +32,9 @@ pub struct GameSpec {
     /// Whether a step that earns nothing counts −1/T in c. Not so in worlds whose rewards can be negative.
     #[serde(default = "yes", skip_serializing_if = "is_so")]
     pub idle_costs: bool,
+    /// Mean and deviation of every column of real observations: networks see (o − mean) / deviation. None shows them as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observation_scale: Option<Vec<[f32; 2]>>,
 }
 
 fn yes() -> bool {
@@ -97,9 +100,12 @@ impl ObservationKind {
     }
 
     /// What a user has to know of it.
-    fn describe(self) -> String {
+    pub(crate) fn describe(self) -> String {
         match self {
-            ObservationKind::Discrete { .. } | ObservationKind::Grid { .. } => format!("{} places", self.size()),
+            ObservationKind::Discrete { .. } | ObservationKind::Grid { .. } => {
+                format!("{} place{}", self.size(), if self.size() == 1 { "" } else { "s" })
+            }
+            ObservationKind::Vector { size: 1 } => "1 number".into(),
             ObservationKind::Vector { size } => format!("{size} numbers"),
         }
     }
@@ -130,6 +136,7 @@ impl GameSpec {
             reward_range: spec.reward_range,
             reward_classes: spec.reward_levels.unwrap_or(REWARD_CLASSES),
             idle_costs: spec.idle_price() > 0.0,
+            observation_scale: None,
         }
     }
 
@@ -152,6 +159,16 @@ impl GameSpec {
         for (what, (low, high)) in [("return_range", self.return_range), ("reward_range", self.reward_range)] {
             if !(low.is_finite() && high.is_finite() && low < high) {
                 return Err(Error::Config(format!("task.{what} is ({low}, {high}); it must be finite and increase")));
+            }
+        }
+        if let Some(scale) = &self.observation_scale {
+            let fits = matches!(self.observation, ObservationKind::Vector { size } if size == scale.len());
+            if !fits
+                || scale
+                    .iter()
+                    .any(|[mean, deviation]| !(mean.is_finite() && *deviation > 0.0 && deviation.is_finite()))
+            {
+                return Err(Error::Config("task.observation_scale does not fit the observations".into()));
             }
         }
         Ok(())
@@ -186,6 +203,16 @@ impl GameSpec {
     #[must_use]
     pub fn idle_price(&self) -> f32 {
         if self.idle_costs { 1.0 / self.episode_limit as f32 } else { 0.0 }
+    }
+
+    /// Real observations as the model sees them, appended to `out`.
+    pub(crate) fn scale_reals(&self, values: &[f32], out: &mut Vec<f32>) {
+        match &self.observation_scale {
+            Some(scale) => {
+                out.extend(values.iter().zip(scale).map(|(value, [mean, deviation])| (value - mean) / deviation))
+            }
+            None => out.extend(values),
+        }
     }
 
     /// Rewards as the model sees them: divided by the greatest magnitude.

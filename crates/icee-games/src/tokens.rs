@@ -213,8 +213,7 @@ impl TokenWriter<'_> {
     /// Appends a token to the current sequence. Indices past those known are held at the last known.
     pub fn push(&mut self, token: &Token<'_>) {
         let task = &self.format.task;
-        // One of another kind than the task's is left out: the engine's own check of the batch refuses the missing value.
-        let _ = self.observations.push(token.observation);
+        push_seen(task, &mut self.observations, token.observation);
         let none = task.actions as u32;
         self.actions.push(token.previous.map_or(none, |previous| previous.action));
         match token.previous {
@@ -237,7 +236,7 @@ impl TokenWriter<'_> {
         self.rewards_by_action.resize(first + task.actions, 0.0);
         match previous {
             Some(Previous { observation, action, reward }) => {
-                let _ = self.previous_observations.push(observation);
+                push_seen(task, &mut self.previous_observations, observation);
                 if let Some(place) = self.rewards_by_action[first..].get_mut(action as usize) {
                     *place = task.scaled_reward(reward);
                 }
@@ -275,5 +274,17 @@ impl TokenWriter<'_> {
             fields.push(FieldValues::Vector(self.rewards_by_action));
         }
         Tokens::new(self.offsets, fields)
+    }
+}
+
+/// Appends an observation as networks see it. One of another kind than the task's is left out: the engine's own check of the batch
+/// refuses the missing value.
+fn push_seen(task: &GameSpec, list: &mut Observations, seen: Observation<'_>) {
+    match (list, seen) {
+        (Observations::Discrete(places), Observation::Discrete(place)) => places.push(place),
+        (Observations::Vector { width, values }, Observation::Vector(new)) if new.len() == *width => {
+            task.scale_reals(new, values);
+        }
+        _ => {}
     }
 }

@@ -19,7 +19,7 @@ fn untrained(method: &str, extra: &[&str], seed: u64) -> TrainedModel {
     let config = Config::layered(&[text, small], &settings).unwrap();
     let task = Source::of_config(&config, &Registry::builtin()).unwrap().task();
     let models = Blueprint::new(&config, &task).unwrap().fresh_models(seed).unwrap();
-    TrainedModel { config, task, step: 0, models }
+    TrainedModel { config, task, step: 0, models, log: None }
 }
 
 #[derive(Default)]

@@ -20,7 +20,7 @@ fn untrained(settings: &[&str]) -> TrainedModel {
     let config = Config::layered(&[presets::method("icee").unwrap(), &small], &settings).unwrap();
     let task = Source::of_config(&config, &Registry::builtin()).unwrap().task();
     let models = Blueprint::new(&config, &task).unwrap().fresh_models(4).unwrap();
-    TrainedModel { config, task, step: 0, models }
+    TrainedModel { config, task, step: 0, models, log: None }
 }
 
 /// A step: the cell, the action, what it earned, the episode and the step.

@@ -195,7 +195,7 @@ fn compare_games(method: &str) {
         let device = Device::choose(DeviceChoice::Cuda, 0).unwrap();
         let (_, models) = train(&device, method, 2, UPDATES, 4e-3);
         let (config, source, _) = tiny(method);
-        let model = TrainedModel { config, task: source.task(), step: UPDATES, models };
+        let model = TrainedModel { config, task: source.task(), step: UPDATES, models, log: None };
         let play = |device: &Device| {
             evaluate(device, &model, &Registry::builtin(), &EvaluationGames::new(GAMES, 0)).unwrap().1
         };

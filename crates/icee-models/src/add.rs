@@ -39,6 +39,13 @@ pub struct Addition<'a> {
 #[derive(Deserialize)]
 struct RunSummary {
     seconds: f64,
+    #[serde(default)]
+    verdict: Option<RunVerdict>,
+}
+
+#[derive(Deserialize)]
+struct RunVerdict {
+    words: String,
 }
 
 /// What it earned, and the options of `icee eval` that say so.
@@ -181,8 +188,11 @@ fn origin(run: &Path, step: u64, seed: u64) -> String {
         let _ = writeln!(text, "- icee {}", info.icee);
     }
     let _ = writeln!(text, "- seed {seed}, {step} updates");
-    if let Some(RunSummary { seconds }) = summary {
+    if let Some(RunSummary { seconds, verdict }) = summary {
         let _ = writeln!(text, "- training took {seconds:.0} s");
+        if let Some(RunVerdict { words }) = verdict {
+            let _ = writeln!(text, "- {words}");
+        }
     }
     text
 }

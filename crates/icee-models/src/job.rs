@@ -2,14 +2,17 @@
 
 use crate::kind::resumed_problem;
 use crate::{Error, Result};
-use icee_base::files::write_atomically;
-use icee_train::{Device, Limits, Observer, Problem, RunFolder, RunInfo, Stopped, Summary, Trainer};
+use icee_base::files::{FileError, write_atomically};
+use icee_train::{Device, Judgement, Limits, Observer, Problem, RunFolder, RunInfo, Stopped, Summary, Trainer};
 use icee_worlds::Registry;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// The file that says how a run ended.
 pub(crate) const SUMMARY: &str = "summary.json";
+
+/// The card's part on what was found.
+const FOUND: &str = "\n## What was found\n";
 
 /// What somebody is told who looks on at a whole run.
 pub trait Onlooker: Observer {
@@ -91,17 +94,23 @@ impl Job {
         };
         let from = trainer.step();
         onlooker.begins(&folder, &device, from);
-        let summary = icee_train::train(&mut trainer, &folder, limits, onlooker)?;
+        let mut summary = icee_train::train(&mut trainer, &folder, limits, onlooker)?;
         if summary.stopped == Stopped::Overfitting {
             onlooker.remark(&format!("stopped at step {}: what is held out was only getting worse", summary.step));
         }
         if let Some(best) = summary.best.filter(|best| *best < summary.step) {
             onlooker.remark(&format!("the checkpoint is that of step {best}, the best on what is held out"));
         }
-        if matches!(summary.stopped, Stopped::Finished | Stopped::Overfitting)
-            && let Some(words) = problem.judge(&device, folder.path())?
-        {
-            onlooker.remark(&words);
+        let ended = match summary.stopped {
+            Stopped::Finished | Stopped::Overfitting => true,
+            // Nothing else says what a model of a log is worth; of a world its evaluations do.
+            Stopped::OutOfTime => problem.data_file().is_some(),
+            Stopped::Interrupted => false,
+        };
+        if ended && let Some(judgement) = problem.judge(&device, folder.path())? {
+            onlooker.remark(&judgement.words);
+            write_on_card(&folder, &judgement.words)?;
+            summary.judgement = Some(judgement);
         }
         let path = folder.path().join(SUMMARY);
         // Where there was nothing left to do, the summary of what was done stays.
@@ -114,6 +123,14 @@ impl Job {
     }
 }
 
+/// Puts what was found at the end of the checkpoint's card, in the place of what was found before.
+fn write_on_card(folder: &RunFolder, words: &str) -> Result<()> {
+    let path = folder.checkpoint().join("README.md");
+    let text = std::fs::read_to_string(&path).map_err(FileError::io(&path))?;
+    let card = text.split(FOUND).next().unwrap_or_default();
+    Ok(write_atomically(&path, format!("{card}{FOUND}{words}\n").as_bytes())?)
+}
+
 /// The result for machines.
 #[must_use]
 pub fn report(summary: &Summary, folder: &RunFolder) -> Value {
@@ -123,6 +140,11 @@ pub fn report(summary: &Summary, folder: &RunFolder) -> Value {
         "run": run, "checkpoint": checkpoint, "step": summary.step,
         "finished": matches!(summary.stopped, Stopped::Finished | Stopped::Overfitting), "best": summary.best,
         "seconds": summary.seconds,
+        "verdict": summary.judgement.as_ref().map(|Judgement { words, details }| {
+            let mut verdict = details.clone();
+            verdict["words"] = json!(words);
+            verdict
+        }),
         "evaluation": summary.evaluation.as_ref().map(|evaluation| &evaluation.details),
     })
 }

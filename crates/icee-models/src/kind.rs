@@ -92,6 +92,9 @@ pub fn new_problem(
             if let Some(method) = method {
                 layers.push(icee_games::presets::method(method)?);
             }
+            if logs.is_some() {
+                check_settings_for_logs(settings)?;
+            }
             let config = Config::layered(&layers, settings)?;
             let source = source_of(&config, logs, registry)?;
             Ok(Box::new(Games::new(config, source)?))
@@ -104,6 +107,18 @@ pub fn new_problem(
         }
         Kind::Functions => Ok(Box::new(Functions::new(icee_optim::Config::layered(&[text], settings)?)?)),
     }
+}
+
+/// Refuses settings that only a world can follow. In a preset of a world they are left out; who types them means them.
+fn check_settings_for_logs(settings: &[String]) -> Result<()> {
+    const OF_WORLDS: [&str; 4] = ["data.searchers", "data.novices", "model.coordinates", "world"];
+    let typed = settings.iter().filter_map(|setting| setting.split_once('='));
+    for (key, value) in typed {
+        if OF_WORLDS.contains(&key.trim()) && !["0", "0.0", "false", "logs"].contains(&value.trim().trim_matches('"')) {
+            return Err(Error::Kind(format!("{key} needs a world, and a log is none; leave out --set {key}={value}")));
+        }
+    }
+    Ok(())
 }
 
 /// The text of a preset, be it of a world or of functions.
@@ -123,14 +138,13 @@ pub fn resumed_problem(folder: &RunFolder, registry: &Registry) -> Result<Box<dy
         Kind::Functions => Ok(Box::new(Functions::new(icee_optim::Meta::read(&path, meta)?.config)?)),
         Kind::Games => {
             let meta = icee_games::Meta::read(&path, meta)?;
-            let logs = logs_of_run(folder.path())?;
-            let what = if logs.is_some() { "log" } else { "world" };
-            let source = match logs {
-                Some(logs) => Source::Logs(logs),
+            let other = |what: &str| Error::Kind(format!("the {what} is not what the run began with; start a new run"));
+            let source = match logs_of_run(folder.path())? {
+                Some(logs) => Source::Logs(logs.as_begun(&meta.task).ok_or_else(|| other("log"))?),
                 None => Source::of_config(&meta.config, registry)?,
             };
             if source.task() != meta.task {
-                return Err(Error::Kind(format!("the {what} is not what the run began with; start a new run")));
+                return Err(other("world"));
             }
             Ok(Box::new(Games::new(meta.config, source)?))
         }

@@ -32,6 +32,8 @@ pub struct Run {
     pub state: State,
     /// Seconds that it took when it last was at work; where nobody wrote that down, from its beginning to its last metrics.
     pub seconds: Option<f64>,
+    /// What the kept networks are worth, in a word or two, where that was found out: `better`, `no-better`.
+    pub verdict: Option<String>,
 }
 
 /// Whether a run goes on.
@@ -62,6 +64,14 @@ pub enum Found {
 struct Ended {
     finished: bool,
     seconds: f64,
+    #[serde(default)]
+    verdict: Option<Verdict>,
+}
+
+/// What was found at the end.
+#[derive(Deserialize)]
+struct Verdict {
+    verdict: String,
 }
 
 impl Run {
@@ -84,10 +94,11 @@ impl Run {
             history,
             state: State::Stopped,
             seconds: ended.as_ref().map(|ended| ended.seconds),
+            verdict: ended.as_ref().and_then(|ended| Some(ended.verdict.as_ref()?.verdict.clone())),
         };
         if look::is_training(path) {
             // The summary is that of an earlier sitting.
-            (run.state, run.seconds) = (State::Running, None);
+            (run.state, run.seconds, run.verdict) = (State::Running, None, None);
         } else if ended.is_some_and(|ended| ended.finished) || run.steps().is_some_and(|all| run.step() >= all) {
             run.state = State::Finished;
         }
@@ -126,13 +137,24 @@ impl Run {
         Some(values.into_iter().filter(|(_, value)| value.is_finite()).collect())
     }
 
-    /// The last values of all that is measured on what is not learned from, in the order of their columns.
+    /// The name of the log that it learns from, if it does.
+    #[must_use]
+    pub fn log(&self) -> Option<String> {
+        Some(self.info.logs.as_ref()?.file_name()?.display().to_string())
+    }
+
+    /// The last values of all that is measured on what is not learned from, in the order of their columns; of a log the least loss,
+    /// which is that of the networks that are kept.
     #[must_use]
     pub fn results(&self) -> Vec<(&str, f64)> {
         let names = self.history.names().iter().map(String::as_str);
         let held_out =
             names.filter(|name| ["return/", "held_out/", "race/"].iter().any(|group| name.starts_with(group)));
-        held_out.filter_map(|name| Some((name, self.history.last(name).filter(|value| value.is_finite())?))).collect()
+        let kept = |name: &str| match self.info.logs.is_some() {
+            true => self.curve(name)?.into_iter().map(|(_, value)| value).reduce(f64::min),
+            false => self.history.last(name).filter(|value| value.is_finite()),
+        };
+        held_out.filter_map(|name| Some((name, kept(name)?))).collect()
     }
 }
 

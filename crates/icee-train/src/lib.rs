@@ -80,7 +80,7 @@ pub use error::{Error, Result};
 pub use folder::{RunFolder, RunInfo};
 pub use history::History;
 pub use networks::{Initialisation, NetworkSpec};
-pub use problem::{DataFile, HeldOutMetrics, Prepared, Problem};
+pub use problem::{DataFile, HeldOutMetrics, Judgement, Prepared, Problem};
 pub use run::{Limits, Observer, Silent, StepReport, Stopped, Summary, train};
 pub use saved::{checkpoint_in, write_acting};
 pub use trainer::Trainer;

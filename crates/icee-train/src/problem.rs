@@ -102,11 +102,11 @@ pub trait Problem: Send + Sync {
         None
     }
 
-    /// What is to be said of the checkpoint in this folder, now that training is at its end.
+    /// What is to be said of the checkpoint in this folder, now that training has ended.
     ///
     /// # Errors
     /// Whatever fails.
-    fn judge(&self, device: &Device, folder: &Path) -> Result<Option<String>> {
+    fn judge(&self, device: &Device, folder: &Path) -> Result<Option<Judgement>> {
         let _ = (device, folder);
         Ok(None)
     }
@@ -137,6 +137,15 @@ pub struct HeldOutMetrics {
     pub brief: String,
     /// All of it in a line.
     pub line: String,
+    /// For machines.
+    pub details: Value,
+}
+
+/// What is said of a checkpoint when training has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// In words.
+    pub words: String,
     /// For machines.
     pub details: Value,
 }

@@ -5,7 +5,7 @@
 use crate::device::{Load, Loader};
 use crate::early_stopping::EarlyStopping;
 use crate::metrics::Metrics;
-use crate::{Error, HeldOutMetrics, Prepared, Result, RunFolder, Trainer, feed};
+use crate::{Error, HeldOutMetrics, Judgement, Prepared, Result, RunFolder, Trainer, feed};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -81,6 +81,8 @@ pub struct Summary {
     pub evaluation: Option<HeldOutMetrics>,
     /// Where the best networks are kept: the step of the checkpoint to act with.
     pub best: Option<u64>,
+    /// What [`Problem::judge`](crate::Problem::judge) says of the checkpoint, where it was asked.
+    pub judgement: Option<Judgement>,
     /// Seconds of wall-clock time.
     pub seconds: f64,
 }
@@ -200,5 +202,12 @@ fn run(
         stopped = Stopped::Finished;
     }
     let best = held_out.best().map(|(step, _)| step);
-    Ok(Summary { step: trainer.step(), stopped, evaluation, best, seconds: start.elapsed().as_secs_f64() })
+    Ok(Summary {
+        step: trainer.step(),
+        stopped,
+        evaluation,
+        best,
+        judgement: None,
+        seconds: start.elapsed().as_secs_f64(),
+    })
 }

@@ -2,6 +2,7 @@
 
 use super::acting::ActingArgs;
 use super::play::Owned;
+use crate::terminal::say;
 use icee_games::{LiveAgent, ObservationKind, TrainedModel};
 use icee_models::ModelStore;
 use icee_train::Device;
@@ -21,7 +22,8 @@ const LONGEST_LINE: u64 = 1 << 22;
 /// what observations look like. Add "explain": true to an observation, and the answer has the probability of every action.
 /// What is wrong is answered by {"error": "..."}; nothing is changed then, and the next line may be right.
 ///
-/// Observations are numbers from 0 (in a grid the cells row by row; [x, y] will do), or lists of numbers.
+/// Observations are numbers from 0 (in a grid the cells row by row; [x, y] will do), or lists of numbers (a single one needs no list).
+/// A "notice" in an answer says what a person should know; the first of each kind is printed on standard error, too.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  printf '{\"observation\": 40}\\n{\"reward\": 0, \"observation\": 41}\\n' | icee act dark-room__icee"
@@ -60,7 +62,8 @@ pub fn run(args: &Args, models: &ModelStore) -> anyhow::Result<()> {
     let mut model = models.find(&args.model)?.load_agent()?;
     args.acting.apply(&mut model.config.acting)?;
     let agent = LiveAgent::new(&Device::cpu(1)?, &model, args.seed)?;
-    let mut player = Player { model, agent, acted: false, episode: 1 };
+    let mut player = Player { model, agent, acted: false, episode: 1, steps: 0 };
+    let mut told = Vec::new();
     let (mut input, mut out) = (std::io::stdin().lock(), std::io::stdout().lock());
     let mut line = Vec::new();
     loop {
@@ -72,14 +75,27 @@ pub fn run(args: &Args, models: &ModelStore) -> anyhow::Result<()> {
         if read as u64 == LONGEST_LINE {
             anyhow::bail!("a line is longer than {LONGEST_LINE} bytes; one object a line is read");
         }
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
         let answer = player.answer(&line).unwrap_or_else(|error| json!({ "error": format!("{error:#}") }));
         writeln!(out, "{answer}")?;
         out.flush()?;
+        // Each kind once: a program that reads the answers may not look at it, and somebody who looks on should know.
+        if let Some(notice) = answer["notice"].as_str() {
+            let kind = notice.replace(|c: char| c.is_ascii_digit(), "");
+            if !told.contains(&kind) {
+                say(notice);
+                told.push(kind);
+            }
+        }
     }
 }
+
+fn observation_or_end(request: &Request) -> bool {
+    request.observation.is_some() || request.terminated || request.truncated
+}
+
+/// Said where a reward comes without anything after it.
+const GOES_ON: &str =
+    "the episode goes on; the last reward of an episode comes with \"terminated\": true (or \"truncated\")";
 
 struct Player {
     model: TrainedModel,
@@ -88,12 +104,20 @@ struct Player {
     acted: bool,
     /// The current episode, from one.
     episode: usize,
+    /// Its steps so far.
+    steps: usize,
 }
 
 impl Player {
     /// The answer to a line. All that can be wrong with it is found before anything is changed.
     fn answer(&mut self, line: &[u8]) -> anyhow::Result<Value> {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            anyhow::bail!("the line is empty; one object a line is read");
+        }
         let request: Request = serde_json::from_slice(line)?;
+        if request.describe && (request.reset || request.reward.is_some() || observation_or_end(&request)) {
+            anyhow::bail!("\"describe\" stands alone; say the rest in a line of its own");
+        }
         let done = request.terminated || request.truncated;
         let observation = request.observation.as_ref().map(|value| self.observation(value)).transpose()?;
         let acted = self.acted && !request.reset;
@@ -116,21 +140,35 @@ impl Player {
         }
         if request.reset {
             self.agent.reset()?;
-            (self.acted, self.episode) = (false, 1);
+            (self.acted, self.episode, self.steps) = (false, 1, 0);
         }
         if let Some(reward) = request.reward {
             self.agent.observe(reward as f32, done)?;
             self.acted = false;
             self.episode += usize::from(done);
+            self.steps = if done { 0 } else { self.steps };
         }
-        let Some(observation) = observation else { return Ok(json!({ "episode": self.episode })) };
+        let Some(observation) = observation else {
+            let mut answer = json!({ "episode": self.episode });
+            if request.reward.is_some() && !done {
+                answer["notice"] = json!(GOES_ON);
+            }
+            return Ok(answer);
+        };
         let action = self.agent.act(observation.borrow())?;
         self.acted = true;
+        self.steps += 1;
         let mut answer = json!({ "action": action });
         if request.explain {
             answer["probabilities"] = json!(self.agent.thought().actions);
         }
-        if let Some(notice) = self.agent.notice() {
+        let limit = self.model.task.episode_limit;
+        let endless = (self.steps > limit).then(|| {
+            format!(
+                "this episode is longer than the {limit} steps of those it learned from: end an episode with \"terminated\" or \"truncated\""
+            )
+        });
+        if let Some(notice) = endless.or_else(|| self.agent.notice()) {
             answer["notice"] = json!(notice);
         }
         Ok(answer)
@@ -165,8 +203,9 @@ impl Player {
             (ObservationKind::Discrete { size }, _) => cell(whole(value).unwrap_or(usize::MAX), size),
             (ObservationKind::Grid { width, height }, _) => cell(whole(value).unwrap_or(usize::MAX), width * height),
             (ObservationKind::Vector { size }, _) => {
-                let numbers = value.as_array().map(|values| values.iter().map(|v| v.as_f64().map(|v| v as f32)));
-                let numbers: Option<Vec<f32>> = numbers.and_then(Iterator::collect);
+                // A single number needs no list around it.
+                let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+                let numbers: Option<Vec<f32>> = values.iter().map(|v| v.as_f64().map(|v| v as f32)).collect();
                 let fits = |numbers: &Vec<f32>| numbers.len() == size && numbers.iter().all(|v| v.is_finite());
                 numbers.filter(fits).map(Owned::Vector).ok_or_else(|| wrong(format!("a list of {size} numbers")))
             }

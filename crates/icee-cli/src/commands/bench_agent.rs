@@ -35,7 +35,8 @@ pub fn run(args: &AgentArgs, registry: &Registry) -> Result<()> {
     let source = Source::of_config(&config, registry)?;
     let task = source.task();
     let models = Blueprint::new(&config, &task)?.fresh_models(config.seed)?;
-    let mut agent = LiveAgent::new(&device, &TrainedModel { config, task: task.clone(), step: 0, models }, 0)?;
+    let mut agent =
+        LiveAgent::new(&device, &TrainedModel { config, task: task.clone(), step: 0, models, log: None }, 0)?;
     let Source::World(mut world) = source else { unreachable!("a preset has a world") };
     world.new_game(0, Split::Evaluation);
 

@@ -126,6 +126,18 @@ fn eval_agent(args: &Args, mut model: TrainedModel, registry: &Registry) -> anyh
     }
     args.acting.apply(&mut model.config.acting)?;
     if args.logs.is_some() || (model.task.is_of_logs() && args.world.is_none()) {
+        for (given, name) in [
+            (args.csv.is_some(), "--csv"),
+            (args.episodes.is_some(), "--episodes"),
+            (args.training_games, "--training-games"),
+            (matches!(args.device, DeviceName::Cuda), "--device cuda"),
+        ] {
+            if given {
+                bail!(
+                    "{name} is for games that are played, and here logged ones are looked at; leave it out, or name a world (--world ID)"
+                );
+            }
+        }
         let judged = eval_logs::Judged { model: &model, folder: Path::new(&args.model), logs: args.logs.as_deref() };
         return eval_logs::run(&judged, args.games, args.threads.unwrap_or(0), args.json);
     }

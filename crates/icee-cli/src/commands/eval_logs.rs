@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use icee_games::logs::Logs;
-use icee_games::{Improvement, OfflineEvaluation, TrainedModel, evaluate_offline};
+use icee_games::{Difference, Improvement, OfflineEvaluation, TrainedModel, evaluate_offline};
 use icee_models::kind::logs_of_run;
 use icee_train::{Device, RunInfo};
 use std::io::Write;
@@ -20,11 +20,13 @@ pub struct Judged<'a> {
 pub fn run(judged: &Judged<'_>, most: Option<usize>, threads: usize, json: bool) -> anyhow::Result<()> {
     let is_run = judged.folder.join("run.json").is_file();
     let held_out = |logs: Logs| logs.holding_out(judged.model.config.data.held_out);
+    let learned = judged.model.log.as_ref();
     let (logs, games) = match judged.logs {
         Some(path) => {
             let logs = Logs::read(path)?;
-            // Of the log that it learned from, only what was held out says anything.
-            let own = if is_run { RunInfo::read(judged.folder)?.logs_checksum } else { None };
+            // Of the log that it learned from, only what was held out says anything. Older checkpoints do not know it, but their runs do.
+            let of_run = if is_run { RunInfo::read(judged.folder)?.logs_checksum } else { None };
+            let own = learned.map(|log| log.checksum.clone()).or(of_run);
             let same = own.is_some_and(|own| own == logs.file.checksum_text());
             if same { with_games(held_out(logs), true) } else { with_games(logs, false) }
         }
@@ -32,11 +34,15 @@ pub fn run(judged: &Judged<'_>, most: Option<usize>, threads: usize, json: bool)
             let own =
                 if is_run { logs_of_run(judged.folder).context("the log of this run cannot be used")? } else { None };
             let Some(own) = own else {
-                bail!("this model learned from a log that is not known here; give one: --logs FILE")
+                let name = learned.map_or("a log".into(), |log| format!("the log {}", log.name));
+                bail!("this model learned from {name} that is not known here; give it, or another one: --logs FILE")
             };
             with_games(held_out(own), true)
         }
     };
+    if games.is_empty() {
+        bail!("no game of this log was held out, so there is nothing to judge by; give another log: --logs FILE");
+    }
     let games = &games[..games.len().min(most.unwrap_or(usize::MAX))];
     let evaluation = evaluate_offline(&Device::cpu(threads)?, judged.model, &logs, games)?;
     let mut out = std::io::stdout().lock();
@@ -53,7 +59,7 @@ fn with_games(logs: Logs, held_out: bool) -> (Logs, Vec<usize>) {
 }
 
 fn write(out: &mut impl Write, evaluation: &OfflineEvaluation) -> std::io::Result<()> {
-    let OfflineEvaluation { calibration, agreement: (better, worse), improvement, .. } = evaluation;
+    let OfflineEvaluation { calibration, agreement: (better, worse), improvement, preference, .. } = evaluation;
     writeln!(out, "{}", evaluation.words())?;
     if let Some(parts) = improvement {
         writeln!(out, "\none action by              the log   the agent   95 % of the difference")?;
@@ -63,9 +69,13 @@ fn write(out: &mut impl Write, evaluation: &OfflineEvaluation) -> std::io::Resul
             writeln!(out, "{name:<22} {logged:>10.3} {agent:>11.3}   ± {half_width_95:.3}")?;
         }
     }
+    let preferred = match preference {
+        Some(Difference { mean, half_width_95: Some(half) }) => format!(", {mean:.3} ± {half:.3} more within a game"),
+        _ => String::new(),
+    };
     writeln!(
         out,
-        "\nprobability of what was done: {better:.3} in the better half of episodes, {worse:.3} in the others"
+        "\nprobability of what was done: {better:.3} in the better half of episodes, {worse:.3} in the others{preferred}"
     )?;
     if let Some(levels) = calibration {
         let held = levels.map(|(level, held)| format!("{:.0} % in those of {:.0} %", 100.0 * held, 100.0 * level));

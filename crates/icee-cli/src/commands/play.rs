@@ -48,6 +48,13 @@ pub struct Args {
 pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Result<()> {
     let mut model = models.find(&args.model)?.load_agent()?;
     args.acting.apply(&mut model.config.acting)?;
+    if args.world.is_none() && model.task.is_of_logs() {
+        anyhow::bail!(
+            "{model} was trained on logs, so there is no world to play in: let it play yours (`icee act {model}`, or Python), or name \
+             a world that fits (`icee play {model} WORLD`)",
+            model = args.model
+        );
+    }
     let id = args.world.as_ref().unwrap_or(&model.task.name);
     let mut world = registry.make(id)?;
     model.task.check_world(world.spec())?;

@@ -38,6 +38,9 @@ struct Row {
 #[derive(Serialize)]
 struct Known {
     world: String,
+    /// The name of the log, where it learns from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log: Option<String>,
     method: String,
     seed: String,
     /// Updates done, and to do.
@@ -46,8 +49,11 @@ struct Known {
     /// When it began, UTC.
     began: Option<String>,
     seconds: Option<f64>,
-    /// The last of what is measured on games or functions that are not learned from.
+    /// The last of what is measured on games or functions that are not learned from; of a log the least.
     results: BTreeMap<String, f64>,
+    /// What the kept networks are worth, where that was found out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<String>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -82,6 +88,7 @@ fn known(run: &Run) -> Known {
     let results = run.results().into_iter().map(|(name, value)| (name.to_owned(), value));
     Known {
         world: run.setting("world"),
+        log: run.log(),
         method: run.setting("method"),
         seed: run.setting("seed"),
         step: run.step(),
@@ -89,6 +96,7 @@ fn known(run: &Run) -> Known {
         began: run.began(),
         seconds: run.seconds,
         results: results.collect(),
+        verdict: run.verdict.clone(),
     }
 }
 
@@ -108,12 +116,12 @@ fn write_list(out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
         let time = run.seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         Some(vec![
             row.name.clone(),
-            run.world.clone(),
+            run.log.clone().unwrap_or_else(|| run.world.clone()),
             run.method.clone(),
             run.seed.clone(),
             format!("{}/{steps}", run.step),
             row.state.into(),
-            results(&run.results),
+            results(&run.results, run.verdict.as_deref()),
             time.map_or("-".into(), in_words),
         ])
     });
@@ -130,12 +138,15 @@ fn write_list(out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
 }
 
 /// The return at the first, middle and last episode; else the loss on what is held out; else nothing yet.
-fn results(results: &BTreeMap<String, f64>) -> String {
+fn results(results: &BTreeMap<String, f64>, verdict: Option<&str>) -> String {
     let value = |name: &str| results.get(name).map(|value| format!("{value:.2}"));
     let returns: Option<Vec<String>> =
         ["return/first", "return/middle", "return/last"].map(value).into_iter().collect();
     let loss = || results.get("held_out/loss").map(|loss| format!("held-out loss {loss:.3}"));
-    returns.map(|returns| format!("return {}", returns.join(" / "))).or_else(loss).unwrap_or_else(|| "-".into())
+    let measured = returns.map(|returns| format!("return {}", returns.join(" / "))).or_else(loss);
+    let verdict = verdict.map(|verdict| verdict.replace('-', " "));
+    let all: Vec<String> = measured.into_iter().chain(verdict).collect();
+    if all.is_empty() { "-".into() } else { all.join(", ") }
 }
 
 /// Columns as wide as their longest cell. What was read from files cannot command a terminal.

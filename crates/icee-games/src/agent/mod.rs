@@ -186,8 +186,8 @@ impl Agent {
             }
             let seen = turn.observations.get(index).filter(|&o| self.blueprint.task.sees(o));
             if !seen.is_some_and(|observation| memory.see(observation)) {
-                let kind = self.blueprint.task.observation;
-                return Err(Error::Agent(format!("the observation of game {game} is not one of {kind:?}")));
+                let known = self.blueprint.task.observation.describe();
+                return Err(Error::Agent(format!("the observation of game {game} is not one of {known}")));
             }
             if memory.at_episode_start() {
                 // The joint tilt draws it below.

@@ -1,41 +1,34 @@
 //! A user's own episodes: CSV or JSON lines of game, episode, step, observation, action, reward and, where it is known,
 //! the probability of the action. The same lines are written by [`LogWriter`].
 
+mod assemble;
+mod lines;
+mod remarks;
 mod write;
 
 pub use write::{LogWriter, LoggedStep, log_bytes};
 
-use crate::task::{GameSpec, LOGS, ObservationKind, REWARD_CLASSES};
-use crate::{Error, Result};
+use crate::Result;
+use crate::task::{GameSpec, ObservationKind};
 use icee_base::files::FileError;
 use icee_base::hash::checksum;
 use icee_base::random::{self, HELD_OUT};
-use icee_base::table::{Row, Table};
 use icee_train::DataFile;
-use icee_worlds::{Observation, ObservationSpace, Observations, SequenceBatch, WorldSpec, returns_to_go};
+use icee_worlds::{Observations, SequenceBatch, returns_to_go};
 use rand::seq::index::sample;
-use serde_json::Value;
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
 /// The columns of a CSV log; the last may be missing.
 pub const COLUMNS: [&str; 7] = ["game", "episode", "step", "observation", "action", "reward", "probability"];
 
-/// Malformed lines that an error shows before it stops counting them out.
-const SHOWN: usize = 20;
 /// The longest sequence, in tokens, that is made of a log unless the config says otherwise.
 const MAX_TOKENS: usize = 2048;
-/// Bounds that keep a damaged log from asking for absurd memory.
-const MAX_ACTIONS: u32 = 4096;
-const MAX_CELLS: u32 = 1 << 20;
-/// A number far above all others in a log is a slip, and a network with a place for each number below it would be mostly empty.
-/// So beyond this many, at least one in so many must occur.
-const DENSE_ACTIONS: (usize, usize) = (64, 4);
-const DENSE_CELLS: (usize, usize) = (1 << 16, 16);
 /// Bins of returns, at least and at most.
 const FEWEST_BINS: usize = 8;
 const MOST_BINS: usize = 128;
+/// Columns of observations whose ranges are told.
+const SHOWN_COLUMNS: usize = 8;
 /// Games below which none is held out: one of a few is no measure, and is missed.
 const FEWEST_TO_SPLIT: usize = 10;
 
@@ -48,28 +41,12 @@ pub struct Logs {
     pub task: GameSpec,
     /// Whether every line has the action's probability; where not, importance weights are 1.
     pub has_probabilities: bool,
+    /// Steps without one.
+    without_probability: usize,
     /// Where it was read from, and what it was.
     pub file: DataFile,
     /// The games that are learned from, and those that are not.
     split: (Vec<usize>, Vec<usize>),
-}
-
-/// One line.
-#[derive(Clone, Debug, PartialEq)]
-struct Line {
-    game: u64,
-    episode: u64,
-    step: u64,
-    observation: Seen,
-    action: u32,
-    reward: f32,
-    probability: Option<f32>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Seen {
-    Discrete(u32),
-    Vector(Vec<f32>),
 }
 
 impl Logs {
@@ -87,19 +64,9 @@ impl Logs {
     /// # Errors
     /// As [`Logs::read`].
     pub fn parse(text: &str, path: &Path) -> Result<Logs> {
-        let first = text.lines().find(|line| !line.trim().is_empty());
-        let lines = match first.is_some_and(|line| line.trim_start().starts_with('{')) {
-            true => json_lines(text, path)?,
-            false => csv_lines(text, path)?,
-        };
-        if lines.is_empty() {
-            return Err(Error::Logs { path: path.to_owned(), count: 1, lines: vec!["there is no step".into()] });
-        }
-        if let Some(problem) = sparse(&lines) {
-            return Err(Error::Logs { path: path.to_owned(), count: 1, lines: vec![problem] });
-        }
+        let lines = lines::read(text, path)?;
         let file = DataFile { path: path.to_owned(), checksum: checksum(0, text.as_bytes()) };
-        Ok(assemble(&lines, file))
+        Ok(assemble::assemble(&lines, file))
     }
 
     /// Puts a share of the games aside: always the same ones, so that a trained model can be judged by them later. Of fewer
@@ -135,10 +102,11 @@ impl Logs {
     #[must_use]
     pub fn describe(&self) -> String {
         let GameSpec { actions, episode_limit, reward_range: (low, high), .. } = self.task;
-        let (games, held_out) = (self.data.sequences(), self.held_out().len());
-        let most = (0..games).map(|game| self.data.sequence_episodes(game).len()).max().unwrap_or(0);
+        let (games, held_out, most) = (self.data.sequences(), self.held_out().len(), self.most_episodes());
         let seen = match self.task.observation {
-            ObservationKind::Vector { size } => format!("observations of {size} numbers"),
+            ObservationKind::Vector { size } => {
+                format!("observations of {size} number{} ({})", if size == 1 { "" } else { "s" }, self.ranges())
+            }
             ObservationKind::Discrete { size } => format!("{size} observations"),
             ObservationKind::Grid { width, height } => format!("{width} x {height} places"),
         };
@@ -147,6 +115,48 @@ impl Logs {
             "{games} games ({held_out} held out) of up to {most} episodes of up to {episode_limit} steps: {seen}, {actions} actions, \
              rewards from {low} to {high}, {probabilities} probabilities"
         )
+    }
+
+    /// The least and the greatest value of every column of reals, in words.
+    fn ranges(&self) -> String {
+        let Observations::Vector { width, values } = &self.data.observations else { return String::new() };
+        let of = |column: usize| {
+            let column = values.iter().skip(column).step_by(*width);
+            let (low, high) = column.fold((f32::MAX, f32::MIN), |(low, high), &v| (low.min(v), high.max(v)));
+            format!("{low} to {high}")
+        };
+        let mut shown: Vec<String> = (0..(*width).min(SHOWN_COLUMNS)).map(of).collect();
+        if *width > SHOWN_COLUMNS {
+            shown.push("...".into());
+        }
+        shown.join("; ")
+    }
+
+    /// The most episodes of a game.
+    #[must_use]
+    pub fn most_episodes(&self) -> usize {
+        (0..self.data.sequences()).map(|game| self.data.sequence_episodes(game).len()).max().unwrap_or(0)
+    }
+
+    /// Whether anything that is done makes a difference, as far as the log shows.
+    #[must_use]
+    pub fn rewards_differ(&self) -> bool {
+        let data = &self.data;
+        let first = data.episode_return(0);
+        data.rewards.iter().any(|reward| *reward != data.rewards[0])
+            || (1..data.episodes()).any(|episode| data.episode_return(episode) != first)
+    }
+
+    /// The same log as a run has begun with it: how it is read was decided then, and is written in the run. None where the run's is
+    /// of other sizes.
+    #[must_use]
+    pub fn as_begun(mut self, task: &GameSpec) -> Option<Logs> {
+        let sizes =
+            |task: &GameSpec| (task.name.clone(), task.observation, task.actions, task.episode_limit, task.episodes);
+        (sizes(&self.task) == sizes(task)).then(|| {
+            self.task = task.clone();
+            self
+        })
     }
 
     /// The games that are learned from.
@@ -159,241 +169,6 @@ impl Logs {
     #[must_use]
     pub fn held_out(&self) -> &[usize] {
         &self.split.1
-    }
-}
-
-fn json_lines(text: &str, path: &Path) -> Result<Vec<Line>> {
-    let (mut good, mut bad, mut count) = (Vec::new(), Vec::new(), 0);
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        match from_json(line).and_then(|line| fits(&good, line)) {
-            Ok(line) => good.push(line),
-            Err(problem) => {
-                count += 1;
-                if bad.len() < SHOWN {
-                    bad.push(format!("line {}: {problem}", index + 1));
-                }
-            }
-        }
-    }
-    if count > 0 { Err(Error::Logs { path: path.to_owned(), count, lines: bad }) } else { Ok(good) }
-}
-
-fn csv_lines(text: &str, path: &Path) -> Result<Vec<Line>> {
-    let mut table = Table::of_bytes(path, text.as_bytes().to_vec())?;
-    let mut places = [0; 6];
-    for (place, column) in places.iter_mut().zip(COLUMNS) {
-        *place = table.column(column)?;
-    }
-    let probability = table.header().iter().position(|name| name == COLUMNS[6]);
-    let mut lines = Vec::new();
-    table.scan(|table, row| {
-        let line = from_csv(table, row, places, probability)?;
-        lines.push(fits(&lines, line)?);
-        Ok(())
-    })?;
-    Ok(lines)
-}
-
-fn from_csv(
-    table: &Table,
-    row: &Row<'_>,
-    places: [usize; 6],
-    probability: Option<usize>,
-) -> std::result::Result<Line, String> {
-    let [game, episode, step, observation, action, reward] = places.map(|place| row.cell(place));
-    let whole = |name: &str, cell: &str| match cell {
-        "" => Err(format!("{name} is missing")),
-        cell => cell.parse::<u64>().map_err(|_| format!("{name} is not a whole number")),
-    };
-    let real = |name: &str, cell: &str| {
-        table.number(cell).map(|value| value as f32).filter(|v| v.is_finite()).ok_or(format!("{name} is not a number"))
-    };
-    let observation = match observation.parse::<u32>() {
-        Ok(index) => Seen::Discrete(index),
-        Err(_) => {
-            let values: Option<Vec<f32>> = observation.split_whitespace().map(|v| v.parse().ok()).collect();
-            Seen::Vector(values.ok_or("observation is neither an index nor numbers separated by spaces")?)
-        }
-    };
-    let probability = match probability.map(|place| row.cell(place)) {
-        None | Some("") => None,
-        Some(cell) => Some(real("probability", cell)?),
-    };
-    Ok(Line {
-        game: whole("game", game)?,
-        episode: whole("episode", episode)?,
-        step: whole("step", step)?,
-        observation,
-        action: u32::try_from(whole("action", action)?).map_err(|_| "action is too large")?,
-        reward: real("reward", reward)?,
-        probability,
-    })
-}
-
-fn from_json(line: &str) -> std::result::Result<Line, String> {
-    let value: Value = serde_json::from_str(line).map_err(|e| e.to_string())?;
-    let whole = |name: &str| value[name].as_u64().ok_or(format!("{name} is not a whole number"));
-    let number = |v: &Value| v.as_f64().map(|v| v as f32).filter(|v| v.is_finite());
-    let observation = match &value["observation"] {
-        Value::Array(list) => {
-            let values: Option<Vec<f32>> = list.iter().map(number).collect();
-            Seen::Vector(values.ok_or("observation holds something that is not a number")?)
-        }
-        one => match (one.as_u64().and_then(|index| u32::try_from(index).ok()), number(one)) {
-            (Some(index), _) => Seen::Discrete(index),
-            (None, Some(real)) => Seen::Vector(vec![real]),
-            _ => return Err("observation is neither an index nor a list of numbers".into()),
-        },
-    };
-    let probability = match &value["probability"] {
-        Value::Null => None,
-        some => Some(number(some).ok_or("probability is not a number")?),
-    };
-    Ok(Line {
-        game: whole("game")?,
-        episode: whole("episode")?,
-        step: whole("step")?,
-        observation,
-        action: u32::try_from(whole("action")?).map_err(|_| "action is too large")?,
-        reward: number(&value["reward"]).ok_or("reward is not a number")?,
-        probability,
-    })
-}
-
-/// Checks a line by itself and against the ones before: steps of an episode, and episodes of a game, are together and
-/// in order.
-fn fits(before: &[Line], line: Line) -> std::result::Result<Line, String> {
-    if line.action >= MAX_ACTIONS {
-        return Err(format!("action {} is not below {MAX_ACTIONS}", line.action));
-    }
-    if line.probability.is_some_and(|p| !(p > 0.0 && p <= 1.0)) {
-        return Err("probability must be above 0 and at most 1".into());
-    }
-    match &line.observation {
-        Seen::Discrete(index) if *index >= MAX_CELLS => return Err(format!("observation is not below {MAX_CELLS}")),
-        Seen::Vector(values) if values.is_empty() || values.iter().any(|v| !v.is_finite()) => {
-            return Err("observation needs finite numbers".into());
-        }
-        _ => {}
-    }
-    let Some(last) = before.last() else {
-        return if line.step == 0 { Ok(line) } else { Err("the first step of an episode is step 0".into()) };
-    };
-    match (&before[0].observation, &line.observation) {
-        (Seen::Discrete(_), Seen::Discrete(_)) => {}
-        (Seen::Vector(a), Seen::Vector(b)) if a.len() == b.len() => {}
-        _ => return Err("observation is of another kind or length than the first".into()),
-    }
-    let same_game = line.game == last.game;
-    let follows = if same_game && line.episode == last.episode {
-        line.step == last.step + 1
-    } else {
-        line.step == 0 && (!same_game || line.episode > last.episode)
-    };
-    if follows {
-        return Ok(line);
-    }
-    let (game, episode, step) = (last.game, last.episode, last.step);
-    Err(format!("does not follow game {game}, episode {episode}, step {step}: keep games, episodes and steps in order"))
-}
-
-/// What is wrong where actions or observations have numbers far above those that occur.
-fn sparse(lines: &[Line]) -> Option<String> {
-    let problem = |what: &str, number: &dyn Fn(&Line) -> u32, (fine, one_in): (usize, usize)| {
-        let largest = lines.iter().max_by_key(|line| number(line))?;
-        let (size, kinds) = (number(largest) as usize + 1, lines.iter().map(number).collect::<HashSet<_>>().len());
-        let Line { game, episode, step, .. } = largest;
-        (size > fine && size > one_in * kinds).then(|| {
-            format!(
-                "{what} {} (game {game}, episode {episode}, step {step}) in a log with {kinds} different {what}s: number \
-                 them from 0 without gaps",
-                size - 1
-            )
-        })
-    };
-    let seen = |line: &Line| if let Seen::Discrete(index) = line.observation { index } else { 0 };
-    problem("action", &|line| line.action, DENSE_ACTIONS).or_else(|| problem("observation", &seen, DENSE_CELLS))
-}
-
-fn assemble(lines: &[Line], file: DataFile) -> Logs {
-    let actions = lines.iter().map(|l| l.action).max().unwrap_or(0) as usize + 1;
-    let has_probabilities = lines.iter().all(|l| l.probability.is_some());
-    let (space, observation) = match &lines[0].observation {
-        Seen::Discrete(_) => {
-            let largest = lines.iter().map(|l| if let Seen::Discrete(i) = l.observation { i } else { 0 }).max();
-            let size = largest.unwrap_or(0) as usize + 1;
-            (ObservationSpace::Discrete { size }, ObservationKind::Discrete { size })
-        }
-        Seen::Vector(values) => {
-            let size = values.len();
-            let space = ObservationSpace::Vector { low: vec![f32::MIN; size], high: vec![f32::MAX; size] };
-            (space, ObservationKind::Vector { size })
-        }
-    };
-    let mut data = SequenceBatch::new(&WorldSpec {
-        id: "logs".into(),
-        rules: String::new(),
-        observation_space: space.clone(),
-        action_names: vec![String::new(); actions],
-        episode_limit: 1,
-        episodes: 1,
-        return_range: (0.0, 1.0),
-        reward_range: (0.0, 1.0),
-        reward_levels: None,
-    });
-    data.observations = Observations::new(&space);
-    for (index, line) in lines.iter().enumerate() {
-        // `fits` has checked that all are of one kind and length.
-        let _ = data.observations.push(match &line.observation {
-            Seen::Discrete(index) => Observation::Discrete(*index),
-            Seen::Vector(values) => Observation::Vector(values),
-        });
-        data.actions.push(line.action);
-        data.rewards.push(line.reward);
-        // Only the taken action's probability is known; without any, U(a) makes every weight 1.
-        let uniform = 1.0 / actions as f32;
-        let taken = if has_probabilities { line.probability.unwrap_or(uniform) } else { uniform };
-        let start = data.probabilities.len();
-        data.probabilities.resize(start + actions, 0.0);
-        data.probabilities[start + line.action as usize] = taken;
-        let next = lines.get(index + 1);
-        if next.is_none_or(|n| (n.game, n.episode) != (line.game, line.episode)) {
-            data.epsilons.push(0.0);
-            data.terminated.push(true);
-            data.episode_offsets.push(index + 1);
-        }
-        if next.is_none_or(|n| n.game != line.game) {
-            data.sequence_episodes.push(data.epsilons.len());
-            data.sequence_offsets.push(index + 1);
-        }
-    }
-    let task = task_of(&data, observation);
-    let split = ((0..data.sequences()).collect(), vec![]);
-    Logs { data: Arc::new(data), task, has_probabilities, file, split }
-}
-
-/// Sizes and ranges, as far as the data shows them.
-fn task_of(data: &SequenceBatch, observation: ObservationKind) -> GameSpec {
-    let longest = (0..data.episodes()).map(|e| data.episode_steps(e).len()).max().unwrap_or(1);
-    let most = (0..data.sequences()).map(|s| data.sequence_episodes(s).len()).max().unwrap_or(1);
-    let range = |values: &mut dyn Iterator<Item = f32>| {
-        let (low, high) = values.fold((f32::MAX, f32::MIN), |(low, high), v| (low.min(v), high.max(v)));
-        if low < high { (low, high) } else { (low.min(0.0), high.max(low.min(0.0) + 1.0)) }
-    };
-    let price = 1.0 / longest as f32;
-    let mut returns = (0..data.episodes()).flat_map(|e| returns_to_go(&data.rewards[data.episode_steps(e)], price));
-    let reward_range = range(&mut data.rewards.iter().copied());
-    let two_values = data.rewards.iter().all(|&r| r == reward_range.0 || r == reward_range.1);
-    GameSpec {
-        name: LOGS.into(),
-        observation,
-        actions: data.action_count,
-        episode_limit: longest,
-        episodes: most.min((MAX_TOKENS / longest).max(1)),
-        return_range: range(&mut returns),
-        reward_range,
-        reward_classes: if two_values { 2 } else { REWARD_CLASSES },
-        idle_costs: true,
     }
 }
 
@@ -426,6 +201,133 @@ mod tests {
         assert!(!logs.has_probabilities);
         assert_eq!(logs.task.observation, ObservationKind::Vector { size: 2 });
         assert_eq!(logs.data.taken_probability(0), 0.5);
+    }
+
+    /// Games, episodes and steps of (game, episode, step) in this order.
+    fn shape(places: &[(u64, u64, u64)]) -> Result<Logs> {
+        let line = |&(game, episode, step): &(u64, u64, u64)| format!("{game},{episode},{step},{step},0,{game},0.5\n");
+        let lines: String = places.iter().map(line).collect();
+        read(&format!("{}\n{lines}", COLUMNS.join(",")))
+    }
+
+    #[test]
+    fn lines_of_several_games_may_be_mixed() {
+        let apart = shape(&[(3, 0, 0), (3, 0, 1), (3, 1, 0), (5, 0, 0), (5, 1, 0), (5, 1, 1)]).unwrap();
+        assert_eq!((apart.data.sequences(), apart.data.episodes(), apart.task.episodes), (2, 4, 2));
+        // Step by step, as environments side by side; and first the first episodes of all games.
+        for mixed in [
+            [(3, 0, 0), (5, 0, 0), (3, 0, 1), (5, 1, 0), (3, 1, 0), (5, 1, 1)],
+            [(3, 0, 0), (3, 0, 1), (5, 0, 0), (3, 1, 0), (5, 1, 0), (5, 1, 1)],
+        ] {
+            assert_eq!(shape(&mixed).unwrap().data, apart.data, "{mixed:?}");
+        }
+        // Two logs, one below the other: their numbers mean different games.
+        let joined = shape(&[(0, 0, 0), (0, 1, 0), (1, 0, 0), (0, 0, 0), (0, 1, 0), (1, 0, 0)]).unwrap();
+        assert_eq!((joined.data.sequences(), joined.most_episodes()), (4, 2));
+        let said = shape(&[(0, 0, 0), (1, 0, 0), (0, 0, 2)]).unwrap_err().to_string();
+        assert!(said.contains("line 4: does not follow game 0, episode 0, step 0"), "{said}");
+    }
+
+    #[test]
+    fn a_step_that_earns_nothing_has_a_price_only_where_none_costs_something() {
+        let to_go = |rewards: [i32; 2]| {
+            let [first, second] = rewards;
+            let logs =
+                read(&format!("{}\n0,0,0,3,1,{first},0.5\n0,0,1,3,0,{second},0.5\n", COLUMNS.join(","))).unwrap();
+            (logs.task.idle_price(), logs.task.return_range)
+        };
+        assert_eq!(to_go([0, 1]), (0.5, (0.5, 1.0)));
+        assert_eq!(to_go([0, -1]), (0.0, (-1.0, -1.0 + 1.0)));
+    }
+
+    #[test]
+    fn a_run_goes_on_with_its_log_as_it_was_read_when_it_began() {
+        let logs = shape(&[(0, 0, 0), (0, 1, 0), (1, 0, 0)]).unwrap();
+        // Older programs had a price on idle steps whatever the rewards.
+        let older = GameSpec { idle_costs: !logs.task.idle_costs, ..logs.task.clone() };
+        assert_eq!(logs.clone().as_begun(&older).unwrap().task, older);
+        assert!(logs.as_begun(&GameSpec { actions: 7, ..older }).is_none());
+    }
+
+    #[test]
+    fn columns_are_read_as_what_all_their_cells_are() {
+        let column = |cells: &[&str]| {
+            let lines: String =
+                cells.iter().enumerate().map(|(step, cell)| format!("0;0;{step};{cell};1.0;{step};\n")).collect();
+            read(&format!("{}\n{lines}", COLUMNS.join(";")))
+        };
+        let reals = |cells: &[&str]| match column(cells).unwrap().data.observations.clone() {
+            Observations::Vector { values, .. } => values,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(reals(&["0", "0.5", "-1"]), [0.0, 0.5, -1.0]);
+        assert_eq!(reals(&["0,5 -1,25", "1 2"]), [0.5, -1.25, 1.0, 2.0]);
+        let things = column(&["0", "3"]).unwrap();
+        assert_eq!((things.task.observation, things.task.actions), (ObservationKind::Discrete { size: 4 }, 2));
+        let said = column(&["0", "-1"]).unwrap_err().to_string();
+        assert!(said.contains("observation -1 (game 0, episode 0, step 1)") && said.contains("(-1.0)"), "{said}");
+        let said = column(&["0", "1 2"]).unwrap_err().to_string();
+        assert!(said.contains("line 3: observation is of another kind"), "{said}");
+        assert!(column(&["0.0", "1.0"]).unwrap().remarks().iter().any(|words| words.contains("write them without")));
+        let json = |observation: &str| {
+            read(&format!(
+                "{{\"game\":0,\"episode\":0,\"step\":0,\"observation\":{observation},\"action\":1.0,\"reward\":0}}\n{{\"game\":0,\"episode\":0,\"step\":1.0,\"observation\":1,\"action\":0,\"reward\":1}}"
+            ))
+        };
+        assert_eq!(json("0.5").unwrap().task.observation, ObservationKind::Vector { size: 1 });
+        assert!(json("-1").unwrap_err().to_string().contains("observation -1"));
+    }
+
+    #[test]
+    fn columns_of_reals_are_brought_to_one_scale_and_their_ranges_told() {
+        let lines: String = (0..400)
+            .map(|step| {
+                let first = if step == 7 { 1e6 } else { f64::from(step % 2) };
+                format!("0,0,{step},{first:?} {} 5.0,0,{},\n", 1000 + 10 * (step % 2), step % 2)
+            })
+            .collect();
+        let logs = read(&format!("{}\n{lines}", COLUMNS.join(","))).unwrap();
+        assert_eq!(logs.task.observation_scale.as_ref().unwrap()[1..], [[1005.0, 5.0], [5.0, 1.0]]);
+        let mut seen = Vec::new();
+        logs.task.scale_reals(&[0.5, 1010.0, 5.0], &mut seen);
+        assert_eq!(seen[1..], [1.0, 0.0]);
+        assert!(
+            logs.describe().contains("observations of 3 numbers (0 to 1000000; 1000 to 1010; 5 to 5)"),
+            "{}",
+            logs.describe()
+        );
+        let told: Vec<String> = logs.remarks().into_iter().filter(|words| words.contains("deviations")).collect();
+        assert!(
+            told.len() == 1 && told[0].starts_with("number 1 of the observations has a value of 1000000"),
+            "{told:?}"
+        );
+        logs.task.check().unwrap();
+        let text = serde_json::to_string(&logs.task).unwrap();
+        assert_eq!(serde_json::from_str::<GameSpec>(&text).unwrap(), logs.task);
+    }
+
+    #[test]
+    fn probabilities_that_cannot_be_right_are_told() {
+        // Half of the games take the first of two actions, which has this probability.
+        let log = |first: &str, second: &str| {
+            let line = |game: usize| {
+                let (action, probability) = if game.is_multiple_of(4) { (1, second) } else { (0, first) };
+                format!("{game},0,0,0,{action},{action},{probability}\n")
+            };
+            read(&format!("{}\n{}", COLUMNS.join(","), (0..400).map(line).collect::<String>())).unwrap()
+        };
+        let right = log("0.75", "0.25");
+        assert_eq!((right.doubtful_probabilities(), right.seems_to_know_more()), (None, false));
+        let told = log("0.25", "0.25").doubtful_probabilities().unwrap();
+        assert!(told.contains("is 2.00 and should be about 1: the probabilities are too small"), "{told}");
+        assert!(log("1", "1").doubtful_probabilities().unwrap().contains("never taken"));
+        let partly = log("0.75", "");
+        assert!(!partly.has_probabilities);
+        assert!(partly.doubtful_probabilities().unwrap().contains("100 of 400 steps have no probability"));
+        // The same action at the same first sight, but not as likely in every game.
+        let lines: String =
+            (0..4).map(|game| format!("{game},0,0,0,0,{game},{}\n", if game < 2 { 0.9 } else { 0.6 })).collect();
+        assert!(read(&format!("{}\n{lines}", COLUMNS.join(","))).unwrap().seems_to_know_more());
     }
 
     #[test]

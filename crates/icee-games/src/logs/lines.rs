@@ -1,0 +1,283 @@
+//! The lines of a log: read, checked by themselves and against those before, and put in order game by game.
+
+use super::COLUMNS;
+use crate::{Error, Result};
+use icee_base::table::{Row, Table};
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+/// Malformed lines that an error shows before it stops counting them out.
+const SHOWN: usize = 20;
+/// Bounds that keep a damaged log from asking for absurd memory.
+const MAX_ACTIONS: u32 = 4096;
+const MAX_CELLS: u32 = 1 << 20;
+/// A number far above all others in a log is a slip, and a network with a place for each number below it would be mostly empty.
+/// So beyond this many, at least one in so many must occur.
+const DENSE_ACTIONS: (usize, usize) = (64, 4);
+const DENSE_CELLS: (usize, usize) = (1 << 16, 16);
+/// Beyond it a real no longer holds every whole number.
+const MOST_WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// One line.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Line {
+    game: u64,
+    /// Which of the log's games it is of, in the order in which they begin.
+    pub place: usize,
+    pub episode: u64,
+    step: u64,
+    pub observation: Seen,
+    pub action: u32,
+    pub reward: f32,
+    pub probability: Option<f32>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Seen {
+    /// The number of a thing.
+    Index(u32),
+    /// A whole number below 0: a real, if others of its column are.
+    Below(i64),
+    /// Numbers with a point, or several.
+    Reals(Vec<f32>),
+}
+
+/// All steps of a log, game by game, JSON lines or CSV.
+pub(super) fn read(text: &str, path: &Path) -> Result<Vec<Line>> {
+    let first = text.lines().find(|line| !line.trim().is_empty());
+    let mut steps = Steps::default();
+    match first.is_some_and(|line| line.trim_start().starts_with('{')) {
+        true => json_lines(text, path, &mut steps)?,
+        false => csv_lines(text, path, &mut steps)?,
+    }
+    steps.in_order().map_err(|problem| Error::Logs { path: path.to_owned(), count: 1, lines: vec![problem] })
+}
+
+fn json_lines(text: &str, path: &Path, steps: &mut Steps) -> Result<()> {
+    let (mut bad, mut count) = (Vec::new(), 0);
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        if let Err(problem) = from_json(line).and_then(|line| steps.add(line)) {
+            count += 1;
+            if bad.len() < SHOWN {
+                bad.push(format!("line {}: {problem}", index + 1));
+            }
+        }
+    }
+    if count > 0 { Err(Error::Logs { path: path.to_owned(), count, lines: bad }) } else { Ok(()) }
+}
+
+fn csv_lines(text: &str, path: &Path, steps: &mut Steps) -> Result<()> {
+    let mut table = Table::of_bytes(path, text.as_bytes().to_vec())?;
+    let mut places = [0; 6];
+    for (place, column) in places.iter_mut().zip(COLUMNS) {
+        *place = table.column(column)?;
+    }
+    let probability = table.header().iter().position(|name| name == COLUMNS[6]);
+    Ok(table.scan(|table, row| steps.add(from_csv(table, row, places, probability)?))?)
+}
+
+fn from_csv(
+    table: &Table,
+    row: &Row<'_>,
+    places: [usize; 6],
+    probability: Option<usize>,
+) -> std::result::Result<Line, String> {
+    let [game, episode, step, observation, action, reward] = places.map(|place| row.cell(place));
+    // Tables with gaps elsewhere are often written with a point in every number: 3.0.
+    let whole = |name: &str, cell: &str| match cell {
+        "" => Err(format!("{name} is missing")),
+        cell => {
+            let parsed = cell.parse::<u64>().ok().or_else(|| whole_real(table.number(cell)?));
+            parsed.ok_or(format!("{name} is not a whole number from 0"))
+        }
+    };
+    let real = |name: &str, cell: &str| {
+        table.number(cell).map(|value| value as f32).filter(|v| v.is_finite()).ok_or(format!("{name} is not a number"))
+    };
+    let observation = match (observation.parse::<u32>(), observation.parse::<i64>()) {
+        (Ok(index), _) => Seen::Index(index),
+        (_, Ok(below)) if below < 0 => Seen::Below(below),
+        _ => {
+            let number = |cell: &str| table.number(cell).map(|value| value as f32);
+            let values: Option<Vec<f32>> = observation.split_whitespace().map(number).collect();
+            Seen::Reals(values.ok_or("observation is neither an index nor numbers separated by spaces")?)
+        }
+    };
+    let probability = match probability.map(|place| row.cell(place)) {
+        None | Some("") => None,
+        Some(cell) => Some(real("probability", cell)?),
+    };
+    Ok(Line {
+        game: whole("game", game)?,
+        place: 0,
+        episode: whole("episode", episode)?,
+        step: whole("step", step)?,
+        observation,
+        action: u32::try_from(whole("action", action)?).map_err(|_| "action is too large")?,
+        reward: real("reward", reward)?,
+        probability,
+    })
+}
+
+fn from_json(line: &str) -> std::result::Result<Line, String> {
+    let value: Value = serde_json::from_str(line).map_err(|e| e.to_string())?;
+    let whole = |name: &str| {
+        let parsed = value[name].as_u64().or_else(|| whole_real(value[name].as_f64()?));
+        parsed.ok_or(format!("{name} is not a whole number from 0"))
+    };
+    let number = |v: &Value| v.as_f64().map(|v| v as f32).filter(|v| v.is_finite());
+    let observation = match &value["observation"] {
+        Value::Array(list) => {
+            let values: Option<Vec<f32>> = list.iter().map(number).collect();
+            Seen::Reals(values.ok_or("observation holds something that is not a number")?)
+        }
+        one => match (one.as_u64().and_then(|index| u32::try_from(index).ok()), one.as_i64(), number(one)) {
+            (Some(index), ..) => Seen::Index(index),
+            (_, Some(below), _) if below < 0 => Seen::Below(below),
+            (.., Some(real)) => Seen::Reals(vec![real]),
+            _ => return Err("observation is neither an index nor a list of numbers".into()),
+        },
+    };
+    let probability = match &value["probability"] {
+        Value::Null => None,
+        some => Some(number(some).ok_or("probability is not a number")?),
+    };
+    Ok(Line {
+        game: whole("game")?,
+        place: 0,
+        episode: whole("episode")?,
+        step: whole("step")?,
+        observation,
+        action: u32::try_from(whole("action")?).map_err(|_| "action is too large")?,
+        reward: number(&value["reward"]).ok_or("reward is not a number")?,
+        probability,
+    })
+}
+
+/// A real that is a whole number from 0, as one.
+fn whole_real(value: f64) -> Option<u64> {
+    (value.fract() == 0.0 && (0.0..MOST_WHOLE).contains(&value)).then_some(value as u64)
+}
+
+/// The steps so far. Those of several games may be mixed, as environments that run side by side write them; episodes of a game, and
+/// steps of an episode, are in order.
+#[derive(Default)]
+struct Steps {
+    lines: Vec<Line>,
+    /// Of every game's number, the last step that had it.
+    last: HashMap<u64, Last>,
+    games: usize,
+    /// Whether some observation was a whole number, and how many reals the others are.
+    whole: bool,
+    reals: Option<usize>,
+}
+
+#[derive(Clone, Copy)]
+struct Last {
+    place: usize,
+    episode: u64,
+    step: u64,
+}
+
+impl Steps {
+    /// Takes a line, if it is right by itself and follows those before.
+    fn add(&mut self, mut line: Line) -> std::result::Result<(), String> {
+        if line.action >= MAX_ACTIONS {
+            return Err(format!("action {} is not below {MAX_ACTIONS}", line.action));
+        }
+        if line.probability.is_some_and(|p| !(p > 0.0 && p <= 1.0)) {
+            return Err("probability must be above 0 and at most 1".into());
+        }
+        let other_kind = || Err("observation is of another kind or length than the first".to_owned());
+        match &line.observation {
+            Seen::Index(index) if *index >= MAX_CELLS => return Err(format!("observation is not below {MAX_CELLS}")),
+            Seen::Reals(values) if values.is_empty() || values.iter().any(|v| !v.is_finite()) => {
+                return Err("observation needs finite numbers".into());
+            }
+            Seen::Reals(values) => {
+                let width = values.len();
+                if self.reals.is_some_and(|reals| reals != width) || (self.whole && width != 1) {
+                    return other_kind();
+                }
+            }
+            Seen::Index(_) | Seen::Below(_) if self.reals.is_some_and(|reals| reals != 1) => return other_kind(),
+            Seen::Index(_) | Seen::Below(_) => {}
+        }
+        line.place = self.place(&line)?;
+        match &line.observation {
+            Seen::Reals(values) => self.reals = Some(values.len()),
+            Seen::Index(_) | Seen::Below(_) => self.whole = true,
+        }
+        self.last.insert(line.game, Last { place: line.place, episode: line.episode, step: line.step });
+        self.games = self.games.max(line.place + 1);
+        self.lines.push(line);
+        Ok(())
+    }
+
+    /// Which game a line goes on with, or begins.
+    fn place(&self, line: &Line) -> std::result::Result<usize, String> {
+        let Some(Last { place, episode, step }) = self.last.get(&line.game).copied() else {
+            return if line.step == 0 { Ok(self.games) } else { Err("the first step of an episode is step 0".into()) };
+        };
+        let follows =
+            if line.episode == episode { line.step == step + 1 } else { line.step == 0 && line.episode > episode };
+        if follows {
+            return Ok(place);
+        }
+        // A number that comes back from its beginning, after other games, is another game: logs are joined like that.
+        let elsewhere = self.lines.last().is_some_and(|last| last.game != line.game);
+        if elsewhere && line.step == 0 && line.episode <= episode {
+            return Ok(self.games);
+        }
+        let game = line.game;
+        Err(format!("does not follow game {game}, episode {episode}, step {step}: keep episodes and steps in order"))
+    }
+
+    /// All lines, game by game, their observations of one kind.
+    fn in_order(mut self) -> std::result::Result<Vec<Line>, String> {
+        if self.lines.is_empty() {
+            return Err("there is no step".into());
+        }
+        if self.reals == Some(1) {
+            for line in &mut self.lines {
+                match line.observation {
+                    Seen::Index(index) => line.observation = Seen::Reals(vec![index as f32]),
+                    Seen::Below(below) => line.observation = Seen::Reals(vec![below as f32]),
+                    Seen::Reals(_) => {}
+                }
+            }
+        }
+        for Line { game, episode, step, observation, .. } in &self.lines {
+            if let Seen::Below(below) = observation {
+                return Err(format!(
+                    "observation {below} (game {game}, episode {episode}, step {step}): things are numbered from 0; \
+                     a column of reals has decimal points ({below}.0)"
+                ));
+            }
+        }
+        if let Some(problem) = sparse(&self.lines) {
+            return Err(problem);
+        }
+        self.lines.sort_by_key(|line| line.place);
+        Ok(self.lines)
+    }
+}
+
+/// What is wrong where actions or observations have numbers far above those that occur.
+fn sparse(lines: &[Line]) -> Option<String> {
+    let problem = |what: &str, number: &dyn Fn(&Line) -> u32, (fine, one_in): (usize, usize)| {
+        let largest = lines.iter().max_by_key(|line| number(line))?;
+        let (size, kinds) = (number(largest) as usize + 1, lines.iter().map(number).collect::<HashSet<_>>().len());
+        let Line { game, episode, step, .. } = largest;
+        (size > fine && size > one_in * kinds).then(|| {
+            format!(
+                "{what} {} (game {game}, episode {episode}, step {step}) in a log with {kinds} different {what}s: number \
+                 them from 0 without gaps",
+                size - 1
+            )
+        })
+    };
+    let seen = |line: &Line| if let Seen::Index(index) = line.observation { index } else { 0 };
+    problem("action", &|line| line.action, DENSE_ACTIONS).or_else(|| problem("observation", &seen, DENSE_CELLS))
+}
