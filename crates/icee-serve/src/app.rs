@@ -3,7 +3,7 @@
 use crate::call::{Call, Done, Reply, now};
 use crate::create;
 use crate::events;
-use crate::failure::{Failure, ServeError};
+use crate::failure::Failure;
 use crate::fields::{Create, Import};
 use crate::guard::{self, Who};
 use crate::keys::{Keys, Known};
@@ -15,7 +15,7 @@ use crate::pages::PageFile;
 use crate::registry::{Open, Registry};
 use crate::room;
 use crate::routes::{HTML, JSON, Route, Verb, Work};
-use crate::store::Place;
+use crate::store::Store;
 use crate::tokens::{Stamp, Tokens};
 use crate::transfer;
 use axum::body::Bytes;
@@ -63,20 +63,17 @@ pub struct App {
 }
 
 impl App {
-    /// Takes the place of studies for itself.
-    ///
-    /// # Errors
-    /// Where another server has it for itself, or it cannot be used.
+    /// Nothing has been asked yet.
     pub fn new(
-        place: &Place,
+        store: Box<dyn Store>,
         tokens: Tokens,
         local: bool,
         limits: Limits,
         ending: watch::Receiver<Ending>,
         log: Log,
-    ) -> Result<App, ServeError> {
-        Ok(App {
-            registry: Registry::new(place.open()?),
+    ) -> App {
+        App {
+            registry: Registry::new(store),
             metrics: Metrics::default(),
             streams: Arc::new(Semaphore::new(limits.streams)),
             games: Arc::new(Semaphore::new(limits.games)),
@@ -87,7 +84,7 @@ impl App {
             ending,
             local,
             log,
-        })
+        }
     }
 
     /// Requests that are worked on.
@@ -120,7 +117,7 @@ impl App {
         }
         // Where they are kept may have to be asked.
         let (tokens, local, headers) = (Arc::clone(&self.tokens), self.local, headers.clone());
-        aside(move || guard::admit(|| tokens.all(), local, route, &headers)).await
+        aside(move || guard::admit(&tokens, local, route, &headers)).await
     }
 
     /// What a study looks like from outside.

@@ -30,22 +30,18 @@ impl Who {
 /// # Errors
 /// 401 without a token that is known, 403 where it does not allow this, 500 where the tokens cannot be read.
 ///
-/// `tokens` reads them, and only where they are needed.
-pub fn admit(
-    tokens: impl FnOnce() -> icee_study::Result<Vec<Token>>,
-    local: bool,
-    route: &Route,
-    headers: &HeaderMap,
-) -> Result<Who, Failure> {
+/// The tokens are read only where they are needed.
+pub fn admit(tokens: &Tokens, local: bool, route: &Route, headers: &HeaderMap) -> Result<Who, Failure> {
     let Some(role) = route.role else { return Ok(Who::Anybody) };
     let unreadable = |error: Error| {
         let words = format!("the tokens cannot be read, so nobody is let in: {error}");
         Failure { words, ..Failure::stored(error) }
     };
-    let tokens = tokens().map_err(unreadable)?;
-    if tokens.is_empty() {
-        if !local {
-            let words = "all tokens were revoked; create one with `icee serve token create NAME --role admin`";
+    let known = tokens.all().map_err(unreadable)?;
+    if known.is_empty() {
+        if !local || tokens.are_required().map_err(unreadable)? {
+            let words = "there are no tokens any more: all were revoked, or their file is lost; where the server runs, `icee serve token \
+                         create NAME --role admin` makes one";
             return Err(Failure::new(StatusCode::UNAUTHORIZED, words));
         }
         // A page of another site can have its name lead here, but a browser then says that name.
@@ -66,7 +62,7 @@ pub fn admit(
     let Some((_, secret)) = bearer else {
         return refused("the header Authorization should be: Bearer TOKEN");
     };
-    match Tokens::find_in(tokens, secret.trim()) {
+    match Tokens::find_in(known, secret.trim()) {
         None => refused("this token is not known; it may have been revoked"),
         Some(token) if token.role < role => {
             let words =

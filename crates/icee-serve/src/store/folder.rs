@@ -3,8 +3,9 @@
 use super::{Draft, Ledger, Sheet, Store};
 use crate::failure::{Failure, ServeError};
 use crate::keys::Keys;
+use crate::locks;
 use crate::name::StudyName;
-use crate::tokens::Stamp;
+use crate::tokens::{Stamp, Tokens};
 use icee_base::files::FileError;
 use icee_study::{Home, JournalFile, Models, Result, SHEETS, Study};
 use std::fs::{File, TryLockError};
@@ -25,7 +26,7 @@ impl Folder {
     pub fn open(folder: &Path) -> std::result::Result<Folder, ServeError> {
         std::fs::create_dir_all(folder).map_err(FileError::io(folder))?;
         let path = folder.join(".serve.lock");
-        let alone = File::create(&path).map_err(FileError::io(&path))?;
+        let alone = locks::open(&path)?;
         match alone.try_lock() {
             Err(TryLockError::WouldBlock) => Err(ServeError::Taken(folder.to_owned())),
             Err(TryLockError::Error(error)) => Err(FileError::io(&path)(error).into()),
@@ -37,6 +38,10 @@ impl Folder {
 impl Store for Folder {
     fn name(&self) -> String {
         self.path.display().to_string()
+    }
+
+    fn tokens(&self) -> Tokens {
+        Tokens::in_folder(&self.path)
     }
 
     fn scratch(&self) -> &Path {

@@ -7,6 +7,7 @@ mod migrate;
 mod pool;
 mod postgres;
 mod seat;
+mod tokens;
 
 use crate::failure::{Failure, ServeError};
 use crate::keys::Known;
@@ -61,7 +62,7 @@ impl Place {
     pub fn tokens(&self) -> std::result::Result<Tokens, ServeError> {
         Ok(match self {
             Place::Folder(folder) => Tokens::in_folder(folder),
-            Place::Postgres(url) => Tokens::new(postgres::Database::tokens(url)?),
+            Place::Postgres(url) => postgres::Database::tokens(url)?,
         })
     }
 
@@ -82,6 +83,9 @@ impl Place {
 pub trait Store: Send + Sync {
     /// What it is called in messages, without secrets.
     fn name(&self) -> String;
+
+    /// Who may do what there.
+    fn tokens(&self) -> Tokens;
 
     /// A folder for files of the moment, whose path is not for clients.
     fn scratch(&self) -> &Path;

@@ -4,14 +4,13 @@
 
 use super::pool::Pool;
 use super::seat::Seat;
-use super::{Draft, Ledger, Sheet, Store, ledger, lines};
+use super::{Draft, Ledger, Sheet, Store, ledger, lines, tokens};
 use crate::failure::{Failure, ServeError};
 use crate::name::StudyName;
-use crate::tokens::{Kept, Stamp, Token};
+use crate::tokens::{Stamp, Tokens};
 use icee_base::files::{FileError, write_atomically};
 use icee_study::memory::journal_of;
 use icee_study::{Error, Home, Result};
-use postgres::error::SqlState;
 use postgres::types::Type;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,14 +41,14 @@ impl Database {
         Ok(Database { pool, scratch })
     }
 
-    /// The tokens of a database.
+    /// The tokens of a database, for whoever needs nothing else of it.
     ///
     /// # Errors
     /// As [`Database::open`].
-    pub fn tokens(url: &str) -> std::result::Result<Box<dyn Kept>, ServeError> {
+    pub fn tokens(url: &str) -> std::result::Result<Tokens, ServeError> {
         let pool = Pool::new(url)?;
         pool.prepare()?;
-        Ok(Box::new(Tokens(pool)))
+        Ok(Tokens::new(Box::new(tokens::InDatabase(pool))))
     }
 
     /// A home for a study that has no sheet of its own.
@@ -98,6 +97,10 @@ impl Drop for Database {
 impl Store for Database {
     fn name(&self) -> String {
         self.pool.name().to_owned()
+    }
+
+    fn tokens(&self) -> Tokens {
+        Tokens::new(Box::new(tokens::InDatabase(Arc::clone(&self.pool))))
     }
 
     fn scratch(&self) -> &Path {
@@ -168,43 +171,5 @@ impl Store for Database {
         });
         turn.end_turn();
         gone.map(|_| ())
-    }
-}
-
-/// The tokens of a database.
-struct Tokens(Arc<Pool>);
-
-impl Kept for Tokens {
-    fn all(&self) -> Result<Vec<Token>> {
-        let sql = "SELECT name, role, hash, created FROM icee.tokens ORDER BY created, name";
-        let rows = self.0.with(|client| client.query_typed(sql, &[]))?;
-        let token = |row: &postgres::Row| {
-            let wrong = |error: icee_base::names::Unknown| Error::Stored {
-                name: self.0.name().into(),
-                problem: error.to_string(),
-            };
-            let role = row.get::<_, &str>(1).parse().map_err(wrong)?;
-            Ok(Token::kept(row.get(0), role, row.get(2), row.get::<_, i64>(3).unsigned_abs()))
-        };
-        rows.iter().map(token).collect()
-    }
-
-    fn add(&self, token: Token) -> Result<bool> {
-        let (role, hash, created) = (token.role.name(), token.hash(), i64::try_from(token.created).unwrap_or(i64::MAX));
-        let mut connection = self.0.take()?;
-        let added = connection.client()?.execute_typed(
-            "INSERT INTO icee.tokens (name, role, hash, created) VALUES ($1, $2, $3, $4)",
-            &[(&token.name, Type::TEXT), (&role, Type::TEXT), (&hash, Type::TEXT), (&created, Type::INT8)],
-        );
-        match added {
-            Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => Ok(false),
-            added => added.map(|_| true).map_err(|error| self.0.wrong(&error)),
-        }
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        let sql = "DELETE FROM icee.tokens WHERE name = $1";
-        self.0.with(|client| client.execute_typed(sql, &[(&name, Type::TEXT)]))?;
-        Ok(())
     }
 }
