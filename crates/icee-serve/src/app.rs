@@ -6,7 +6,7 @@ use crate::events;
 use crate::failure::Failure;
 use crate::fields::{Create, Import};
 use crate::guard::{self, Who};
-use crate::keys::{Keys, Known};
+use crate::keys::{self, Keyed, Known};
 use crate::limits::{Limits, Rates};
 use crate::log::{Event, Log};
 use crate::metrics::Metrics;
@@ -254,7 +254,7 @@ impl App {
         let (mut parts, body) = request.into_parts();
         let name = if route.path.contains("{name}") { Some(name_in(&mut parts).await?) } else { None };
         let key = match parts.headers.get(&KEY) {
-            Some(key) => Some(key.to_str().map_err(|_| Keys::wrong()).and_then(Keys::check)?.to_owned()),
+            Some(key) => Some(key.to_str().map_err(|_| keys::wrong()).and_then(keys::check)?.to_owned()),
             None => None,
         };
         let uri = parts.uri.clone();
@@ -344,15 +344,16 @@ pub async fn aside<T: Send + 'static>(
 /// Does a request, or finds the answer that it had when it was sent before.
 fn once(route: &Route, open: &mut Open, call: &Call, key: Option<&str>, work: fn(&mut Open, &Call) -> Done) -> Done {
     let Some(key) = key else { return work(open, call) };
-    match open.ledger.begin(key, &Keys::request(route.path, &call.body), call.now, open.study.lines())? {
+    let keyed = Keyed::new(key, call.user.as_deref(), route.path, &call.body);
+    match open.ledger.begin(&keyed, call.now, open.study.lines())? {
         Known::Done(text) => return Ok(Reply::of(JSON, text)),
         Known::New => {}
     }
     let done = work(open, call);
     // Where this cannot be written the answer is right all the same, and whoever sends it again is told that nobody knows.
     let _ = match &done {
-        Ok(reply) => open.ledger.end(key, Some(&reply.text)),
-        Err(failure) if !failure.status.is_server_error() => open.ledger.end(key, None),
+        Ok(reply) => open.ledger.end(&keyed, Some(&reply.text)),
+        Err(failure) if !failure.status.is_server_error() => open.ledger.end(&keyed, None),
         Err(_) => Ok(()),
     };
     done

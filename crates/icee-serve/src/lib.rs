@@ -17,6 +17,7 @@ mod app;
 mod call;
 mod change;
 mod client;
+pub mod conformance;
 mod create;
 mod events;
 mod failure;

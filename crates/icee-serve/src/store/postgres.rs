@@ -129,7 +129,7 @@ impl Store for Database {
         let id = self.number(name)?;
         let (sheet, _) = self.sheet(name, id)?;
         let (pool, seat) = (Arc::clone(&self.pool), Seat::new(&self.pool));
-        let ledger = ledger::InDatabase { seat: Arc::clone(&seat), study: id };
+        let ledger = ledger::InDatabase::new(Arc::clone(&seat), id);
         let study = name.as_str().to_owned();
         let home = lines::InDatabase { pool, study, seat: Some(seat), sheet: Some(sheet), draft: None };
         Ok((Box::new(home), Box::new(ledger)))
@@ -163,9 +163,10 @@ impl Store for Database {
 
     fn put_away(&self, name: &StudyName, now: u64) -> Result<()> {
         let (id, now) = (self.number(name)?, i64::try_from(now).unwrap_or(i64::MAX));
-        let mut turn = ledger::InDatabase { seat: Seat::new(&self.pool), study: id };
+        let seat = Seat::new(&self.pool);
+        let mut turn = ledger::InDatabase::new(Arc::clone(&seat), id);
         turn.begin_turn()?;
-        let gone = turn.seat.write(|client| {
+        let gone = seat.write(|client| {
             let sql = "UPDATE icee.studies SET deleted = $2 WHERE id = $1 AND deleted IS NULL";
             client.execute_typed(sql, &[(&id, Type::INT4), (&now, Type::INT8)])
         });

@@ -156,6 +156,22 @@ fn a_request_sent_twice_is_done_once_also_after_a_restart() {
 }
 
 #[test]
+fn a_key_is_the_own_of_whoever_sends_it() {
+    let folder = Folder::new();
+    let tokens = Tokens::in_folder(&folder.0);
+    let [ada, bob] = ["ada", "bob"].map(|name| format!("Bearer {}", tokens.create(name, Role::Write, 0).unwrap()));
+    let server = Running::start(&folder.0);
+    let send = |bearer: &str, path: &str, body: Value| {
+        server.post_with(path, &[("Authorization", bearer), ("Idempotency-Key", "k")], body).json()
+    };
+    send(&ada, "/api/studies", json!({ "name": "bread", "sheet": sheet(), "direction": "max", "sampler": "random" }));
+    let ask = |bearer: &str| row(&send(bearer, "/api/studies/bread/ask", json!({ "more": true })));
+    let (first, second) = (ask(&ada), ask(&bob));
+    assert_ne!(first, second, "nobody gets the answer of another");
+    assert_eq!((ask(&ada), ask(&bob)), (first, second));
+}
+
+#[test]
 fn rows_are_lent_and_given_back() {
     let folder = Folder::new();
     let server = Running::start(&folder.0);

@@ -31,6 +31,7 @@ fn conforms(place: &Place) {
         Boxed(place.home(&format!("study-{number}")).unwrap())
     };
     conformance::check(fresh).unwrap_or_else(|violation| panic!("{violation}"));
+    icee_serve::conformance::check(place).unwrap_or_else(|broken| panic!("{broken}"));
 }
 
 #[test]
@@ -93,6 +94,34 @@ fn servers_share_studies_keys_and_tokens() {
     place.tokens().unwrap().revoke("ada").unwrap();
     one.send("GET", "/api/studies", &header, b"").refused(401, "there are no tokens any more");
     two.get("/api/studies").refused(401, "icee serve token create NAME");
+}
+
+#[test]
+fn tables_of_an_earlier_version_are_brought_up_to_date() {
+    let Some(database) = Database::start() else { return };
+    let place = database.place();
+    let first = include_str!("../../migrations/0001-studies.sql");
+    database.sql(&format!(
+        "CREATE SCHEMA icee; CREATE TABLE icee.migrations (number integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now()); {first}; \
+         INSERT INTO icee.migrations (number) VALUES (1); \
+         INSERT INTO icee.tokens (name, role, hash, created) VALUES ('ada', 'read', 'x', 7); \
+         INSERT INTO icee.studies (name) VALUES ('bread'), ('idle'); \
+         INSERT INTO icee.keys (study, key, at, request, lines, answer) VALUES (2, 'old', 7, 'x', 1, '{{}}');"
+    ));
+    place.tokens().unwrap().revoke("ada").unwrap();
+    assert!(place.tokens().unwrap().are_required().unwrap(), "that there was a token is known");
+    let secret = place.tokens().unwrap().create("bob", Role::Write, 0).unwrap();
+    let server = Running::at(&place);
+    let bearer = format!("Bearer {secret}");
+    let headers = [("Authorization", &*bearer), ("Idempotency-Key", "k")];
+    let made = json!({ "name": "rye", "sheet": crate::client::sheet(), "direction": "max", "sampler": "random" });
+    assert_eq!(server.post_with("/api/studies", &headers, made).status, 201);
+    assert_eq!(server.post_with("/api/studies/rye/ask", &headers, json!({})).status, 200);
+    assert_eq!(
+        database.sql("SELECT key, token FROM icee.keys"),
+        "k|bob\n",
+        "keys of any study go when they are a day old"
+    );
 }
 
 #[test]
