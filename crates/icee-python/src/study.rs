@@ -248,7 +248,7 @@ impl Study {
     }
 
     fn withdraw(&self, py: Python<'_>, rows: Vec<String>) -> PyResult<()> {
-        self.with(py, |study| Ok(study.withdraw(&rows.iter().map(String::as_str).collect::<Vec<_>>())?))
+        self.with(py, |study| Ok(study.withdraw(&rows.iter().map(String::as_str).collect::<Vec<_>>(), None)?))
     }
 
     fn forget(&self, py: Python<'_>, rows: Vec<String>) -> PyResult<()> {

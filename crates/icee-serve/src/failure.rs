@@ -9,8 +9,15 @@ use std::path::PathBuf;
 use thiserror::Error as Words;
 
 /// Words of errors that are about the study as it stands, not about the request. A test makes each of them happen.
-const CONFLICTS: [&str; 6] =
-    ["exists already", "was told already", "is not running", "nothing is left", "has changed since", "do it again"];
+const CONFLICTS: [&str; 7] = [
+    "exists already",
+    "was told already",
+    "is not running",
+    "is held by",
+    "nothing is left",
+    "has changed since",
+    "do it again",
+];
 
 /// Why a request was not done.
 #[derive(Clone, Debug, PartialEq, Eq)]

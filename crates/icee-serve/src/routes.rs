@@ -177,7 +177,7 @@ pub const ROUTES: &[Route] = &[
     route(
         (Post, "/api/studies/{name}/withdraw"),
         Some(Write),
-        (fields::ROWS, JSON),
+        (fields::WITHDRAW, JSON),
         Work::Once(change::withdraw),
         "Take back rows that were asked for and will not be tried.",
     ),

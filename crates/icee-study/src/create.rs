@@ -143,7 +143,7 @@ impl Study {
         notes.extend(sheet::waiting(&rows));
         notes.extend(sheet::repeated(&rows));
         if !outcomes.is_empty() {
-            lines.push(to_line(&Entry::Tell { outcomes })?);
+            lines.push(to_line(&Entry::Tell { outcomes, late: None })?);
         }
         home.create(&lines)?;
         let mut study = Study::open_in(home, Some(&options.pool), models)?;

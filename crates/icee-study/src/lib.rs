@@ -63,6 +63,7 @@ mod replicates;
 mod results;
 mod review;
 mod rows;
+mod running;
 #[cfg(test)]
 mod scratch;
 mod sheet;

@@ -32,8 +32,10 @@ pub fn run(out: &mut impl Write, url: &str, command: &StudyCommand) -> anyhow::R
         StudyCommand::Renew(args) => renew(out, &client, args),
         StudyCommand::Update(args) => update(out, &client, args),
         StudyCommand::Withdraw(args) => {
-            let (wire::Withdrawn { withdrawn }, notes) = client.post_noted(&args.study.at("withdraw")?, &rows(args))?;
-            taken_back(out, "withdrawn", &withdrawn, &notes, args)
+            let wanted = wire::Withdraw { rows: rows(&args.rows).rows, by: args.by.clone() };
+            let done = client.post_noted(&args.rows.study.at("withdraw")?, &wanted)?;
+            let (wire::Withdrawn { withdrawn }, notes) = done;
+            taken_back(out, "withdrawn", &withdrawn, &notes, &args.rows)
         }
         StudyCommand::Forget(args) => {
             let (wire::Forgotten { forgotten }, notes) = client.post_noted(&args.study.at("forget")?, &rows(args))?;
@@ -142,7 +144,8 @@ fn ask(out: &mut impl Write, client: &Client, args: &AskArgs) -> anyhow::Result<
 }
 
 fn tell(out: &mut impl Write, client: &Client, args: &TellArgs) -> anyhow::Result<()> {
-    let mut said = wire::Tell { replace: args.replace, again: args.again, ..wire::Tell::default() };
+    let (replace, again, by) = (args.replace, args.again, args.by.clone());
+    let mut said = wire::Tell { replace, again, by, ..wire::Tell::default() };
     match (&args.csv, &args.row) {
         (Some(path), _) => {
             let text = String::from_utf8(read(path)?);
@@ -181,7 +184,7 @@ fn tell(out: &mut impl Write, client: &Client, args: &TellArgs) -> anyhow::Resul
 
 fn renew(out: &mut impl Write, client: &Client, args: &RenewArgs) -> anyhow::Result<()> {
     let rows = args.rows.iter().cloned().map(RowId::Text).collect();
-    let wanted = wire::Renew { rows, within: format!("{}s", args.within) };
+    let wanted = wire::Renew { rows, within: format!("{}s", args.within), by: args.by.clone() };
     let (wire::Renewed { renewed, until }, notes) = client.post_noted(&args.study.at("renew")?, &wanted)?;
     let printed = print::renewed(out, &renewed, until, &notes, args.study.json);
     answered(out, printed)

@@ -45,6 +45,9 @@ pub struct TellArgs {
     /// Another measurement of a row that has been told.
     #[arg(long, conflicts_with = "replace")]
     pub again: bool,
+    /// Who tells it. Whoever had the row until his time was up adds a measurement where others have told it meanwhile.
+    #[arg(long, value_name = "NAME", conflicts_with = "csv")]
+    pub by: Option<String>,
     #[command(flatten)]
     pub study: StudyArgs,
 }
@@ -77,8 +80,20 @@ pub struct RenewArgs {
     /// The time, such as 90m, 8h or 3d.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub within: u64,
+    /// Who has them: refused where somebody else has one by now.
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
     #[command(flatten)]
     pub study: StudyArgs,
+}
+
+#[derive(Args)]
+pub struct WithdrawArgs {
+    /// Who has them: refused where somebody else has one by now.
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
+    #[command(flatten)]
+    pub rows: RowsArgs,
 }
 
 #[derive(Args)]
@@ -106,7 +121,7 @@ pub fn tell(out: &mut impl Write, args: &TellArgs) -> anyhow::Result<()> {
         },
         (None, Some(row)) => {
             let (outcome, further) = args.outcome(study.value_column())?;
-            study.tell_measured(row, outcome, &further, repeat)?
+            study.tell_by(args.by.as_deref(), row, outcome, &further, repeat)?
         }
         (None, None) => bail!("give --row with --value, --failed or --impossible, or --csv FILE"),
     };
@@ -155,7 +170,7 @@ fn number(text: &str) -> anyhow::Result<f64> {
 pub fn renew(out: &mut impl Write, args: &RenewArgs) -> anyhow::Result<()> {
     let mut study = args.study.open()?;
     let until = now().saturating_add(args.within);
-    study.renew(&args.rows.iter().map(String::as_str).collect::<Vec<_>>(), until)?;
+    study.renew(&args.rows.iter().map(String::as_str).collect::<Vec<_>>(), until, args.by.as_deref())?;
     let printed = print::renewed(out, &args.rows, until, &study.take_notes(), args.study.json);
     answered(out, printed)
 }
@@ -170,8 +185,8 @@ pub fn update(out: &mut impl Write, args: &UpdateArgs) -> anyhow::Result<()> {
 }
 
 /// Runs `icee study withdraw`.
-pub fn withdraw(out: &mut impl Write, args: &RowsArgs) -> anyhow::Result<()> {
-    take_back(out, args, "withdrawn", Study::withdraw)
+pub fn withdraw(out: &mut impl Write, args: &WithdrawArgs) -> anyhow::Result<()> {
+    take_back(out, &args.rows, "withdrawn", |study, rows| study.withdraw(rows, args.by.as_deref()))
 }
 
 /// Runs `icee study forget`.

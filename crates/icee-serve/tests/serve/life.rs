@@ -186,11 +186,54 @@ fn rows_are_lent_and_given_back() {
     assert!(third["notes"][0].as_str().unwrap().contains(&format!("time is up for {second}:")), "{third}");
     let running = server.read("/api/studies/bread")["running"].clone();
     assert!(running.as_array().unwrap().contains(&json!(first.to_string())), "the one that was renewed is still lent");
-    // A late answer counts, unless somebody else has it now.
+    // A late answer counts.
     let late = server.done("/api/studies/bread/tell", json!({ "row": second, "value": 1.5 }));
     assert_eq!(late["told"]["new"], 1);
     server.refused("/api/studies/bread/renew", json!({ "rows": [second], "within": "1h" }), 409, "is not running");
     server.refused("/api/studies/bread/renew", json!({ "rows": [first], "within": "soon" }), 400, "is no time");
+}
+
+#[test]
+fn leases_are_their_holders_and_late_answers_are_kept() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    server
+        .done("/api/studies", json!({ "name": "two", "sheet": "a\n1\n2\n", "direction": "max", "sampler": "random" }));
+    let post = |what: &str, body: Value| server.done(&format!("/api/studies/two/{what}"), body);
+    let first = row(&post("ask", json!({ "by": "ada", "within": "1s" })));
+    post("ask", json!({ "by": "carl", "more": true }));
+    // Her time is up, and somebody else has the row.
+    let has_it = loop {
+        let answer = server.post("/api/studies/two/ask", json!({ "by": "bob", "more": true, "within": "1h" }));
+        if answer.status == 200 {
+            break answer.json();
+        }
+    };
+    assert_eq!(row(&has_it), first);
+    let until = has_it["suggestions"][0]["until"].as_u64().unwrap();
+    for what in ["renew", "withdraw"] {
+        let body = match what {
+            "renew" => json!({ "rows": [first], "within": "2h", "by": "ada" }),
+            _ => json!({ "rows": [first], "by": "ada" }),
+        };
+        server.refused(&format!("/api/studies/two/{what}"), body, 409, &format!("row \"{first}\" is held by bob now"));
+    }
+    post("renew", json!({ "rows": [first], "within": "1m", "by": "bob" }));
+    let running = server.read("/api/studies/two/running");
+    let bobs = running.as_array().unwrap().iter().find(|row| row["by"] == "bob").unwrap();
+    assert!(bobs["until"].as_u64().unwrap() >= until, "more time is never less");
+    // Both have measured it, and both count.
+    let tell = |by: &str, value: f64| json!({ "row": first, "value": value, "by": by });
+    assert_eq!(post("tell", tell("bob", 2.0))["told"]["new"], 1);
+    server.refused("/api/studies/two/tell", tell("bob", 2.0), 409, "was told already");
+    let late = post("tell", tell("ada", 3.0));
+    assert_eq!(late["told"]["again"], 1);
+    assert!(late["notes"][0].as_str().unwrap().contains("kept as another measurement"));
+    server.refused("/api/studies/two/tell", tell("ada", 3.0), 409, "was told already");
+    assert_eq!(
+        post("withdraw", json!({ "rows": [3 - first], "by": "carl" }))["withdrawn"],
+        json!([(3 - first).to_string()])
+    );
 }
 
 #[test]
