@@ -78,21 +78,27 @@ class Served:
         sampler: str | None,
     ) -> str:
         body: dict[str, Any] = {"count": count, "more": more, "same": same, "accept_model": self._accepts_model}
-        if isinstance(within, (int, float)):
-            within = f"{within:f}".rstrip("0").rstrip(".") + "s"
-        said = {"where": condition, "within": within, "by": by, "sampler": sampler}
+        said = {"where": condition, "within": None if within is None else _time(within), "by": by, "sampler": sampler}
         answer = self._post("ask", body | {name: value for name, value in said.items() if value is not None})
         self._accepts_model = False
         return answer
 
     def tell(
-        self, row: str, value: float | None, further: Sequence[tuple[str, float]], *, impossible: bool, repeat: str
+        self,
+        row: str,
+        value: float | None,
+        further: Sequence[tuple[str, float]],
+        *,
+        impossible: bool,
+        repeat: str,
+        by: str | None,
     ) -> str:
         for number in [*([] if value is None else [value]), *(number for _, number in further)]:
             if not math.isfinite(number):
                 raise Error(f'the value {number} of row "{row}" is not a finite number')
         outcome: dict[str, Any] = {"value": value} if value is not None else {"impossible" if impossible else "failed": True}
-        return self._told({"row": row, "further": dict(further)} | outcome | _repeat(repeat))
+        who = {} if by is None else {"by": by}
+        return self._told({"row": row, "further": dict(further)} | outcome | _repeat(repeat) | who)
 
     def tell_table(self, csv: bytes, value: str | None, *, repeat: str) -> str:
         column = {} if value is None else {"column": value}
@@ -141,6 +147,9 @@ class Served:
         if not self._columns or not all(known(row) for row in rows):
             self._columns = {name: (cells, frames.parsed(cells)) for name, cells in json.loads(self._get("cells"))}
         return {name: [parsed[row["row"] - 1] for row in rows] for name, (_, parsed) in self._columns.items()}
+
+    def renew(self, rows: Sequence[str], *, within: float | str, by: str | None) -> None:
+        self._noted(self._post("renew", {"rows": rows, "within": _time(within)} | ({} if by is None else {"by": by})))
 
     def withdraw(self, rows: Sequence[str]) -> None:
         self._noted(self._post("withdraw", {"rows": rows}))
@@ -236,6 +245,11 @@ def _failure(status: int, text: str, *, creates: bool) -> Exception:
     if status == 409 and creates:
         return FileExistsError(words)
     return Error(words)
+
+
+def _time(within: float | str) -> str:
+    """A time as requests have it."""
+    return within if isinstance(within, str) else f"{within:f}".rstrip("0").rstrip(".") + "s"
 
 
 def _repeat(word: str) -> dict[str, bool]:
