@@ -18,6 +18,7 @@ mod call;
 mod change;
 mod client;
 pub mod conformance;
+mod connection;
 mod create;
 mod events;
 mod failure;

@@ -16,6 +16,10 @@ pub struct Limits {
     pub time: Duration,
     /// Connections that are open at once; whoever comes then has to wait.
     pub connections: usize,
+    /// Connections of one address, but for those of this machine; more are hung up on.
+    pub address: usize,
+    /// How long a client may read nothing of its answer.
+    pub write: Duration,
     /// Requests that are worked on at once, those that wait for their turn among them.
     pub concurrent: usize,
     /// Streams of events that are open at once.
@@ -36,6 +40,8 @@ impl Default for Limits {
             body: 32 << 20,
             time: Duration::from_secs(60),
             connections: 1024,
+            address: 256,
+            write: Duration::from_secs(30),
             concurrent: 256,
             streams: 128,
             games: 4,

@@ -133,7 +133,7 @@ impl Server {
                 reached(asked, Ending::Soon).await;
                 stopping.say(&Event::Stopping { running: stopping.running() });
             });
-            let serving = listen::serve(listener, router, app.limits.connections, ending.subscribe());
+            let serving = listen::serve(listener, router, &app.limits, ending.subscribe());
             let (soon, now) = (ending.subscribe(), ending.subscribe());
             let too_long = async move {
                 reached(soon, Ending::Soon).await;

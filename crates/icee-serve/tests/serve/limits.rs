@@ -67,3 +67,16 @@ fn running_requests_end_before_the_server_does() {
     });
     assert_eq!(lines.next(), None, "streams end");
 }
+
+#[test]
+fn half_a_request_keeps_no_server_from_ending() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    let mut half = std::net::TcpStream::connect(server.address).unwrap();
+    std::io::Write::write_all(&mut half, b"GET /health HTTP/1.1\r\nHost: ").unwrap();
+    // One that was answered, and says nothing more.
+    server.read("/health");
+    let begun = std::time::Instant::now();
+    drop(server);
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
