@@ -1,17 +1,19 @@
 //! What all requests share, and the way of each: let in, read, done when it is its turn, answered, counted.
 
 use crate::call::{Call, Done, Reply, now};
+use crate::connection;
 use crate::create;
 use crate::events;
 use crate::failure::Failure;
 use crate::fields::{Create, Import};
 use crate::guard::{self, Who};
 use crate::keys::{self, Keyed, Known};
-use crate::limits::{Limits, Rates};
+use crate::limits::{Limits, Rate, Rates};
 use crate::log::{Event, Log};
 use crate::metrics::Metrics;
 use crate::name::StudyName;
 use crate::pages::PageFile;
+use crate::places::{Held, Places, What};
 use crate::registry::{Open, Registry};
 use crate::room;
 use crate::routes::{HTML, JSON, Route, Verb, Work};
@@ -27,10 +29,13 @@ use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 
 /// Another header that is known by name.
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Bytes of a body that is small: as many of them may come in as there are connections.
+const SMALL: usize = 64 << 10;
 
 /// How far the server is from its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,16 +54,12 @@ pub struct App {
     pub registry: Registry,
     pub metrics: Metrics,
     pub limits: Limits,
-    /// Streams of events that may still begin.
-    pub streams: Arc<Semaphore>,
-    /// Games of rooms that may still begin.
-    pub games: Arc<Semaphore>,
+    pub places: Places,
     pub ending: watch::Receiver<Ending>,
     tokens: Arc<Tokens>,
     /// Whether only this machine can reach the server.
     local: bool,
     rates: Rates,
-    permits: Arc<Semaphore>,
     log: Log,
 }
 
@@ -75,9 +76,7 @@ impl App {
         App {
             registry: Registry::new(store),
             metrics: Metrics::default(),
-            streams: Arc::new(Semaphore::new(limits.streams)),
-            games: Arc::new(Semaphore::new(limits.games)),
-            permits: Arc::new(Semaphore::new(limits.concurrent)),
+            places: Places::new(&limits),
             rates: Rates::default(),
             tokens: Arc::new(tokens),
             limits,
@@ -85,11 +84,6 @@ impl App {
             local,
             log,
         }
-    }
-
-    /// Requests that are worked on.
-    pub fn running(&self) -> usize {
-        self.limits.concurrent.saturating_sub(self.permits.available_permits())
     }
 
     /// Says what happens.
@@ -102,9 +96,17 @@ impl App {
         format!("{}{}", self.registry.store().scratch().display(), std::path::MAIN_SEPARATOR)
     }
 
-    /// Words for clients: where the folder lies on the server is not for them.
-    pub fn without_folder(&self, words: &str) -> String {
-        words.replace(&self.folder(), "")
+    /// What is wrong, in words for clients: where folder and database are is not for them, nor what the database says.
+    pub fn for_clients(&self, failure: &Failure) -> String {
+        let words = failure.words.replace(&self.folder(), "");
+        match self.registry.store().hidden() {
+            Some(hidden) if words.contains(hidden) => match failure.status {
+                StatusCode::SERVICE_UNAVAILABLE => "the database cannot be reached; try again in a moment".into(),
+                status if status.is_server_error() => "the database cannot be used; the server's log says why".into(),
+                _ => words.replace(hidden, "the database"),
+            },
+            _ => words,
+        }
     }
 
     /// Whether somebody may use a route.
@@ -132,26 +134,37 @@ impl App {
     /// Answers a request to a route.
     pub async fn handle(self: Arc<App>, route: &'static Route, client: SocketAddr, request: Request) -> Response {
         let (started, path) = (Instant::now(), request.uri().path().to_owned());
-        let admitted = self.admit(route, request.headers()).await;
-        let user = admitted.as_ref().ok().and_then(Who::name).map(str::to_owned);
-        // Who is let in is known by the token, who is not by the address.
-        let name = user.as_ref().map_or_else(|| format!("ip {}", client.ip()), |name| format!("token {name}"));
-        let answer = match admitted {
-            _ if route.is_limited() && !self.rates.allow(&self.limits, &name, started) => Err(Failure::busy(
-                StatusCode::TOO_MANY_REQUESTS,
-                format!("too many requests; at most {} a second in the long run", self.limits.rate),
-            )),
+        let address = format!("from {}", connection::counted(client.ip()));
+        let mut user = None;
+        let answer = match self.allow(route, self.limits.of_address(), &address, started) {
             Err(failure) => Err(failure),
-            Ok(_) => self.answer(route, user.clone(), request).await,
+            Ok(()) => {
+                let admitted = self.admit(route, request.headers()).await;
+                user = admitted.as_ref().ok().and_then(Who::name).map(str::to_owned);
+                // Who is let in is known by the token, who is not by the address.
+                let name = user.as_ref().map_or_else(|| format!("ip {}", client.ip()), |name| format!("token {name}"));
+                match self.allow(route, self.limits.of_client(), &name, started).and(admitted) {
+                    Err(failure) => Err(failure),
+                    Ok(_) => self.answer(route, user.as_deref(), request).await,
+                }
+            }
         };
-        let (response, error) = match answer {
+        let (response, error) = match answer.map_err(Failure::in_short) {
             Ok(response) => (response, None),
             Err(failure) => {
-                let failure = Failure { words: self.without_folder(&failure.words), ..failure };
-                (failure.clone().into_response(), Some(failure.words))
+                let shown = Failure { words: self.for_clients(&failure), ..failure.clone() };
+                (shown.into_response(), Some(failure.words))
             }
         };
         self.finish((route.verb.name(), route.path), started, (client, user, path), (response, error))
+    }
+
+    /// Whether a request may come at this moment, as far as rates go.
+    fn allow(&self, route: &Route, rate: Rate, name: &str, now: Instant) -> Result<(), Failure> {
+        if !route.is_limited() {
+            return Ok(());
+        }
+        self.rates.take(rate, name, now).map_err(|wait| Failure::too_fast(rate.second, wait))
     }
 
     /// Answers a request for a file of a page.
@@ -212,23 +225,25 @@ impl App {
     async fn answer(
         self: &Arc<App>,
         route: &'static Route,
-        user: Option<String>,
+        user: Option<&str>,
         request: Request,
     ) -> Result<Response, Failure> {
-        guard::same_site(route.verb, request.headers())?;
-        if let Work::Now(work) = route.work {
-            return work(self).map(IntoResponse::into_response);
+        guard::same_site(route.verb, route.role.is_none(), request.headers())?;
+        match route.work {
+            Work::Now(work) => return work(self).map(IntoResponse::into_response),
+            Work::Events => {
+                let (mut parts, _) = request.into_parts();
+                let name = name_in(&mut parts).await?;
+                return events::stream(Arc::clone(self), route, name, user, parts.headers).await;
+            }
+            Work::Game => return room::stream(Arc::clone(self), user, request.uri()).await,
+            _ => {}
         }
-        if let Work::Events = route.work {
-            let (mut parts, _) = request.into_parts();
-            let name = name_in(&mut parts).await?;
-            return events::stream(Arc::clone(self), route, name, parts.headers).await;
-        }
-        if let Work::Game = route.work {
-            return room::stream(Arc::clone(self), request.uri()).await;
-        }
-        let full = |_| Failure::busy(StatusCode::SERVICE_UNAVAILABLE, "the server is busy; try again in a moment");
-        let permit = Arc::clone(&self.permits).try_acquire_owned().map_err(full)?;
+        // Until all of it has come nobody else has to wait.
+        let slow = |_| Failure::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time");
+        let (parts, body, room) =
+            tokio::time::timeout(self.limits.time, self.read(route, user, request)).await.map_err(slow)??;
+        let place = self.places.take(What::Requests, user)?;
         let late = |_| {
             let words = format!(
                 "there was no answer within {} seconds, and it may still be done; with an Idempotency-Key the same request gets its \
@@ -237,28 +252,28 @@ impl App {
             );
             Failure::busy(StatusCode::SERVICE_UNAVAILABLE, words)
         };
-        let done =
-            tokio::time::timeout(self.limits.time, self.work(route, user, request, permit)).await.map_err(late)?;
-        done.map(IntoResponse::into_response)
+        let work = self.work(route, user, (parts, body), (place, room));
+        tokio::time::timeout(self.limits.time, work).await.map_err(late)?.map(IntoResponse::into_response)
     }
 
-    /// Reads a request and does its work on a thread that may take its time. The permit goes along: work that nobody waits for any
-    /// more counts as well.
-    async fn work(
-        self: &Arc<App>,
-        route: &'static Route,
-        user: Option<String>,
+    /// Reads a request's body; only that of a POST says anything.
+    async fn read(
+        &self,
+        route: &Route,
+        user: Option<&str>,
         request: Request,
-        permit: OwnedSemaphorePermit,
-    ) -> Done {
-        let (mut parts, body) = request.into_parts();
-        let name = if route.path.contains("{name}") { Some(name_in(&mut parts).await?) } else { None };
-        let key = match parts.headers.get(&KEY) {
-            Some(key) => Some(key.to_str().map_err(|_| keys::wrong()).and_then(keys::check)?.to_owned()),
-            None => None,
+    ) -> Result<(Parts, Bytes, Option<Held>), Failure> {
+        let (parts, body) = request.into_parts();
+        if route.verb != Verb::Post {
+            return Ok((parts, Bytes::new(), None));
+        }
+        let length: Option<usize> =
+            guard::text(&parts.headers, &header::CONTENT_LENGTH).and_then(|length| length.parse().ok());
+        let room = match length {
+            Some(length) if length <= SMALL => None,
+            _ => Some(self.places.wait(What::Bodies, user).await?),
         };
-        let uri = parts.uri.clone();
-        let body = Bytes::from_request(Request::from_parts(parts, body), &()).await;
+        let body = Bytes::from_request(Request::from_parts(parts.clone(), body), &()).await;
         let body = body.map_err(|refused| match refused.status() {
             StatusCode::PAYLOAD_TOO_LARGE => {
                 let words = format!("the body is too large; at most {} bytes are taken", self.limits.body);
@@ -266,6 +281,24 @@ impl App {
             }
             _ => Failure::bad("the body did not arrive whole"),
         })?;
+        Ok((parts, body, room))
+    }
+
+    /// Does the work of a request on a thread that may take its time. Its places go along: work that nobody waits for any more counts
+    /// as well.
+    async fn work(
+        self: &Arc<App>,
+        route: &'static Route,
+        user: Option<&str>,
+        (mut parts, body): (Parts, Bytes),
+        places: (Held, Option<Held>),
+    ) -> Done {
+        let name = if route.path.contains("{name}") { Some(name_in(&mut parts).await?) } else { None };
+        let key = match parts.headers.get(&KEY) {
+            Some(key) => Some(key.to_str().map_err(|_| keys::wrong()).and_then(keys::check)?.to_owned()),
+            None => None,
+        };
+        let (uri, user) = (parts.uri, user.map(str::to_owned));
         let mut call = Call { name, body, uri, now: now(), user, folder: self.folder() };
         let new = match route.work {
             Work::Create => Some(call.body::<Create>()?.name),
@@ -286,13 +319,15 @@ impl App {
             }
             None => None,
         };
+        // Of sheets few are taken apart at once. Whoever waits here has his turn already, and holds up nobody else's study.
+        let sheet = if route.reads_sheet() { Some(self.places.wait(What::Sheets, None).await?) } else { None };
         let app = Arc::clone(self);
         let work = move || {
-            let _permit = permit;
+            let _places = (places, sheet);
             match (&call.name, place.as_deref_mut()) {
                 (Some(name), Some(place)) => app.with_study(route, name, place, &call, key.as_deref()),
                 _ => match route.work {
-                    Work::Server(work) => work(&app, &call),
+                    Work::Server(work) | Work::Sheet(work) => work(&app, &call),
                     _ => Err(Failure::internal("the route has no name of a study")),
                 },
             }
@@ -326,7 +361,7 @@ impl App {
             }
             Work::Study(work) => self.registry.with(name, place, false, |open| work(open, call)),
             Work::Once(work) => self.registry.with(name, place, true, |open| once(route, open, call, key, work)),
-            Work::Now(_) | Work::Server(_) | Work::Events | Work::Game => {
+            Work::Now(_) | Work::Server(_) | Work::Sheet(_) | Work::Events | Work::Game => {
                 Err(Failure::internal("the route is about no study"))
             }
         }

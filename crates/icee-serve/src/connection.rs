@@ -1,11 +1,11 @@
 //! What one connection may do: how long it may keep an answer waiting, how many an address may have, and what it is in the middle of.
 
-use std::collections::HashMap;
+use crate::counts::{Counted, Counts};
 use std::io;
 use std::net::{IpAddr, Ipv6Addr};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -15,48 +15,20 @@ use tokio::time::{Sleep, sleep};
 #[derive(Clone, Debug)]
 pub struct Addresses {
     most: usize,
-    counts: Arc<Mutex<HashMap<IpAddr, usize>>>,
-}
-
-/// A connection that counts as long as this lives.
-#[derive(Debug)]
-pub struct Counted {
-    address: IpAddr,
-    all: Addresses,
+    counts: Counts<IpAddr>,
 }
 
 impl Addresses {
     /// So many of each, at most.
     pub fn new(most: usize) -> Addresses {
-        Addresses { most, counts: Arc::default() }
+        Addresses { most, counts: Counts::default() }
     }
 
     /// Counts one more; none where an address has too many. This machine may have any number: a proxy here is everybody.
-    pub fn enter(&self, address: IpAddr) -> Option<Counted> {
+    pub fn enter(&self, address: IpAddr) -> Option<Counted<IpAddr>> {
         let address = counted(address);
-        let mut counts = self.counts();
-        let count = counts.entry(address).or_default();
-        if *count >= self.most && !address.is_loopback() {
-            return None;
-        }
-        *count += 1;
-        Some(Counted { address, all: self.clone() })
-    }
-
-    fn counts(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        let mut counts = self.all.counts();
-        if let Some(count) = counts.get_mut(&self.address) {
-            *count -= 1;
-            if *count == 0 {
-                counts.remove(&self.address);
-            }
-        }
+        let most = if address.is_loopback() { usize::MAX } else { self.most };
+        self.counts.enter(address, most)
     }
 }
 
@@ -211,6 +183,6 @@ mod tests {
         let here: Vec<_> = (0..9).map(|_| at("127.0.0.1")).chain((0..9).map(|_| at("::1"))).collect();
         assert!(here.iter().all(Option::is_some));
         drop((two, again, three, four, here));
-        assert!(all.counts().is_empty(), "nothing is remembered of those who are gone");
+        assert_eq!(all.counts.len(), 0, "nothing is remembered of those who are gone");
     }
 }

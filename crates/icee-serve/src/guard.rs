@@ -73,12 +73,18 @@ pub fn admit(tokens: &Tokens, local: bool, route: &Route, headers: &HeaderMap) -
     }
 }
 
-/// Refuses writes that a page of another site may have sent by somebody's browser: another origin, or a body that a form could have
-/// sent.
+/// Refuses what a page of another site may have sent by somebody's browser: whatever the browser says so of, and writes from another
+/// origin, or with a body that a form could have sent. (What `is_open` to everybody may be looked at from everywhere.)
 ///
 /// # Errors
 /// 403, or 415 where the body is not said to be JSON.
-pub fn same_site(verb: Verb, headers: &HeaderMap) -> Result<(), Failure> {
+pub fn same_site(verb: Verb, is_open: bool, headers: &HeaderMap) -> Result<(), Failure> {
+    let site = text(headers, &HeaderName::from_static("sec-fetch-site"));
+    if !is_open && site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+        let words =
+            "a page of another site may not ask here (the header Sec-Fetch-Site says so); type the address yourself";
+        return Err(Failure::new(StatusCode::FORBIDDEN, words));
+    }
     if verb == Verb::Get {
         return Ok(());
     }
@@ -89,11 +95,6 @@ pub fn same_site(verb: Verb, headers: &HeaderMap) -> Result<(), Failure> {
             let words = "a page of another site may not write here (the headers Origin and Host differ)";
             return Err(Failure::new(StatusCode::FORBIDDEN, words));
         }
-    }
-    let site = text(headers, &HeaderName::from_static("sec-fetch-site"));
-    if site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
-        let words = "a page of another site may not write here (the header Sec-Fetch-Site says so)";
-        return Err(Failure::new(StatusCode::FORBIDDEN, words));
     }
     let kind = text(headers, &header::CONTENT_TYPE).and_then(|kind| kind.split(';').next());
     if verb == Verb::Post && !kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
@@ -135,7 +136,7 @@ mod tests {
     fn pages_of_other_sites_do_not_write() {
         let status = |verb, headers: &[(HeaderName, &'static str)]| {
             let headers = headers.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect();
-            same_site(verb, &headers).map_err(|failure| failure.status.as_u16())
+            same_site(verb, false, &headers).map_err(|failure| failure.status.as_u16())
         };
         let (host, json) = ((header::HOST, "a.example:80"), (header::CONTENT_TYPE, "application/json; charset=utf-8"));
         assert_eq!(status(Verb::Post, &[host.clone(), json.clone()]), Ok(()));
@@ -157,6 +158,8 @@ mod tests {
             ("x", Err(403)),
         ] {
             assert_eq!(status(Verb::Post, &[host.clone(), json.clone(), (site.clone(), value)]), expected, "{value}");
+            // Looking takes time and space, too.
+            assert_eq!(status(Verb::Get, &[host.clone(), (site.clone(), value)]), expected, "{value}");
         }
         for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp"] {
             assert_eq!(status(Verb::Post, &[host.clone(), (header::CONTENT_TYPE, kind)]), Err(415), "{kind}");

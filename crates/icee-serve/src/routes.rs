@@ -16,6 +16,8 @@ pub enum Work {
     Now(fn(&App) -> Done),
     /// It takes a while, and no study in particular.
     Server(fn(&App, &Call) -> Done),
+    /// The same with a sheet that comes along.
+    Sheet(fn(&App, &Call) -> Done),
     /// A new study, whose name is in the request.
     Create,
     /// The same of one that comes from elsewhere.
@@ -74,9 +76,14 @@ pub struct Route {
 }
 
 impl Route {
-    /// Whether it takes time and space like the others. Whether the server lives must be known also when it is busy.
+    /// Whether rates are for it. Whether the server lives must be known also when it is busy.
     pub fn is_limited(&self) -> bool {
-        !matches!(self.work, Work::Now(_))
+        self.path != HEALTH
+    }
+
+    /// Whether a sheet is taken apart, which takes time and space.
+    pub fn reads_sheet(&self) -> bool {
+        matches!(self.work, Work::Create | Work::Import | Work::Sheet(_))
     }
 }
 
@@ -88,6 +95,7 @@ pub const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub const EVENTS: &str = "text/event-stream";
 
 const NO: &[Field] = &[];
+const HEALTH: &str = "/health";
 
 const fn route(
     (verb, path): (Verb, &'static str),
@@ -101,7 +109,7 @@ const fn route(
 
 /// All of them.
 pub const ROUTES: &[Route] = &[
-    route((Get, "/health"), None, (NO, JSON), Work::Now(look::health), "Whether the server lives."),
+    route((Get, HEALTH), None, (NO, JSON), Work::Now(look::health), "Whether the server lives."),
     route((Get, "/openapi.json"), None, (NO, JSON), Work::Now(look::openapi), "This description of all routes."),
     route((Get, "/metrics"), Some(Read), (NO, METRICS), Work::Now(look::metrics), "Counts and times, for Prometheus."),
     route(
@@ -129,7 +137,7 @@ pub const ROUTES: &[Route] = &[
         (Post, "/api/survey"),
         Some(Write),
         (fields::CREATE, JSON),
-        Work::Server(look::survey),
+        Work::Sheet(look::survey),
         "What is understood of a sheet's columns; nothing is kept.",
     ),
     route(

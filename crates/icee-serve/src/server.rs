@@ -6,6 +6,7 @@ use crate::limits::Limits;
 use crate::listen;
 use crate::log::{Event, Log};
 use crate::pages::{self, PageFile};
+use crate::places::What;
 use crate::routes::{ROUTES, Route, Verb};
 use crate::store::Place;
 use axum::Router;
@@ -131,7 +132,7 @@ impl Server {
             let (asked, stopping) = (ending.subscribe(), Arc::clone(&app));
             let announced = tokio::spawn(async move {
                 reached(asked, Ending::Soon).await;
-                stopping.say(&Event::Stopping { running: stopping.running() });
+                stopping.say(&Event::Stopping { running: stopping.places.taken(What::Requests) });
             });
             let serving = listen::serve(listener, router, &app.limits, ending.subscribe());
             let (soon, now) = (ending.subscribe(), ending.subscribe());

@@ -85,6 +85,11 @@ pub trait Store: Send + Sync {
     /// What it is called in messages, without secrets.
     fn name(&self) -> String;
 
+    /// What of that name is not for clients: where the database is.
+    fn hidden(&self) -> Option<&str> {
+        None
+    }
+
     /// Who may do what there.
     fn tokens(&self) -> Tokens;
 

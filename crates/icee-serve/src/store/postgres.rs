@@ -99,6 +99,10 @@ impl Store for Database {
         self.pool.name().to_owned()
     }
 
+    fn hidden(&self) -> Option<&str> {
+        Some(self.pool.name())
+    }
+
     fn tokens(&self) -> Tokens {
         Tokens::new(Box::new(tokens::InDatabase(Arc::clone(&self.pool))))
     }

@@ -138,7 +138,7 @@ fn a_database_that_goes_away_is_waited_for_and_nothing_is_lost() {
         database.crash();
         let away = server.post("/api/studies/bread/ask", json!({ "more": true }));
         assert!(away.head.to_lowercase().contains("retry-after"), "{}", away.head);
-        away.refused(503, "try again in a moment");
+        away.refused(503, "the database cannot be reached; try again in a moment");
         assert_eq!(server.get("/health").status, 200);
         database.run();
         assert_eq!(server.read("/api/studies/bread")["told"].as_array().unwrap().len(), told, "round {round}");

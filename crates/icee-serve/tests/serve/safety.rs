@@ -94,6 +94,8 @@ fn pages_of_other_sites_write_nothing() {
     ask(&[json, ("Origin", "null")]).refused(403, "another site");
     ask(&[json, ("Sec-Fetch-Site", "cross-site")]).refused(403, "another site");
     ask(&[json, ("Sec-Fetch-Site", "same-site")]).refused(403, "another site");
+    let look = |path: &str| server.send("GET", path, &[("Sec-Fetch-Site", "cross-site")], b"").status;
+    assert_eq!(["/api/studies", "/metrics", "/", "/health"].map(look), [403, 403, 200, 200]);
     ask(&[("Content-Type", "text/plain")]).refused(415, "Content-Type: application/json");
     ask(&[]).refused(415, "Content-Type: application/json");
     server
