@@ -37,6 +37,9 @@ const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Bytes of a body that is small: as many of them may come in as there are connections.
 const SMALL: usize = 64 << 10;
 
+/// How many times as large as a body a workbook may be when it is unpacked.
+const UNPACKED: u64 = 8;
+
 /// How far the server is from its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
@@ -299,7 +302,8 @@ impl App {
             None => None,
         };
         let (uri, user) = (parts.uri, user.map(str::to_owned));
-        let mut call = Call { name, body, uri, now: now(), user, folder: self.folder() };
+        let unpacked = (self.limits.body as u64).saturating_mul(UNPACKED);
+        let mut call = Call { name, body, uri, now: now(), user, folder: self.folder(), unpacked };
         let new = match route.work {
             Work::Create => Some(call.body::<Create>()?.name),
             Work::Import => Some(call.body::<Import>()?.name),

@@ -62,7 +62,7 @@ pub fn list(app: &App, _: &Call) -> Done {
 /// What is understood of a sheet.
 pub fn survey(app: &App, call: &Call) -> Done {
     let wanted: Create = call.body()?;
-    create::survey(app.registry.store(), &wanted)
+    create::survey(app.registry.store(), &wanted, call)
 }
 
 /// The study at a glance.

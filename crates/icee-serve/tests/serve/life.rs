@@ -200,8 +200,8 @@ fn leases_are_their_holders_and_late_answers_are_kept() {
     server
         .done("/api/studies", json!({ "name": "two", "sheet": "a\n1\n2\n", "direction": "max", "sampler": "random" }));
     let post = |what: &str, body: Value| server.done(&format!("/api/studies/two/{what}"), body);
-    let first = row(&post("ask", json!({ "by": "ada", "within": "1s" })));
     post("ask", json!({ "by": "carl", "more": true }));
+    let first = row(&post("ask", json!({ "by": "ada", "more": true, "within": "1s" })));
     // Her time is up, and somebody else has the row.
     let has_it = loop {
         let answer = server.post("/api/studies/two/ask", json!({ "by": "bob", "more": true, "within": "1h" }));

@@ -129,3 +129,30 @@ fn errors_are_short_whatever_was_sent() {
     let answer = server.post("/api/studies/bread/tell", json!({ "row": "ä".repeat(100_000), "value": 1 }));
     assert!(answer.status == 400 && answer.body.len() < 3000, "{}", answer.body.len());
 }
+
+#[test]
+fn small_bodies_make_no_endless_work() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    let names = |count: usize| (0..count).map(|at| format!("c{at}")).collect::<Vec<_>>();
+    let sheet = |count: usize| {
+        let row = |row: usize| (0..count).map(|at| ((at + row) % 7).to_string()).collect::<Vec<_>>().join(",");
+        format!("{}\n{}\n{}\n{}\n", names(count).join(","), row(1), row(2), row(3))
+    };
+    let make = |body: serde_json::Value| {
+        let mut all = json!({ "name": "wide", "direction": "max", "sampler": "random" });
+        body.as_object().unwrap().iter().for_each(|(name, value)| all[name] = value.clone());
+        all
+    };
+    let wide = make(json!({ "sheet": sheet(16_385) }));
+    server.refused("/api/studies", wide.clone(), 400, "there are 16385 columns; at most 16384 are read");
+    server.refused("/api/survey", wide, 400, "16385 columns");
+    let also: Vec<String> = (0..100_000).map(|at| format!("o{at} min")).collect();
+    server.refused("/api/studies", make(json!({ "sheet": sheet(3), "also": also })), 400, "at most 256 are");
+    // With a look at all others for each of them, these would take minutes.
+    let all = names(16_384);
+    let most = make(json!({ "sheet": sheet(16_384), "linear": all, "columns": all }));
+    server.refused("/api/survey", most, 400, "at most 1024 can be used");
+    let many: Vec<String> = (0..1_000_000).map(|at| format!("c{at}")).collect();
+    server.refused("/api/survey", make(json!({ "sheet": sheet(3), "log": many })), 400, "no column \"c3\"");
+}
