@@ -331,7 +331,7 @@ impl App {
             match (&call.name, place.as_deref_mut()) {
                 (Some(name), Some(place)) => app.with_study(route, name, place, &call, key.as_deref()),
                 _ => match route.work {
-                    Work::Server(work) | Work::Sheet(work) => work(&app, &call),
+                    Work::Server(work) => work(&app, &call),
                     _ => Err(Failure::internal("the route has no name of a study")),
                 },
             }
@@ -365,7 +365,7 @@ impl App {
             }
             Work::Study(work) => self.registry.with(name, place, false, |open| work(open, call)),
             Work::Once(work) => self.registry.with(name, place, true, |open| once(route, open, call, key, work)),
-            Work::Now(_) | Work::Server(_) | Work::Sheet(_) | Work::Events | Work::Game => {
+            Work::Now(_) | Work::Server(_) | Work::Events | Work::Game => {
                 Err(Failure::internal("the route is about no study"))
             }
         }

@@ -89,10 +89,16 @@ pub fn renew(open: &mut Open, call: &Call) -> Done {
 
 /// Takes in the sheet.
 pub fn update(open: &mut Open, call: &Call) -> Done {
-    let Update { replace, keep } = call.body()?;
-    let study = &mut open.study;
+    let Update { replace, keep, sheet, sheet_base64 } = call.body()?;
+    let Open { study, ledger, .. } = open;
     let repeat = if replace { Repeat::Replace } else { Repeat::Refuse };
-    let change = study.update(repeat, if keep { Corrected::Keep } else { Corrected::Refuse })?;
+    let corrected = if keep { Corrected::Keep } else { Corrected::Refuse };
+    let change = if sheet.is_some() || sheet_base64.is_some() {
+        let sheet = call.sheet(sheet.as_deref(), sheet_base64.as_deref())?;
+        study.update_to(&sheet, repeat, corrected, &mut |place| ledger.put_sheet(&sheet, place))?
+    } else {
+        study.update(repeat, corrected)?
+    };
     let notes = call.tidy_all(&study.take_notes());
     Reply::noted(change, notes)
 }

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::fields::Create;
 use crate::look::for_clients;
 use crate::name::StudyName;
-use crate::store::{Sheet, Store};
+use crate::store::{Sheet, Store, ending_of};
 use crate::wire::{Doubt, Survey};
 use axum::http::StatusCode;
 use icee_models::study_models;
@@ -15,9 +15,6 @@ use icee_study::{Cells, Direction, Scale, Study, StudyOptions, Summary, Suspect,
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// What the first bytes of a workbook are.
-const WORKBOOK: &[u8] = b"PK\x03\x04";
 
 /// Rows of a sheet that are shown before there is a study.
 const PREVIEW: usize = 5;
@@ -33,8 +30,7 @@ pub fn create(store: &dyn Store, name: &StudyName, call: &Call) -> Done {
         Failure::bad("which values are good? add direction, maximize or minimize, or target with a number")
     })?;
     let bytes = bytes(&wanted, call)?;
-    let ending = if bytes.starts_with(WORKBOOK) { "xlsx" } else { "csv" };
-    let mut draft = store.draft(name, ending, &bytes)?;
+    let mut draft = store.draft(name, ending_of(&bytes), &bytes)?;
     let options = StudyOptions { direction, ..options(store, &wanted, &draft.sheet.path)? };
     let doubts = suspects(&options)?;
     let models = study_models().map_err(|error| Failure::internal(error.to_string()))?;

@@ -316,12 +316,22 @@ pub struct Update {
     pub replace: bool,
     /// Rows that were told and have other cells now keep their results.
     pub keep: bool,
+    /// The sheet as it is now, as CSV text; without one, the sheet on the server is read again.
+    pub sheet: Option<String>,
+    /// The same in base64: an .xlsx or .xlsm file, or CSV.
+    pub sheet_base64: Option<String>,
 }
 
 /// The fields of [`Update`].
 pub const UPDATE: &[Field] = &[
     field("replace", Holds::Flag, "Results that differ from what was told correct it."),
     field("keep", Holds::Flag, "Rows that were told and have other cells now keep their results."),
+    field(
+        "sheet",
+        Holds::Text,
+        "The sheet as it is now, as CSV text; without one, the sheet on the server is read again.",
+    ),
+    field("sheet_base64", Holds::Text, "The same in base64: an .xlsx or .xlsm file, or CSV."),
 ];
 
 /// A request that says nothing more.

@@ -16,8 +16,6 @@ pub enum Work {
     Now(fn(&App) -> Done),
     /// It takes a while, and no study in particular.
     Server(fn(&App, &Call) -> Done),
-    /// The same with a sheet that comes along.
-    Sheet(fn(&App, &Call) -> Done),
     /// A new study, whose name is in the request.
     Create,
     /// The same of one that comes from elsewhere.
@@ -83,7 +81,7 @@ impl Route {
 
     /// Whether a sheet is taken apart, which takes time and space.
     pub fn reads_sheet(&self) -> bool {
-        matches!(self.work, Work::Create | Work::Import | Work::Sheet(_))
+        self.fields.iter().any(|field| field.name == "sheet_base64")
     }
 }
 
@@ -137,7 +135,7 @@ pub const ROUTES: &[Route] = &[
         (Post, "/api/survey"),
         Some(Write),
         (fields::CREATE, JSON),
-        Work::Sheet(look::survey),
+        Work::Server(look::survey),
         "What is understood of a sheet's columns; nothing is kept.",
     ),
     route(
@@ -180,7 +178,7 @@ pub const ROUTES: &[Route] = &[
         Some(Write),
         (fields::UPDATE, JSON),
         Work::Once(change::update),
-        "Take in what has changed in the sheet on the server.",
+        "Take in what has changed in the sheet: the one that comes along, or the one on the server.",
     ),
     route(
         (Post, "/api/studies/{name}/withdraw"),

@@ -73,7 +73,10 @@ impl StudyArgs {
     /// The path of something of the study on a server, which knows itself where its sheets lie.
     pub fn at(&self, what: &str) -> anyhow::Result<String> {
         if self.pool.is_some() {
-            bail!("--pool says where a sheet lies on this machine; with --at the server has its own");
+            bail!(
+                "--pool says where a sheet lies on this machine; with --at the server has its own, and `icee study update NAME --pool \
+                 FILE` sends it another"
+            );
         }
         Ok(Client::path(&self.name, what)?)
     }
@@ -191,8 +194,11 @@ fn renew(out: &mut impl Write, client: &Client, args: &RenewArgs) -> anyhow::Res
 }
 
 fn update(out: &mut impl Write, client: &Client, args: &UpdateArgs) -> anyhow::Result<()> {
-    let wanted = wire::Update { replace: args.replace, keep: args.keep };
-    let (change, notes): (SheetChange, _) = client.post_noted(&args.study.at("update")?, &wanted)?;
+    let sheet = args.study.pool.as_deref().map(read).transpose()?;
+    let (sheet, sheet_base64) = sheet.map_or((None, None), wire::sheet_of);
+    let wanted = wire::Update { replace: args.replace, keep: args.keep, sheet, sheet_base64 };
+    let path = Client::path(&args.study.name, "update")?;
+    let (change, notes): (SheetChange, _) = client.post_noted(&path, &wanted)?;
     let printed = print::updated(out, &change, &notes, args.study.json);
     answered(out, printed)
 }

@@ -56,9 +56,11 @@ pub struct TellArgs {
 ///
 /// The next ask does the same. Rows that were told or asked for and are gone or have other cells now are named, and nothing is
 /// taken in: put them back, keep their results (--keep), or drop them (`icee study forget`). A result that is another one than was told
-/// needs --replace.
+/// needs --replace. With --at, the sheet that --pool names goes to the server; without --pool the server reads its own again.
 #[derive(Args)]
-#[command(after_help = "Example:\n  icee study update bread")]
+#[command(
+    after_help = "Examples:\n  icee study update bread\n  icee study update bread --pool bread.csv --at http://127.0.0.1:8642"
+)]
 pub struct UpdateArgs {
     /// Results that differ from what was told correct it.
     #[arg(long)]

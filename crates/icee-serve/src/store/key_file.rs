@@ -5,10 +5,10 @@
 //! study neither reads nor writes them. Lines that make no sense do not count, and nor does a file that is far too large: a study
 //! must not become unusable because of what is only beside it.
 
-use super::Ledger;
+use super::{Ledger, ending_of};
 use crate::failure::Failure;
 use crate::keys::{KEPT_BYTES, Keyed, Known, LONGEST_ANSWER, LONGEST_KEPT, kept};
-use icee_base::files::FileError;
+use icee_base::files::{FileError, folder_of, write_atomically};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -252,6 +252,15 @@ impl Ledger for KeyFile {
         let Some(begun) = self.keys().open.get(&id).cloned() else { return Ok(()) };
         let answer = answer.map(|answer| kept(answer).to_owned());
         Ok(self.write(Step { refused: answer.is_none(), answer, ..begun })?)
+    }
+
+    /// What lies in the folder itself is replaced. What lies elsewhere is not the server's: then the sheet goes beside the journal.
+    fn put_sheet(&mut self, sheet: &[u8], place: &Path) -> icee_study::Result<PathBuf> {
+        let ours = folder_of(place).canonicalize().ok() == folder_of(&self.path).canonicalize().ok();
+        let beside = self.path.with_extension(format!("sheet.{}", ending_of(sheet)));
+        let place = if ours { place.to_owned() } else { beside };
+        write_atomically(&place, sheet)?;
+        Ok(place)
     }
 }
 

@@ -1,11 +1,13 @@
 //! Turns and keys of requests in a database: good for all servers.
 
-use super::Ledger;
 use super::seat::Seat;
+use super::{Ledger, ending_of};
 use crate::failure::Failure;
 use crate::keys::{KEPT_BYTES, Keyed, Known, LONGEST_KEPT, kept};
+use icee_base::files::{FileError, write_atomically};
 use icee_study::Result;
 use postgres::types::Type;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,14 +22,16 @@ const BESIDE: i64 = 256;
 pub struct InDatabase {
     seat: Arc<Seat>,
     study: i32,
+    /// The folder of the moment for sheets.
+    scratch: PathBuf,
     /// Requests with keys that were begun here.
     begun: u64,
 }
 
 impl InDatabase {
     /// Those of a study, for one who has this place.
-    pub fn new(seat: Arc<Seat>, study: i32) -> InDatabase {
-        InDatabase { seat, study, begun: 0 }
+    pub fn new(seat: Arc<Seat>, study: i32, scratch: &Path) -> InDatabase {
+        InDatabase { seat, study, scratch: scratch.to_owned(), begun: 0 }
     }
 
     /// Forgets keys that are too old, whatever their study: it may never be asked anything again. Of this study's, the latest are kept
@@ -117,6 +121,25 @@ impl Ledger for InDatabase {
         })?;
         Ok(())
     }
+
+    fn put_sheet(&mut self, sheet: &[u8], place: &Path) -> Result<PathBuf> {
+        let (study, ending) = (self.study, ending_of(sheet));
+        let row = self.seat.write(|client| {
+            let sql = "UPDATE icee.sheets SET bytes = $2, ending = $3, version = version + 1 WHERE study = $1 RETURNING version";
+            client.query_typed_one(sql, &[(&study, Type::INT4), (&sheet, Type::BYTEA), (&ending, Type::TEXT)])
+        })?;
+        let name = format!("{}.{ending}", place.file_stem().unwrap_or_default().display());
+        let place = sheet_folder(&self.scratch, study, row.get(0))?.join(name);
+        write_atomically(&place, sheet)?;
+        Ok(place)
+    }
+}
+
+/// The folder of a study's sheet: each of its versions has one, so that whoever reads an older one can go on.
+pub fn sheet_folder(scratch: &Path, study: i32, version: i32) -> Result<PathBuf> {
+    let folder = scratch.join(format!("{study}-{version}"));
+    std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
+    Ok(folder)
 }
 
 fn number(count: u64) -> i64 {

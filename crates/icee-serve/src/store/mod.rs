@@ -136,6 +136,14 @@ pub trait Ledger: Send {
 
     /// Ends a request that was begun: with its answer, or refused.
     fn end(&mut self, keyed: &Keyed, answer: Option<&str>) -> Result<()>;
+
+    /// Puts a new sheet in the place of the study's, which lies there, and says where it lies now.
+    fn put_sheet(&mut self, sheet: &[u8], place: &Path) -> Result<PathBuf>;
+}
+
+/// How the name of a sheet ends, by its first bytes.
+pub fn ending_of(sheet: &[u8]) -> &'static str {
+    if sheet.starts_with(b"PK\x03\x04") { "xlsx" } else { "csv" }
 }
 
 /// A study that is about to be.
