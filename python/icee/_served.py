@@ -8,6 +8,7 @@ import http.client
 import json
 import math
 import os
+import random
 import re
 import time
 import urllib.parse
@@ -19,11 +20,11 @@ from typing import Any
 from icee import frames
 from icee._native import Error
 
-#: How often a request is sent before it is given up, and the pause after the first failure, which doubles.
-ATTEMPTS = 6
-PAUSE = 0.25
-#: The longest that a server may have one wait, and that an answer may take. In seconds.
-LONGEST_PAUSE = 30.0
+#: For how long a request is sent again where nobody answers, and where a server is busy. In seconds, as all that follows.
+UNANSWERED, BUSY = 8.0, 180.0
+#: The pause after the first failure, which doubles with each, and what it grows to.
+PAUSE, LONGEST_PAUSE = 0.25, 8.0
+#: The longest that an answer may take.
 PATIENCE = 3700.0
 
 
@@ -197,14 +198,15 @@ class Served:
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
-        pause = PAUSE
-        for attempt in range(1, ATTEMPTS + 1):
+        begun, pause = time.monotonic(), PAUSE
+        while True:
             failure: Exception
             try:
                 status, found, text = self._once(method, self._base + path, data, headers)
             except (OSError, http.client.HTTPException) as error:
                 where = f"{'https' if self._secure else 'http'}://{self._host}"
                 failure, wait = ConnectionError(f"no answer from {where}: {error}; is `icee serve` running there?"), 0.0
+                patience = UNANSWERED
             else:
                 self._notes += json.loads(found.get("icee-notes") or "[]")
                 if 200 <= status < 300:
@@ -212,12 +214,13 @@ class Served:
                 failure = _failure(status, text, creates=path == "/api/studies")
                 if found.get("retry-after") is None:
                     raise failure
-                wait = float(found["retry-after"])
-            if attempt == ATTEMPTS:
+                wait, patience = float(found["retry-after"]), BUSY
+            # Not all come back at once who were sent away at once.
+            wait = max(wait, pause / 2) + random.uniform(0, pause)
+            if time.monotonic() - begun + wait >= patience:
                 raise failure
-            time.sleep(min(max(wait, pause), LONGEST_PAUSE))
-            pause *= 2
-        raise AssertionError("it was never sent")
+            time.sleep(wait)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     def _once(
         self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]

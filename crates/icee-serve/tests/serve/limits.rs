@@ -156,3 +156,17 @@ fn small_bodies_make_no_endless_work() {
     let many: Vec<String> = (0..1_000_000).map(|at| format!("c{at}")).collect();
     server.refused("/api/survey", make(json!({ "sheet": sheet(3), "log": many })), 400, "no column \"c3\"");
 }
+
+#[test]
+fn a_client_waits_as_long_as_the_server_is_busy() {
+    let folder = Folder::new();
+    // Thirty requests and more at three a second: longer than a client waits that nobody answers.
+    let server = Running::with(&folder.0, Limits { rate: 3.0, burst: 2.0, ..wide() });
+    server.create("bread");
+    let client = icee_serve::Client::new(&format!("http://{}", server.address), None).unwrap();
+    std::thread::scope(|scope| {
+        let look = || client.get::<serde_json::Value>("/api/studies/bread/front", &json!({})).map(drop);
+        let all: Vec<_> = (0..33).map(|_| scope.spawn(look)).collect();
+        all.into_iter().for_each(|one| one.join().unwrap().unwrap());
+    });
+}
