@@ -144,3 +144,17 @@ fn a_database_that_goes_away_is_waited_for_and_nothing_is_lost() {
         assert_eq!(server.read("/api/studies/bread")["told"].as_array().unwrap().len(), told, "round {round}");
     }
 }
+
+#[test]
+fn a_list_leaves_studies_open_that_are() {
+    let Some(database) = Database::start() else { return };
+    let server = Running::at(&database.place());
+    server.create("bread");
+    let before = server.read("/api/studies/bread/cells");
+    // Were the sheet written or fetched once more, it would be seen here.
+    database.sql("UPDATE icee.sheets SET bytes = 'gone'");
+    for _ in 0..2 {
+        assert_eq!(server.read("/api/studies")[0]["rows"], 120);
+        assert_eq!(server.read("/api/studies/bread/cells"), before);
+    }
+}
