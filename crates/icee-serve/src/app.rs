@@ -62,7 +62,9 @@ pub struct App {
     tokens: Arc<Tokens>,
     /// Whether only this machine can reach the server.
     local: bool,
+    /// What each client may still ask for, and each address.
     rates: Rates,
+    addresses: Rates,
     log: Log,
 }
 
@@ -81,6 +83,7 @@ impl App {
             metrics: Metrics::default(),
             places: Places::new(&limits),
             rates: Rates::default(),
+            addresses: Rates::default(),
             tokens: Arc::new(tokens),
             limits,
             ending,
@@ -137,16 +140,16 @@ impl App {
     /// Answers a request to a route.
     pub async fn handle(self: Arc<App>, route: &'static Route, client: SocketAddr, request: Request) -> Response {
         let (started, path) = (Instant::now(), request.uri().path().to_owned());
-        let address = format!("from {}", connection::counted(client.ip()));
+        let address = connection::counted(client.ip()).to_string();
         let mut user = None;
-        let answer = match self.allow(route, self.limits.of_address(), &address, started) {
+        let answer = match allow(&self.addresses, route, self.limits.of_address(), &address, started) {
             Err(failure) => Err(failure),
             Ok(()) => {
                 let admitted = self.admit(route, request.headers()).await;
                 user = admitted.as_ref().ok().and_then(Who::name).map(str::to_owned);
                 // Who is let in is known by the token, who is not by the address.
                 let name = user.as_ref().map_or_else(|| format!("ip {}", client.ip()), |name| format!("token {name}"));
-                match self.allow(route, self.limits.of_client(), &name, started).and(admitted) {
+                match allow(&self.rates, route, self.limits.of_client(), &name, started).and(admitted) {
                     Err(failure) => Err(failure),
                     Ok(_) => self.answer(route, user.as_deref(), request).await,
                 }
@@ -160,14 +163,6 @@ impl App {
             }
         };
         self.finish((route.verb.name(), route.path), started, (client, user, path), (response, error))
-    }
-
-    /// Whether a request may come at this moment, as far as rates go.
-    fn allow(&self, route: &Route, rate: Rate, name: &str, now: Instant) -> Result<(), Failure> {
-        if !route.is_limited() {
-            return Ok(());
-        }
-        self.rates.take(rate, name, now).map_err(|wait| Failure::too_fast(rate.second, wait))
     }
 
     /// Answers a request for a file of a page.
@@ -370,6 +365,14 @@ impl App {
             }
         }
     }
+}
+
+/// Whether a request may come at this moment, as far as rates go.
+fn allow(rates: &Rates, route: &Route, rate: Rate, name: &str, now: Instant) -> Result<(), Failure> {
+    if !route.is_limited() {
+        return Ok(());
+    }
+    rates.take(rate, name, now).map_err(|wait| Failure::too_fast(rate.second, wait))
 }
 
 /// Does work that takes a while on a thread that has it.
