@@ -230,10 +230,25 @@ fn leases_are_their_holders_and_late_answers_are_kept() {
     assert_eq!(late["told"]["again"], 1);
     assert!(late["notes"][0].as_str().unwrap().contains("kept as another measurement"));
     server.refused("/api/studies/two/tell", tell("ada", 3.0), 409, "was told already");
-    assert_eq!(
-        post("withdraw", json!({ "rows": [3 - first], "by": "carl" }))["withdrawn"],
-        json!([(3 - first).to_string()])
-    );
+    let other = 3 - first;
+    assert_eq!(post("withdraw", json!({ "rows": [other], "by": "carl" }))["withdrawn"], json!([other.to_string()]));
+    // Whoever is late first does not end the work of whoever has the row now.
+    let dora = post("ask", json!({ "by": "dora", "more": true, "within": "1s", "where": format!("a = {other}") }));
+    assert_eq!(row(&dora), other);
+    let again = json!({ "by": "emil", "more": true, "within": "1h", "where": format!("a = {other}") });
+    while server.post("/api/studies/two/ask", again.clone()).status != 200 {}
+    let tell = |by: &str, value: f64| json!({ "row": other, "value": value, "by": by });
+    assert_eq!(post("tell", tell("dora", 5.0))["told"]["new"], 1);
+    assert_eq!(server.read("/api/studies/two/running")[0]["by"], "emil");
+    assert_eq!(post("tell", tell("emil", 6.0))["told"]["again"], 1);
+    server.refused("/api/studies/two/tell", tell("dora", 5.0), 409, "was told already");
+    // And so it is for whoever reads the journal from its beginning.
+    drop(server);
+    let server = Running::start(&folder.0);
+    let told = server.read("/api/studies/two")["told"].clone();
+    let values = |row: u64| told.as_array().unwrap().iter().find(|told| told["row"] == row).unwrap()["values"].clone();
+    assert_eq!((values(first), values(other)), (json!([2.0, 3.0]), json!([5.0, 6.0])));
+    assert_eq!(server.read("/api/studies/two/running"), json!([]));
 }
 
 #[test]
