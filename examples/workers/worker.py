@@ -2,11 +2,26 @@
 
     export ICEE_TOKEN=icee_...
     python worker.py http://127.0.0.1:8642/studies/bread
+
+The row is lent for two hours and renewed while the experiment runs. An experiment that raises is told as failed, and a server that
+cannot be reached for a while is waited for.
 """
 
+import os
+import platform
 import sys
+import threading
+import time
+import traceback
+import uuid
+from collections.abc import Callable
+from typing import TypeVar
 
 import icee
+
+LEASE, RENEW, PAUSE = "2h", 30 * 60, 30
+
+T = TypeVar("T")
 
 
 def experiment(cells: dict[str, str]) -> float:
@@ -14,18 +29,48 @@ def experiment(cells: dict[str, str]) -> float:
     return float(cells["heat"]) / 100 - float(cells["minutes"]) / 60
 
 
-def work(url: str) -> int:
-    """How many rows were tried."""
-    study, tried = icee.Study(url=url), 0
+def patiently(request: Callable[[], T]) -> T:
+    """Sends a request until the server can be reached."""
     while True:
         try:
-            study.ask(more=True, within="2h")
+            return request()
+        except ConnectionError:
+            time.sleep(PAUSE)
+
+
+def keep(study: icee.Study, row: str, name: str, done: threading.Event) -> None:
+    """Asks for more time, until the row is done."""
+    while not done.wait(RENEW):
+        try:
+            study.renew(row, within=LEASE, by=name)
+        except (icee.Error, ConnectionError):
+            # Perhaps next time; what is told late counts all the same.
+            traceback.print_exc()
+
+
+def work(url: str) -> int:
+    """How many rows were tried."""
+    # Workers share a token, so each says who it is.
+    name, tried = f"{platform.node()[:40]}-{os.getpid()}-{uuid.uuid4().hex[:8]}", 0
+    study, renewing = icee.Study(url=url), icee.Study(url=url)
+    while True:
+        try:
+            patiently(lambda: study.ask(more=True, within=LEASE, by=name))
         except icee.Error as error:
             if "nothing is left" in str(error):
                 return tried
             raise
-        row = study.answer["suggestions"][0]
-        study.tell(row["id"], experiment(row["cells"]))
+        row, done = study.answer["suggestions"][0], threading.Event()
+        keeper = threading.Thread(target=keep, args=(renewing, row["id"], name, done), daemon=True)
+        keeper.start()
+        try:
+            outcome = {"value": experiment(row["cells"])}
+        except Exception:
+            traceback.print_exc()
+            outcome = {"failed": True}
+        done.set()
+        keeper.join()
+        patiently(lambda: study.tell(row["id"], by=name, **outcome))
         tried += 1
 
 

@@ -8,6 +8,7 @@ import http.client
 import json
 import math
 import os
+import random
 import re
 import time
 import urllib.parse
@@ -19,11 +20,11 @@ from typing import Any
 from icee import frames
 from icee._native import Error
 
-#: How often a request is sent before it is given up, and the pause after the first failure, which doubles.
-ATTEMPTS = 6
-PAUSE = 0.25
-#: The longest that a server may have one wait, and that an answer may take. In seconds.
-LONGEST_PAUSE = 30.0
+#: For how long a request is sent again where nobody answers, and where a server is busy. In seconds, as all that follows.
+UNANSWERED, BUSY = 8.0, 180.0
+#: The pause after the first failure, which doubles with each, and what it grows to.
+PAUSE, LONGEST_PAUSE = 0.25, 8.0
+#: The longest that an answer may take.
 PATIENCE = 3700.0
 
 
@@ -78,21 +79,27 @@ class Served:
         sampler: str | None,
     ) -> str:
         body: dict[str, Any] = {"count": count, "more": more, "same": same, "accept_model": self._accepts_model}
-        if isinstance(within, (int, float)):
-            within = f"{within:f}".rstrip("0").rstrip(".") + "s"
-        said = {"where": condition, "within": within, "by": by, "sampler": sampler}
+        said = {"where": condition, "within": None if within is None else _time(within), "by": by, "sampler": sampler}
         answer = self._post("ask", body | {name: value for name, value in said.items() if value is not None})
         self._accepts_model = False
         return answer
 
     def tell(
-        self, row: str, value: float | None, further: Sequence[tuple[str, float]], *, impossible: bool, repeat: str
+        self,
+        row: str,
+        value: float | None,
+        further: Sequence[tuple[str, float]],
+        *,
+        impossible: bool,
+        repeat: str,
+        by: str | None,
     ) -> str:
         for number in [*([] if value is None else [value]), *(number for _, number in further)]:
             if not math.isfinite(number):
                 raise Error(f'the value {number} of row "{row}" is not a finite number')
         outcome: dict[str, Any] = {"value": value} if value is not None else {"impossible" if impossible else "failed": True}
-        return self._told({"row": row, "further": dict(further)} | outcome | _repeat(repeat))
+        who = {} if by is None else {"by": by}
+        return self._told({"row": row, "further": dict(further)} | outcome | _repeat(repeat) | who)
 
     def tell_table(self, csv: bytes, value: str | None, *, repeat: str) -> str:
         column = {} if value is None else {"column": value}
@@ -142,6 +149,9 @@ class Served:
             self._columns = {name: (cells, frames.parsed(cells)) for name, cells in json.loads(self._get("cells"))}
         return {name: [parsed[row["row"] - 1] for row in rows] for name, (_, parsed) in self._columns.items()}
 
+    def renew(self, rows: Sequence[str], *, within: float | str, by: str | None) -> None:
+        self._noted(self._post("renew", {"rows": rows, "within": _time(within)} | ({} if by is None else {"by": by})))
+
     def withdraw(self, rows: Sequence[str]) -> None:
         self._noted(self._post("withdraw", {"rows": rows}))
 
@@ -188,14 +198,15 @@ class Served:
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
-        pause = PAUSE
-        for attempt in range(1, ATTEMPTS + 1):
+        begun, pause = time.monotonic(), PAUSE
+        while True:
             failure: Exception
             try:
                 status, found, text = self._once(method, self._base + path, data, headers)
             except (OSError, http.client.HTTPException) as error:
                 where = f"{'https' if self._secure else 'http'}://{self._host}"
                 failure, wait = ConnectionError(f"no answer from {where}: {error}; is `icee serve` running there?"), 0.0
+                patience = UNANSWERED
             else:
                 self._notes += json.loads(found.get("icee-notes") or "[]")
                 if 200 <= status < 300:
@@ -203,12 +214,13 @@ class Served:
                 failure = _failure(status, text, creates=path == "/api/studies")
                 if found.get("retry-after") is None:
                     raise failure
-                wait = float(found["retry-after"])
-            if attempt == ATTEMPTS:
+                wait, patience = float(found["retry-after"]), BUSY
+            # Not all come back at once who were sent away at once.
+            wait = max(wait, pause / 2) + random.uniform(0, pause)
+            if time.monotonic() - begun + wait >= patience:
                 raise failure
-            time.sleep(min(max(wait, pause), LONGEST_PAUSE))
-            pause *= 2
-        raise AssertionError("it was never sent")
+            time.sleep(wait)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     def _once(
         self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]
@@ -236,6 +248,11 @@ def _failure(status: int, text: str, *, creates: bool) -> Exception:
     if status == 409 and creates:
         return FileExistsError(words)
     return Error(words)
+
+
+def _time(within: float | str) -> str:
+    """A time as requests have it."""
+    return within if isinstance(within, str) else f"{within:f}".rstrip("0").rstrip(".") + "s"
 
 
 def _repeat(word: str) -> dict[str, bool]:

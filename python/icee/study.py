@@ -275,6 +275,7 @@ class Study:
         failed: bool = False,
         impossible: bool = False,
         repeat: Repeat = "refuse",
+        by: str | None = None,
     ) -> None:
         """Tells what came out.
 
@@ -284,6 +285,7 @@ class Study:
         ``pathlib.Path``: text is the name of a row).
 
         A row that has a value is refused; ``repeat="again"`` takes it as one more measurement, ``repeat="replace"`` as a correction.
+        ``by`` says who tells it: whoever had the row until his time was up adds a measurement where others have told it meanwhile.
 
         >>> study = icee.Study.create(folder / "told.jsonl", {"heat": list(range(10))}, direction="minimize")
         >>> study.tell({"row": [1, 2, 3], "value": [4.5, 3.5, None]})
@@ -308,6 +310,7 @@ class Study:
                 [(name, _number(name, number)) for name, number in (also or {}).items()],
                 impossible=impossible,
                 repeat=repeat,
+                by=by,
             )
         _warn(self._native.take_notes())
 
@@ -362,6 +365,16 @@ class Study:
         where = beside if path is None else Path(path)
         _warn(self._native.report(where, _count("ahead", ahead)))
         return where
+
+    def renew(self, *rows: Any, within: str | float | datetime.timedelta, by: str | None = None) -> None:
+        """Gives rows that are running more time: they are given back after ``within`` from now, and never earlier than they would be.
+
+        ``by`` says who has them: refused where somebody else has one by now.
+        """
+        if isinstance(within, datetime.timedelta):
+            within = within.total_seconds()
+        self._native.renew([frames.text(row) for row in rows], within=within, by=by)
+        _warn(self._native.take_notes())
 
     def withdraw(self, *rows: Any) -> None:
         """Takes back rows that were asked for and will not be tried."""

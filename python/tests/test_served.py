@@ -102,7 +102,7 @@ def test_who_may_what_and_what_is_there(server, tmp_path, monkeypatch):
         study.ask()
     monkeypatch.setenv("ICEE_TOKEN", writer)
     assert len(icee.Study(url=server.url("bread")).ask()) == 1
-    monkeypatch.setattr("icee._served.PAUSE", 0.0)
+    monkeypatch.setattr("icee._served.UNANSWERED", 0.0)
     server.process.kill()
     server.process.wait()
     with pytest.raises(ConnectionError, match="is `icee serve` running there"):

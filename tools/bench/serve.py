@@ -8,8 +8,9 @@
     tools/bench/serve.py kill --store postgres --servers 2 --kills 100
 
 `told` is the time of one ask and one tell, by how many values the study has.
-`kill` sends SIGKILL to servers, and to the database, at random moments while workers ask and tell; in the end no row may have been
-given to two workers, and everything that was acknowledged must be there.
+`kill` sends SIGKILL to servers, and to the database, at random moments while workers ask and tell and others list and look at studies; in the
+end no row may have been given to two workers, everything that was acknowledged must be there, and no look may have been answered with anything
+but the study.
 """
 
 import argparse, glob, http.client, json, os, random, shutil, signal, socket, subprocess, tempfile, threading, time, uuid
@@ -191,7 +192,7 @@ def told(args, servers):
 def kill(args, servers, database):
     ports = [server.port for server in servers]
     create(Client(ports), "s", args.rows, "random")
-    given, told, unknown, wrong, lock, over = {}, {}, [], [], threading.Lock(), threading.Event()
+    given, told, unknown, wrong, looks, lock, over = {}, {}, [], [], [], threading.Lock(), threading.Event()
 
     def work(number):
         client = Client(ports, number)
@@ -217,7 +218,25 @@ def kill(args, servers, database):
                 wrong.append((status, answer))
                 return
 
+    def look(number):
+        """Lists studies and looks at this one: what was told once is told ever after."""
+        client, seen = Client(ports, number), 0
+        while not over.is_set():
+            known = len(told)
+            for path in ["/api/studies", "/api/studies/s", "/api/studies/s/running", "/api/studies/s/front"]:
+                status, answer = client.send("GET", path)
+                looks.append(path)
+                if status != 200 or path == "/api/studies" and answer[0]["problem"] is not None:
+                    wrong.append((status, path, answer))
+                    return
+                if path == "/api/studies/s":
+                    count = len(answer["told"])
+                    if count < max(seen, known):
+                        wrong.append(("a look has lost rows", count, seen, known))
+                    seen = count
+
     threads = [threading.Thread(target=work, args=(n,)) for n in range(args.workers)]
+    threads += [threading.Thread(target=look, args=(n,)) for n in range(args.lookers)]
     [thread.start() for thread in threads]
     kills = {"server": 0, "database": 0}
     for number in range(args.kills):
@@ -236,7 +255,7 @@ def kill(args, servers, database):
     status, study = Client(ports).send("GET", "/api/studies/s")
     there = {row["row"]: row["value"] for row in study["told"]}
     lost = [row for row, known in told.items() if there.get(row) != known]
-    print(f"store {args.store}, {len(servers)} servers, {args.workers} workers, kills {kills}: {len(given)} rows given, {len(told)} tells acknowledged, {len(there)} told in the study")
+    print(f"store {args.store}, {len(servers)} servers, {args.workers} workers, kills {kills}: {len(given)} rows given, {len(told)} tells acknowledged, {len(there)} told in the study, {len(looks)} looks")
     print(f"given twice: {sum(1 for w in wrong if w[0] == 'given twice')}, acknowledged and lost: {len(lost)}, nobody knows: {len(unknown)}, other problems: {[w for w in wrong if w[0] != 'given twice'][:3]}")
 
 
@@ -246,6 +265,7 @@ def main():
     parser.add_argument("--store", choices=["folder", "postgres"], default="folder")
     parser.add_argument("--servers", type=int, default=1)
     parser.add_argument("--workers", type=int, default=20)
+    parser.add_argument("--lookers", type=int, default=4)
     parser.add_argument("--studies", type=int, default=1)
     parser.add_argument("--rows", type=int, default=20000)
     parser.add_argument("--sampler", default="random")

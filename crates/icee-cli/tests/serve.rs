@@ -132,6 +132,28 @@ fn tokens_come_from_the_environment() {
 }
 
 #[test]
+fn a_server_learns_that_the_sheet_has_changed() {
+    let scratch = Scratch::new("serve-sheet");
+    let pool = scratch.file("bread.csv");
+    std::fs::write(&pool, sheet()).unwrap();
+    let server = Served::start(&scratch, &scratch.file("served"));
+    let served = |words: &[&str]| at(&scratch, &server.url, words).output().unwrap();
+    said(served(&["create", "bread", "--pool", &pool, "--id", "name", "--direction", "max", "--sampler", "random"]));
+    said(served(&["tell", "bread", "--row", "r0", "--value", "3"]));
+    let update = ["update", "bread", "--pool", &pool];
+    assert_eq!(said(served(&update)), "nothing has changed in the sheet\n");
+    // A row is added, and the cells of one that was told are corrected.
+    std::fs::write(&pool, sheet().replace("r0,150", "r0,155") + "r48,500,99,rye\n").unwrap();
+    assert!(complaint(served(&update)).contains("has other cells now; `icee study update --keep`"));
+    assert!(said(served(&["show", "bread"])).contains("48 rows"), "what is refused changes nothing");
+    let keep = [&update[..], &["--keep"]].concat();
+    assert!(said(served(&keep)).contains("49 rows (1 more)"));
+    let new = said(served(&["ask", "bread", "--where", "heat = 500"]));
+    assert!(new.contains("r48"), "{new}");
+    assert_eq!(ok(served(&["show", "bread", "--json"]))["told"][0]["cells"]["heat"], "155");
+}
+
+#[test]
 fn a_study_moves_between_files_and_servers() {
     let scratch = Scratch::new("serve-move");
     std::fs::write(scratch.file("bread.csv"), sheet()).unwrap();

@@ -167,14 +167,14 @@ impl Study {
     ) -> PyResult<String> {
         self.with(py, |study| {
             let sampler = kind(sampler)?;
-            let within = within.map(Within::seconds).transpose()?;
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+            let (within, now) = (within.map(Within::seconds).transpose()?, now());
             let until = within.map(|seconds| now.saturating_add(seconds));
             json(&study.ask_or_repeat(&AskOptions { count, sampler, condition, same, until, by }, more, now)?)
         })
     }
 
-    #[pyo3(signature = (row, value, further, *, impossible, repeat))]
+    #[pyo3(signature = (row, value, further, *, impossible, repeat, by))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword of Python's")]
     fn tell(
         &self,
         py: Python<'_>,
@@ -183,6 +183,7 @@ impl Study {
         further: Vec<(String, f64)>,
         impossible: bool,
         repeat: &str,
+        by: Option<&str>,
     ) -> PyResult<String> {
         self.with(py, |study| {
             let outcome = match value {
@@ -191,7 +192,7 @@ impl Study {
                 None => Outcome::Failed,
             };
             let further: Vec<(&str, f64)> = further.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-            json(&study.tell_measured(row, outcome, &further, repeat_of(repeat)?)?)
+            json(&study.tell_by(by, row, outcome, &further, repeat_of(repeat)?)?)
         })
     }
 
@@ -247,8 +248,16 @@ impl Study {
         self.with(py, |study| Ok(study.all_cells()?))
     }
 
+    #[pyo3(signature = (rows, *, within, by))]
+    fn renew(&self, py: Python<'_>, rows: Vec<String>, within: Within, by: Option<&str>) -> PyResult<()> {
+        self.with(py, |study| {
+            let until = now().saturating_add(within.seconds()?);
+            Ok(study.renew(&rows.iter().map(String::as_str).collect::<Vec<_>>(), until, by)?)
+        })
+    }
+
     fn withdraw(&self, py: Python<'_>, rows: Vec<String>) -> PyResult<()> {
-        self.with(py, |study| Ok(study.withdraw(&rows.iter().map(String::as_str).collect::<Vec<_>>())?))
+        self.with(py, |study| Ok(study.withdraw(&rows.iter().map(String::as_str).collect::<Vec<_>>(), None)?))
     }
 
     fn forget(&self, py: Python<'_>, rows: Vec<String>) -> PyResult<()> {
@@ -297,6 +306,11 @@ impl Within {
             Within::Words(words) => Ok(duration(&words)?),
         }
     }
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 fn kind(sampler: Option<&str>) -> Result<Option<SamplerKind>> {

@@ -1,21 +1,23 @@
 //! What all requests share, and the way of each: let in, read, done when it is its turn, answered, counted.
 
 use crate::call::{Call, Done, Reply, now};
+use crate::connection;
 use crate::create;
 use crate::events;
-use crate::failure::{Failure, ServeError};
+use crate::failure::Failure;
 use crate::fields::{Create, Import};
 use crate::guard::{self, Who};
-use crate::keys::{Keys, Known};
-use crate::limits::{Limits, Rates};
+use crate::keys::{self, Keyed, Known};
+use crate::limits::{Limits, Rate, Rates};
 use crate::log::{Event, Log};
 use crate::metrics::Metrics;
 use crate::name::StudyName;
 use crate::pages::PageFile;
+use crate::places::{Held, Places, What};
 use crate::registry::{Open, Registry};
 use crate::room;
 use crate::routes::{HTML, JSON, Route, Verb, Work};
-use crate::store::Place;
+use crate::store::Store;
 use crate::tokens::{Stamp, Tokens};
 use crate::transfer;
 use axum::body::Bytes;
@@ -27,10 +29,16 @@ use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 
 /// Another header that is known by name.
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Bytes of a body that is small: as many of them may come in as there are connections.
+const SMALL: usize = 64 << 10;
+
+/// How many times as large as a body a workbook may be when it is unpacked.
+const UNPACKED: u64 = 8;
 
 /// How far the server is from its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,50 +57,39 @@ pub struct App {
     pub registry: Registry,
     pub metrics: Metrics,
     pub limits: Limits,
-    /// Streams of events that may still begin.
-    pub streams: Arc<Semaphore>,
-    /// Games of rooms that may still begin.
-    pub games: Arc<Semaphore>,
+    pub places: Places,
     pub ending: watch::Receiver<Ending>,
     tokens: Arc<Tokens>,
     /// Whether only this machine can reach the server.
     local: bool,
+    /// What each client may still ask for, and each address.
     rates: Rates,
-    permits: Arc<Semaphore>,
+    addresses: Rates,
     log: Log,
 }
 
 impl App {
-    /// Takes the place of studies for itself.
-    ///
-    /// # Errors
-    /// Where another server has it for itself, or it cannot be used.
+    /// Nothing has been asked yet.
     pub fn new(
-        place: &Place,
+        store: Box<dyn Store>,
         tokens: Tokens,
         local: bool,
         limits: Limits,
         ending: watch::Receiver<Ending>,
         log: Log,
-    ) -> Result<App, ServeError> {
-        Ok(App {
-            registry: Registry::new(place.open()?),
+    ) -> App {
+        App {
+            registry: Registry::new(store),
             metrics: Metrics::default(),
-            streams: Arc::new(Semaphore::new(limits.streams)),
-            games: Arc::new(Semaphore::new(limits.games)),
-            permits: Arc::new(Semaphore::new(limits.concurrent)),
+            places: Places::new(&limits),
             rates: Rates::default(),
+            addresses: Rates::default(),
             tokens: Arc::new(tokens),
             limits,
             ending,
             local,
             log,
-        })
-    }
-
-    /// Requests that are worked on.
-    pub fn running(&self) -> usize {
-        self.limits.concurrent.saturating_sub(self.permits.available_permits())
+        }
     }
 
     /// Says what happens.
@@ -105,9 +102,17 @@ impl App {
         format!("{}{}", self.registry.store().scratch().display(), std::path::MAIN_SEPARATOR)
     }
 
-    /// Words for clients: where the folder lies on the server is not for them.
-    pub fn without_folder(&self, words: &str) -> String {
-        words.replace(&self.folder(), "")
+    /// What is wrong, in words for clients: where folder and database are is not for them, nor what the database says.
+    pub fn for_clients(&self, failure: &Failure) -> String {
+        let words = failure.words.replace(&self.folder(), "");
+        match self.registry.store().hidden() {
+            Some(hidden) if words.contains(hidden) => match failure.status {
+                StatusCode::SERVICE_UNAVAILABLE => "the database cannot be reached; try again in a moment".into(),
+                status if status.is_server_error() => "the database cannot be used; the server's log says why".into(),
+                _ => words.replace(hidden, "the database"),
+            },
+            _ => words,
+        }
     }
 
     /// Whether somebody may use a route.
@@ -120,7 +125,7 @@ impl App {
         }
         // Where they are kept may have to be asked.
         let (tokens, local, headers) = (Arc::clone(&self.tokens), self.local, headers.clone());
-        aside(move || guard::admit(|| tokens.all(), local, route, &headers)).await
+        aside(move || guard::admit(&tokens, local, route, &headers)).await
     }
 
     /// What a study looks like from outside.
@@ -135,23 +140,26 @@ impl App {
     /// Answers a request to a route.
     pub async fn handle(self: Arc<App>, route: &'static Route, client: SocketAddr, request: Request) -> Response {
         let (started, path) = (Instant::now(), request.uri().path().to_owned());
-        let admitted = self.admit(route, request.headers()).await;
-        let user = admitted.as_ref().ok().and_then(Who::name).map(str::to_owned);
-        // Who is let in is known by the token, who is not by the address.
-        let name = user.as_ref().map_or_else(|| format!("ip {}", client.ip()), |name| format!("token {name}"));
-        let answer = match admitted {
-            _ if route.is_limited() && !self.rates.allow(&self.limits, &name, started) => Err(Failure::busy(
-                StatusCode::TOO_MANY_REQUESTS,
-                format!("too many requests; at most {} a second in the long run", self.limits.rate),
-            )),
+        let address = connection::counted(client.ip()).to_string();
+        let mut user = None;
+        let answer = match allow(&self.addresses, route, self.limits.of_address(), &address, started) {
             Err(failure) => Err(failure),
-            Ok(_) => self.answer(route, user.clone(), request).await,
+            Ok(()) => {
+                let admitted = self.admit(route, request.headers()).await;
+                user = admitted.as_ref().ok().and_then(Who::name).map(str::to_owned);
+                // Who is let in is known by the token, who is not by the address.
+                let name = user.as_ref().map_or_else(|| format!("ip {}", client.ip()), |name| format!("token {name}"));
+                match allow(&self.rates, route, self.limits.of_client(), &name, started).and(admitted) {
+                    Err(failure) => Err(failure),
+                    Ok(_) => self.answer(route, user.as_deref(), request).await,
+                }
+            }
         };
-        let (response, error) = match answer {
+        let (response, error) = match answer.map_err(Failure::in_short) {
             Ok(response) => (response, None),
             Err(failure) => {
-                let failure = Failure { words: self.without_folder(&failure.words), ..failure };
-                (failure.clone().into_response(), Some(failure.words))
+                let shown = Failure { words: self.for_clients(&failure), ..failure.clone() };
+                (shown.into_response(), Some(failure.words))
             }
         };
         self.finish((route.verb.name(), route.path), started, (client, user, path), (response, error))
@@ -215,23 +223,25 @@ impl App {
     async fn answer(
         self: &Arc<App>,
         route: &'static Route,
-        user: Option<String>,
+        user: Option<&str>,
         request: Request,
     ) -> Result<Response, Failure> {
-        guard::same_site(route.verb, request.headers())?;
-        if let Work::Now(work) = route.work {
-            return work(self).map(IntoResponse::into_response);
+        guard::same_site(route.verb, route.role.is_none(), request.headers())?;
+        match route.work {
+            Work::Now(work) => return work(self).map(IntoResponse::into_response),
+            Work::Events => {
+                let (mut parts, _) = request.into_parts();
+                let name = name_in(&mut parts).await?;
+                return events::stream(Arc::clone(self), route, name, user, parts.headers).await;
+            }
+            Work::Game => return room::stream(Arc::clone(self), user, request.uri()).await,
+            _ => {}
         }
-        if let Work::Events = route.work {
-            let (mut parts, _) = request.into_parts();
-            let name = name_in(&mut parts).await?;
-            return events::stream(Arc::clone(self), route, name, parts.headers).await;
-        }
-        if let Work::Game = route.work {
-            return room::stream(Arc::clone(self), request.uri()).await;
-        }
-        let full = |_| Failure::busy(StatusCode::SERVICE_UNAVAILABLE, "the server is busy; try again in a moment");
-        let permit = Arc::clone(&self.permits).try_acquire_owned().map_err(full)?;
+        // Until all of it has come nobody else has to wait.
+        let slow = |_| Failure::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time");
+        let (parts, body, room) =
+            tokio::time::timeout(self.limits.time, self.read(route, user, request)).await.map_err(slow)??;
+        let place = self.places.take(What::Requests, user)?;
         let late = |_| {
             let words = format!(
                 "there was no answer within {} seconds, and it may still be done; with an Idempotency-Key the same request gets its \
@@ -240,28 +250,28 @@ impl App {
             );
             Failure::busy(StatusCode::SERVICE_UNAVAILABLE, words)
         };
-        let done =
-            tokio::time::timeout(self.limits.time, self.work(route, user, request, permit)).await.map_err(late)?;
-        done.map(IntoResponse::into_response)
+        let work = self.work(route, user, (parts, body), (place, room));
+        tokio::time::timeout(self.limits.time, work).await.map_err(late)?.map(IntoResponse::into_response)
     }
 
-    /// Reads a request and does its work on a thread that may take its time. The permit goes along: work that nobody waits for any
-    /// more counts as well.
-    async fn work(
-        self: &Arc<App>,
-        route: &'static Route,
-        user: Option<String>,
+    /// Reads a request's body; only that of a POST says anything.
+    async fn read(
+        &self,
+        route: &Route,
+        user: Option<&str>,
         request: Request,
-        permit: OwnedSemaphorePermit,
-    ) -> Done {
-        let (mut parts, body) = request.into_parts();
-        let name = if route.path.contains("{name}") { Some(name_in(&mut parts).await?) } else { None };
-        let key = match parts.headers.get(&KEY) {
-            Some(key) => Some(key.to_str().map_err(|_| Keys::wrong()).and_then(Keys::check)?.to_owned()),
-            None => None,
+    ) -> Result<(Parts, Bytes, Option<Held>), Failure> {
+        let (parts, body) = request.into_parts();
+        if route.verb != Verb::Post {
+            return Ok((parts, Bytes::new(), None));
+        }
+        let length: Option<usize> =
+            guard::text(&parts.headers, &header::CONTENT_LENGTH).and_then(|length| length.parse().ok());
+        let room = match length {
+            Some(length) if length <= SMALL => None,
+            _ => Some(self.places.wait(What::Bodies, user).await?),
         };
-        let uri = parts.uri.clone();
-        let body = Bytes::from_request(Request::from_parts(parts, body), &()).await;
+        let body = Bytes::from_request(Request::from_parts(parts.clone(), body), &()).await;
         let body = body.map_err(|refused| match refused.status() {
             StatusCode::PAYLOAD_TOO_LARGE => {
                 let words = format!("the body is too large; at most {} bytes are taken", self.limits.body);
@@ -269,7 +279,26 @@ impl App {
             }
             _ => Failure::bad("the body did not arrive whole"),
         })?;
-        let mut call = Call { name, body, uri, now: now(), user, folder: self.folder() };
+        Ok((parts, body, room))
+    }
+
+    /// Does the work of a request on a thread that may take its time. Its places go along: work that nobody waits for any more counts
+    /// as well.
+    async fn work(
+        self: &Arc<App>,
+        route: &'static Route,
+        user: Option<&str>,
+        (mut parts, body): (Parts, Bytes),
+        places: (Held, Option<Held>),
+    ) -> Done {
+        let name = if route.path.contains("{name}") { Some(name_in(&mut parts).await?) } else { None };
+        let key = match parts.headers.get(&KEY) {
+            Some(key) => Some(key.to_str().map_err(|_| keys::wrong()).and_then(keys::check)?.to_owned()),
+            None => None,
+        };
+        let (uri, user) = (parts.uri, user.map(str::to_owned));
+        let unpacked = (self.limits.body as u64).saturating_mul(UNPACKED);
+        let mut call = Call { name, body, uri, now: now(), user, folder: self.folder(), unpacked };
         let new = match route.work {
             Work::Create => Some(call.body::<Create>()?.name),
             Work::Import => Some(call.body::<Import>()?.name),
@@ -289,9 +318,11 @@ impl App {
             }
             None => None,
         };
+        // Of sheets few are taken apart at once. Whoever waits here has his turn already, and holds up nobody else's study.
+        let sheet = if route.reads_sheet() { Some(self.places.wait(What::Sheets, None).await?) } else { None };
         let app = Arc::clone(self);
         let work = move || {
-            let _permit = permit;
+            let _places = (places, sheet);
             match (&call.name, place.as_deref_mut()) {
                 (Some(name), Some(place)) => app.with_study(route, name, place, &call, key.as_deref()),
                 _ => match route.work {
@@ -336,6 +367,14 @@ impl App {
     }
 }
 
+/// Whether a request may come at this moment, as far as rates go.
+fn allow(rates: &Rates, route: &Route, rate: Rate, name: &str, now: Instant) -> Result<(), Failure> {
+    if !route.is_limited() {
+        return Ok(());
+    }
+    rates.take(rate, name, now).map_err(|wait| Failure::too_fast(rate.second, wait))
+}
+
 /// Does work that takes a while on a thread that has it.
 pub async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
@@ -347,15 +386,16 @@ pub async fn aside<T: Send + 'static>(
 /// Does a request, or finds the answer that it had when it was sent before.
 fn once(route: &Route, open: &mut Open, call: &Call, key: Option<&str>, work: fn(&mut Open, &Call) -> Done) -> Done {
     let Some(key) = key else { return work(open, call) };
-    match open.ledger.begin(key, &Keys::request(route.path, &call.body), call.now, open.study.lines())? {
+    let keyed = Keyed::new(key, call.user.as_deref(), route.path, &call.body);
+    match open.ledger.begin(&keyed, call.now, open.study.lines())? {
         Known::Done(text) => return Ok(Reply::of(JSON, text)),
         Known::New => {}
     }
     let done = work(open, call);
     // Where this cannot be written the answer is right all the same, and whoever sends it again is told that nobody knows.
     let _ = match &done {
-        Ok(reply) => open.ledger.end(key, Some(&reply.text)),
-        Err(failure) if !failure.status.is_server_error() => open.ledger.end(key, None),
+        Ok(reply) => open.ledger.end(&keyed, Some(&reply.text)),
+        Err(failure) if !failure.status.is_server_error() => open.ledger.end(&keyed, None),
         Err(_) => Ok(()),
     };
     done

@@ -3,11 +3,12 @@
 use crate::failure::Failure;
 use crate::name::StudyName;
 use crate::routes::JSON;
-use crate::wire::{NOTES, Noted};
+use crate::wire::{NOTES, Noted, sheet_bytes};
 use axum::body::Bytes;
 use axum::extract::Query;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use icee_study::check_unpacked;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -26,6 +27,8 @@ pub struct Call {
     pub user: Option<String>,
     /// The beginning of the paths of all files here, which is not for clients.
     pub folder: String,
+    /// Bytes that a workbook may unpack to.
+    pub unpacked: u64,
 }
 
 impl Call {
@@ -37,6 +40,16 @@ impl Call {
         let text: &[u8] = if self.body.is_empty() { b"{}" } else { &self.body };
         serde_json::from_slice(text)
             .map_err(|error| Failure::bad(format!("the body is not what it should be: {error}")))
+    }
+
+    /// A sheet that came along, as text or in base64.
+    ///
+    /// # Errors
+    /// Where there is not one of both, or it unpacks to too much.
+    pub fn sheet(&self, text: Option<&str>, base64: Option<&str>) -> Result<Vec<u8>, Failure> {
+        let bytes = sheet_bytes(text, base64).map_err(Failure::bad)?;
+        check_unpacked(&bytes, self.unpacked)?;
+        Ok(bytes)
     }
 
     /// What stands behind the question mark.

@@ -2,7 +2,7 @@
 
 use crate::call::{Call, Done, Reply};
 use crate::failure::Failure;
-use crate::fields::{Ask, Nothing, Renew, RowId, Rows, Tell, Update};
+use crate::fields::{Ask, Nothing, Renew, RowId, Rows, Tell, Update, Withdraw};
 use crate::registry::Open;
 use crate::wire::{Forgotten, Renewed, Taken, Undone, Withdrawn};
 use icee_base::table::Table;
@@ -56,7 +56,8 @@ pub fn tell(open: &mut Open, call: &Call) -> Done {
                 return Err(Failure::bad("column names a column of csv; a single row has a value"));
             }
             let further: Vec<(&str, f64)> = tell.further.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-            study.tell_measured(&row.text(), outcome(&tell)?, &further, repeat)?
+            let by = tell.by.as_deref().or(call.user.as_deref());
+            study.tell_by(by, &row.text(), outcome(&tell)?, &further, repeat)?
         }
         _ => return Err(Failure::bad("give row with value, failed or impossible, or csv")),
     };
@@ -78,28 +79,35 @@ fn outcome(tell: &Tell) -> Result<Outcome, Failure> {
 
 /// More time for rows.
 pub fn renew(open: &mut Open, call: &Call) -> Done {
-    let Renew { rows, within } = call.body()?;
+    let Renew { rows, within, by } = call.body()?;
     let until = call.now.saturating_add(duration(&within).map_err(Failure::bad)?);
     let (rows, study) = (texts(&rows)?, &mut open.study);
-    study.renew(&refs(&rows), until)?;
+    study.renew(&refs(&rows), until, by.as_deref())?;
     let notes = call.tidy_all(&study.take_notes());
     Reply::noted(Renewed { renewed: rows, until }, notes)
 }
 
 /// Takes in the sheet.
 pub fn update(open: &mut Open, call: &Call) -> Done {
-    let Update { replace, keep } = call.body()?;
-    let study = &mut open.study;
+    let Update { replace, keep, sheet, sheet_base64 } = call.body()?;
+    let Open { study, ledger, .. } = open;
     let repeat = if replace { Repeat::Replace } else { Repeat::Refuse };
-    let change = study.update(repeat, if keep { Corrected::Keep } else { Corrected::Refuse })?;
+    let corrected = if keep { Corrected::Keep } else { Corrected::Refuse };
+    let change = if sheet.is_some() || sheet_base64.is_some() {
+        let sheet = call.sheet(sheet.as_deref(), sheet_base64.as_deref())?;
+        study.update_to(&sheet, repeat, corrected, &mut |place| ledger.put_sheet(&sheet, place))?
+    } else {
+        study.update(repeat, corrected)?
+    };
     let notes = call.tidy_all(&study.take_notes());
     Reply::noted(change, notes)
 }
 
 /// Takes back rows that will not be tried.
 pub fn withdraw(open: &mut Open, call: &Call) -> Done {
-    let withdrawn = texts(&call.body::<Rows>()?.rows)?;
-    open.study.withdraw(&refs(&withdrawn))?;
+    let Withdraw { rows, by } = call.body()?;
+    let withdrawn = texts(&rows)?;
+    open.study.withdraw(&refs(&withdrawn), by.as_deref())?;
     let notes = call.tidy_all(&open.study.take_notes());
     Reply::noted(Withdrawn { withdrawn }, notes)
 }

@@ -8,17 +8,19 @@ use rand::rngs::SysRng;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use thiserror::Error;
 use ureq::http::{Response, header};
 use ureq::{Agent, Body, RequestExt, http};
 
-/// How often a request is sent before it is given up.
-const ATTEMPTS: u32 = 6;
+/// For how long a request is sent again where nobody answers: nobody may be there.
+const UNANSWERED: Duration = Duration::from_secs(8);
+/// The same where a server has too much to do, or its database is away: it says that it is worth waiting for.
+const BUSY: Duration = Duration::from_secs(180);
 /// The pause after the first failure; it doubles with each.
 const PAUSE: Duration = Duration::from_millis(250);
-/// The longest that a server may have one wait.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// What it grows to.
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 /// How long one answer may take; servers give up earlier.
 const PATIENCE: Duration = Duration::from_secs(3700);
 /// Bytes of an answer, at most: beliefs of a million rows.
@@ -186,26 +188,28 @@ impl Client {
 
     /// Sends a request until there is an answer, or it has been tried often enough.
     fn patiently(&self, send: impl Fn() -> Result<Response<Body>, ureq::Error>) -> Result<Answer, ClientError> {
+        let begun = Instant::now();
         let mut pause = PAUSE;
-        for attempt in 1.. {
-            let (wait, error) = match send().map_err(|error| error.to_string()).and_then(read) {
+        loop {
+            let (retry, patience, error) = match send().map_err(|error| error.to_string()).and_then(read) {
                 Ok((200..300, _, answer)) => return Ok(answer),
                 Ok((status, retry, answer)) => {
                     let words = match serde_json::from_str::<Refused>(&answer.text) {
                         Ok(Refused { error }) => error,
                         Err(_) => return Err(self.strange(format!("status {status}"))),
                     };
-                    (retry.map(Duration::from_secs), ClientError::Refused { status, words })
+                    (retry.map(Duration::from_secs), BUSY, ClientError::Refused { status, words })
                 }
-                Err(problem) => (Some(Duration::ZERO), ClientError::Unreachable { url: self.url.clone(), problem }),
+                Err(problem) => {
+                    (Some(Duration::ZERO), UNANSWERED, ClientError::Unreachable { url: self.url.clone(), problem })
+                }
             };
-            match wait {
-                Some(wait) if attempt < ATTEMPTS => std::thread::sleep(wait.max(pause).min(LONGEST_PAUSE)),
+            match retry.map(|retry| wait(retry, pause, SysRng.try_next_u32().unwrap_or(0))) {
+                Some(wait) if begun.elapsed() + wait < patience => std::thread::sleep(wait),
                 _ => return Err(error),
             }
-            pause *= 2;
+            pause = LONGEST_PAUSE.min(2 * pause);
         }
-        Err(self.strange("it was never asked"))
     }
 
     fn parsed<T: DeserializeOwned>(&self, text: &str) -> Result<T, ClientError> {
@@ -215,6 +219,13 @@ impl Client {
     fn strange(&self, problem: impl ToString) -> ClientError {
         ClientError::Strange { url: self.url.clone(), problem: problem.to_string() }
     }
+}
+
+/// How long to wait before a request is sent again: as long as the server wants, and some time by chance, so that not all come back at once
+/// who were sent away at once.
+fn wait(retry: Duration, pause: Duration, random: u32) -> Duration {
+    let share = f64::from(random) / f64::from(u32::MAX);
+    retry.max(pause / 2) + pause.mul_f64(share)
 }
 
 /// The status of an answer, after how many seconds to try again if at all, and what it says.
@@ -236,6 +247,13 @@ fn encoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_is_sent_away_waits_as_told_and_not_all_the_same() {
+        let second = Duration::from_secs(1);
+        assert_eq!((wait(second, PAUSE, 0), wait(second, PAUSE, u32::MAX)), (second, second + PAUSE));
+        assert_eq!((wait(Duration::ZERO, PAUSE, 0), wait(Duration::ZERO, PAUSE, u32::MAX)), (PAUSE / 2, 3 * PAUSE / 2));
+    }
 
     #[test]
     fn addresses_are_checked_before_anything_is_sent() {

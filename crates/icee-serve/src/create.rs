@@ -6,17 +6,15 @@ use crate::failure::Failure;
 use crate::fields::Create;
 use crate::look::for_clients;
 use crate::name::StudyName;
-use crate::store::{Sheet, Store};
-use crate::wire::{Doubt, Survey, sheet_bytes};
+use crate::store::{Sheet, Store, ending_of};
+use crate::wire::{Doubt, Survey};
 use axum::http::StatusCode;
 use icee_models::study_models;
 use icee_study::memory::InMemory;
 use icee_study::{Cells, Direction, Scale, Study, StudyOptions, Summary, Suspect, suspects};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// What the first bytes of a workbook are.
-const WORKBOOK: &[u8] = b"PK\x03\x04";
 
 /// Rows of a sheet that are shown before there is a study.
 const PREVIEW: usize = 5;
@@ -31,9 +29,8 @@ pub fn create(store: &dyn Store, name: &StudyName, call: &Call) -> Done {
     let direction = direction(&wanted)?.ok_or_else(|| {
         Failure::bad("which values are good? add direction, maximize or minimize, or target with a number")
     })?;
-    let bytes = bytes(&wanted)?;
-    let ending = if bytes.starts_with(WORKBOOK) { "xlsx" } else { "csv" };
-    let mut draft = store.draft(name, ending, &bytes)?;
+    let bytes = bytes(&wanted, call)?;
+    let mut draft = store.draft(name, ending_of(&bytes), &bytes)?;
     let options = StudyOptions { direction, ..options(store, &wanted, &draft.sheet.path)? };
     let doubts = suspects(&options)?;
     let models = study_models().map_err(|error| Failure::internal(error.to_string()))?;
@@ -61,10 +58,10 @@ pub fn require_free(store: &dyn Store, name: &StudyName) -> Result<(), Failure> 
 ///
 /// # Errors
 /// As [`create`].
-pub fn survey(store: &dyn Store, wanted: &Create) -> Done {
+pub fn survey(store: &dyn Store, wanted: &Create, call: &Call) -> Done {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let direction = direction(wanted)?.unwrap_or_default();
-    let bytes = bytes(wanted)?;
+    let bytes = bytes(wanted, call)?;
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let path = store.scratch().join(format!(".survey-{}-{number}", std::process::id()));
     // Left by a process of the same number that was killed.
@@ -90,8 +87,8 @@ pub fn survey(store: &dyn Store, wanted: &Create) -> Done {
 }
 
 /// The sheet's bytes.
-fn bytes(wanted: &Create) -> Result<Vec<u8>, Failure> {
-    sheet_bytes(wanted.sheet.as_deref(), wanted.sheet_base64.as_deref()).map_err(Failure::bad)
+fn bytes(wanted: &Create, call: &Call) -> Result<Vec<u8>, Failure> {
+    call.sheet(wanted.sheet.as_deref(), wanted.sheet_base64.as_deref())
 }
 
 /// Which values are good, if that is said.
@@ -126,9 +123,9 @@ fn options(store: &dyn Store, wanted: &Create, pool: &Path) -> Result<StudyOptio
 /// How columns are to be taken.
 fn scales(wanted: &Create) -> Result<Vec<(String, Scale)>, Failure> {
     let all = [(&wanted.log, Scale::Log), (&wanted.linear, Scale::Linear), (&wanted.categories, Scale::Categories)];
-    let mut scales: Vec<(String, Scale)> = Vec::new();
+    let (mut scales, mut seen) = (Vec::new(), HashSet::new());
     for (name, scale) in all.iter().flat_map(|(names, scale)| names.iter().map(move |name| (name, *scale))) {
-        if scales.iter().any(|(other, _)| other == name) {
+        if !seen.insert(name) {
             return Err(Failure::bad(format!("\"{name}\" stands in two of log, linear and categories")));
         }
         scales.push((name.clone(), scale));

@@ -4,9 +4,10 @@
 use crate::app::{App, Ending, aside};
 use crate::failure::Failure;
 use crate::name::StudyName;
+use crate::places::{Held, What};
 use crate::routes::Route;
 use crate::tokens::Stamp;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
@@ -14,7 +15,6 @@ use serde_json::json;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::OwnedSemaphorePermit;
 
 /// How often the file is looked at.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -31,7 +31,7 @@ struct Listener {
     seen: Option<Stamp>,
     lines: Option<u64>,
     over: bool,
-    _permit: OwnedSemaphorePermit,
+    _place: Held,
 }
 
 /// The stream of a study's changes, which begins with how it stands.
@@ -42,15 +42,12 @@ pub async fn stream(
     app: Arc<App>,
     route: &'static Route,
     name: StudyName,
+    user: Option<&str>,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
+    let place = app.places.take(What::Streams, user)?;
     app.require(&name).await?;
-    let full = |_| {
-        let words = format!("{} streams of events are open already; try again later", app.limits.streams);
-        Failure::busy(StatusCode::SERVICE_UNAVAILABLE, words)
-    };
-    let permit = Arc::clone(&app.streams).try_acquire_owned().map_err(full)?;
-    let listener = Listener { app, route, name, headers, seen: None, lines: None, over: false, _permit: permit };
+    let listener = Listener { app, route, name, headers, seen: None, lines: None, over: false, _place: place };
     let messages = unfold(listener, |mut listener| async move {
         let event = listener.next().await?;
         Some((Ok::<Event, Infallible>(event), listener))
@@ -87,7 +84,7 @@ impl Listener {
                     Ok(_) => {}
                     Err(failure) => {
                         self.over = true;
-                        let words = self.app.without_folder(&failure.words);
+                        let words = self.app.for_clients(&failure);
                         return Some(Event::default().event("error").data(json!({ "error": words }).to_string()));
                     }
                 }

@@ -6,11 +6,22 @@ use icee_base::files::FileError;
 use icee_base::table::TableError;
 use icee_study::Error;
 use std::path::PathBuf;
+use std::time::Duration;
 use thiserror::Error as Words;
 
 /// Words of errors that are about the study as it stands, not about the request. A test makes each of them happen.
-const CONFLICTS: [&str; 6] =
-    ["exists already", "was told already", "is not running", "nothing is left", "has changed since", "do it again"];
+const CONFLICTS: [&str; 7] = [
+    "exists already",
+    "was told already",
+    "is not running",
+    "is held by",
+    "nothing is left",
+    "has changed since",
+    "do it again",
+];
+
+/// Bytes of an error's words.
+const MOST_WORDS: usize = 2048;
 
 /// Why a request was not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +71,23 @@ impl Failure {
     /// The same, for now.
     pub fn busy(status: StatusCode, words: impl Into<String>) -> Failure {
         Failure { retry: Some(1), ..Failure::new(status, words) }
+    }
+
+    /// Too much was asked for; it may be asked again after some time.
+    pub fn too_fast(rate: f64, wait: Duration) -> Failure {
+        let seconds = wait.as_secs_f64().ceil().max(1.0) as u64;
+        let words = format!("too many requests; at most {rate} a second in the long run");
+        Failure { retry: Some(seconds), ..Failure::new(StatusCode::TOO_MANY_REQUESTS, words) }
+    }
+
+    /// The same in few enough words: what is wrong may have been said of a very long cell.
+    pub fn in_short(mut self) -> Failure {
+        if self.words.len() > MOST_WORDS {
+            let end = (0..=MOST_WORDS).rev().find(|end| self.words.is_char_boundary(*end));
+            self.words.truncate(end.unwrap_or_default());
+            self.words.push('…');
+        }
+        self
     }
 }
 

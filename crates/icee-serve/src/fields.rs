@@ -224,6 +224,9 @@ pub struct Tell {
     pub replace: bool,
     /// Another measurement of a row that has been told.
     pub again: bool,
+    /// Who tells it; the name of the token by default. Whoever had the row until his time was up adds a measurement where others have told
+    /// it meanwhile.
+    pub by: Option<String>,
 }
 
 /// The fields of [`Tell`].
@@ -237,6 +240,12 @@ pub const TELL: &[Field] = &[
     field("column", Holds::Text, "The column of values in csv; the study's own, or \"value\", by default."),
     field("replace", Holds::Flag, "Correct what was told before."),
     field("again", Holds::Flag, "Another measurement of a row that has been told."),
+    field(
+        "by",
+        Holds::Text,
+        "Who tells it; the name of the token by default. Whoever had the row until his time was up adds a measurement where others have \
+         told it meanwhile.",
+    ),
 ];
 
 /// Rows that something is done with.
@@ -256,14 +265,47 @@ pub const ROWS: &[Field] = &[required("rows", Holds::Rows, "Which rows.")];
 pub struct Renew {
     /// Which rows; they must be running.
     pub rows: Vec<RowId>,
-    /// Give them back after this time from now, such as 90m, 8h or 3d.
+    /// Give them back after this time from now, such as 90m, 8h or 3d; never earlier than they would be anyway.
     pub within: String,
+    /// Who has them; refused where somebody else has one by now. Nobody in particular by default.
+    #[serde(default)]
+    pub by: Option<String>,
 }
 
 /// The fields of [`Renew`].
 pub const RENEW: &[Field] = &[
     required("rows", Holds::Rows, "Which rows; they must be running."),
-    required("within", Holds::Text, "Give them back after this time from now, such as 90m, 8h or 3d."),
+    required(
+        "within",
+        Holds::Text,
+        "Give them back after this time from now, such as 90m, 8h or 3d; never earlier than they would be anyway.",
+    ),
+    field(
+        "by",
+        Holds::Text,
+        "Who has them; refused where somebody else has one by now. Nobody in particular by default.",
+    ),
+];
+
+/// Giving rows back.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Withdraw {
+    /// Which rows; they must be running.
+    pub rows: Vec<RowId>,
+    /// Who has them; refused where somebody else has one by now. Nobody in particular by default.
+    #[serde(default)]
+    pub by: Option<String>,
+}
+
+/// The fields of [`Withdraw`].
+pub const WITHDRAW: &[Field] = &[
+    required("rows", Holds::Rows, "Which rows; they must be running."),
+    field(
+        "by",
+        Holds::Text,
+        "Who has them; refused where somebody else has one by now. Nobody in particular by default.",
+    ),
 ];
 
 /// Taking in the sheet.
@@ -274,12 +316,22 @@ pub struct Update {
     pub replace: bool,
     /// Rows that were told and have other cells now keep their results.
     pub keep: bool,
+    /// The sheet as it is now, as CSV text; without one, the sheet on the server is read again.
+    pub sheet: Option<String>,
+    /// The same in base64: an .xlsx or .xlsm file, or CSV.
+    pub sheet_base64: Option<String>,
 }
 
 /// The fields of [`Update`].
 pub const UPDATE: &[Field] = &[
     field("replace", Holds::Flag, "Results that differ from what was told correct it."),
     field("keep", Holds::Flag, "Rows that were told and have other cells now keep their results."),
+    field(
+        "sheet",
+        Holds::Text,
+        "The sheet as it is now, as CSV text; without one, the sheet on the server is read again.",
+    ),
+    field("sheet_base64", Holds::Text, "The same in base64: an .xlsx or .xlsm file, or CSV."),
 ];
 
 /// A request that says nothing more.

@@ -30,22 +30,18 @@ impl Who {
 /// # Errors
 /// 401 without a token that is known, 403 where it does not allow this, 500 where the tokens cannot be read.
 ///
-/// `tokens` reads them, and only where they are needed.
-pub fn admit(
-    tokens: impl FnOnce() -> icee_study::Result<Vec<Token>>,
-    local: bool,
-    route: &Route,
-    headers: &HeaderMap,
-) -> Result<Who, Failure> {
+/// The tokens are read only where they are needed.
+pub fn admit(tokens: &Tokens, local: bool, route: &Route, headers: &HeaderMap) -> Result<Who, Failure> {
     let Some(role) = route.role else { return Ok(Who::Anybody) };
     let unreadable = |error: Error| {
         let words = format!("the tokens cannot be read, so nobody is let in: {error}");
         Failure { words, ..Failure::stored(error) }
     };
-    let tokens = tokens().map_err(unreadable)?;
-    if tokens.is_empty() {
-        if !local {
-            let words = "all tokens were revoked; create one with `icee serve token create NAME --role admin`";
+    let known = tokens.all().map_err(unreadable)?;
+    if known.is_empty() {
+        if !local || tokens.are_required().map_err(unreadable)? {
+            let words = "there are no tokens any more: all were revoked, or their file is lost; where the server runs, `icee serve token \
+                         create NAME --role admin` makes one";
             return Err(Failure::new(StatusCode::UNAUTHORIZED, words));
         }
         // A page of another site can have its name lead here, but a browser then says that name.
@@ -66,7 +62,7 @@ pub fn admit(
     let Some((_, secret)) = bearer else {
         return refused("the header Authorization should be: Bearer TOKEN");
     };
-    match Tokens::find_in(tokens, secret.trim()) {
+    match Tokens::find_in(known, secret.trim()) {
         None => refused("this token is not known; it may have been revoked"),
         Some(token) if token.role < role => {
             let words =
@@ -77,12 +73,18 @@ pub fn admit(
     }
 }
 
-/// Refuses writes that a page of another site may have sent by somebody's browser: another origin, or a body that a form could have
-/// sent.
+/// Refuses what a page of another site may have sent by somebody's browser: whatever the browser says so of, and writes from another
+/// origin, or with a body that a form could have sent. (What `is_open` to everybody may be looked at from everywhere.)
 ///
 /// # Errors
 /// 403, or 415 where the body is not said to be JSON.
-pub fn same_site(verb: Verb, headers: &HeaderMap) -> Result<(), Failure> {
+pub fn same_site(verb: Verb, is_open: bool, headers: &HeaderMap) -> Result<(), Failure> {
+    let site = text(headers, &HeaderName::from_static("sec-fetch-site"));
+    if !is_open && site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+        let words =
+            "a page of another site may not ask here (the header Sec-Fetch-Site says so); type the address yourself";
+        return Err(Failure::new(StatusCode::FORBIDDEN, words));
+    }
     if verb == Verb::Get {
         return Ok(());
     }
@@ -93,11 +95,6 @@ pub fn same_site(verb: Verb, headers: &HeaderMap) -> Result<(), Failure> {
             let words = "a page of another site may not write here (the headers Origin and Host differ)";
             return Err(Failure::new(StatusCode::FORBIDDEN, words));
         }
-    }
-    let site = text(headers, &HeaderName::from_static("sec-fetch-site"));
-    if site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
-        let words = "a page of another site may not write here (the header Sec-Fetch-Site says so)";
-        return Err(Failure::new(StatusCode::FORBIDDEN, words));
     }
     let kind = text(headers, &header::CONTENT_TYPE).and_then(|kind| kind.split(';').next());
     if verb == Verb::Post && !kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
@@ -139,7 +136,7 @@ mod tests {
     fn pages_of_other_sites_do_not_write() {
         let status = |verb, headers: &[(HeaderName, &'static str)]| {
             let headers = headers.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect();
-            same_site(verb, &headers).map_err(|failure| failure.status.as_u16())
+            same_site(verb, false, &headers).map_err(|failure| failure.status.as_u16())
         };
         let (host, json) = ((header::HOST, "a.example:80"), (header::CONTENT_TYPE, "application/json; charset=utf-8"));
         assert_eq!(status(Verb::Post, &[host.clone(), json.clone()]), Ok(()));
@@ -161,6 +158,8 @@ mod tests {
             ("x", Err(403)),
         ] {
             assert_eq!(status(Verb::Post, &[host.clone(), json.clone(), (site.clone(), value)]), expected, "{value}");
+            // Looking takes time and space, too.
+            assert_eq!(status(Verb::Get, &[host.clone(), (site.clone(), value)]), expected, "{value}");
         }
         for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp"] {
             assert_eq!(status(Verb::Post, &[host.clone(), (header::CONTENT_TYPE, kind)]), Err(415), "{kind}");

@@ -3,6 +3,8 @@
 //! The framework's own loop has no limits of this kind: whoever opens connections and says nothing would keep them for ever.
 
 use crate::app::Ending;
+use crate::connection::{Addresses, Doing, Paced};
+use crate::limits::Limits;
 use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
@@ -10,11 +12,12 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
 /// How long the head of a request may take, and a connection may stay without one.
@@ -23,10 +26,13 @@ const HEAD: Duration = Duration::from_secs(30);
 const MOST_HEAD: usize = 32 << 10;
 /// The pause after the system has refused a connection, for instance because there are too many files.
 const PAUSE: Duration = Duration::from_millis(100);
+/// How long a connection may go on that is in the middle of nothing, or of half a head, when the server ends.
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// Accepts connections, so many at once, until the server is to end; then lets those that are open answer what they were asked.
-pub async fn serve(listener: TcpListener, router: Router, most: usize, mut ending: watch::Receiver<Ending>) {
-    let (places, graceful) = (Arc::new(Semaphore::new(most)), GracefulShutdown::new());
+pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, mut ending: watch::Receiver<Ending>) {
+    let most = u32::try_from(limits.connections).unwrap_or(u32::MAX);
+    let (places, addresses) = (Arc::new(Semaphore::new(most as usize)), Addresses::new(limits.address));
     loop {
         let accepted = async {
             // Whoever comes when all places are taken waits in the system's queue. The semaphore is never closed.
@@ -41,22 +47,55 @@ pub async fn serve(listener: TcpListener, router: Router, most: usize, mut endin
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        // Small answers go out at once; where the system cannot do that, they go out a little later.
-        let _ = stream.set_nodelay(true);
-        let router = TowerToHyperService::new(router.clone());
-        let service = service_fn(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(ConnectInfo(client));
-            router.call(request)
-        });
-        let mut http = http1::Builder::new();
-        http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(MOST_HEAD);
-        let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
+        // Who has too many connections already is hung up on.
+        let Some(counted) = addresses.enter(client.ip()) else { continue };
+        let connection = connection(stream, client, router.clone(), limits.write, ending.clone());
         tokio::spawn(async move {
-            // What a client does wrong below HTTP is nobody else's business.
-            let _ = connection.await;
-            drop(place);
+            connection.await;
+            drop((counted, place));
         });
     }
     drop(listener);
-    graceful.shutdown().await;
+    // All places are free when all connections have ended.
+    let _ = places.acquire_many(most).await;
+}
+
+/// Answers what comes over a connection, until one of both ends hangs up.
+async fn connection(
+    stream: TcpStream,
+    client: SocketAddr,
+    router: Router,
+    patience: Duration,
+    mut ending: watch::Receiver<Ending>,
+) {
+    // Small answers go out at once; where the system cannot do that, they go out a little later.
+    let _ = stream.set_nodelay(true);
+    let doing = Arc::new(Doing::default());
+    let (router, asked) = (TowerToHyperService::new(router), Arc::clone(&doing));
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(ConnectInfo(client));
+        let (answer, asked) = (router.call(request), Arc::clone(&asked));
+        asked.begin();
+        async move {
+            let answer = answer.await;
+            asked.end();
+            answer
+        }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(MOST_HEAD);
+    let stream = TokioIo::new(Paced::new(stream, patience, Arc::clone(&doing)));
+    let mut connection = pin!(http.serve_connection(stream, service));
+    tokio::select! {
+        // What a client does wrong below HTTP is nobody else's business.
+        _ = connection.as_mut() => return,
+        _ = ending.wait_for(|ending| *ending > Ending::No) => connection.as_mut().graceful_shutdown(),
+    }
+    // Nobody waits for who has sent half a head.
+    loop {
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            () = tokio::time::sleep(MOMENT) => if doing.is_idle() { return },
+        }
+    }
 }

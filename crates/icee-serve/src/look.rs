@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::fields::{Create, Export, Predict, Report, Why};
 use crate::name::StudyName;
 use crate::openapi;
+use crate::places::What;
 use crate::registry::Open;
 use crate::routes::{CSV, HTML, METRICS};
 use crate::wire::{Line, WithCells};
@@ -32,7 +33,7 @@ pub fn openapi(_: &App) -> Done {
 pub fn metrics(app: &App) -> Done {
     let gauges = [
         ("icee_studies_open", "Studies that are open.", app.registry.count()),
-        ("icee_requests_running", "Requests that are worked on.", app.running()),
+        ("icee_requests_running", "Requests that are worked on.", app.places.taken(What::Requests)),
     ];
     Ok(Reply::of(METRICS, app.metrics.text(&gauges)))
 }
@@ -49,7 +50,7 @@ pub fn list(app: &App, _: &Call) -> Done {
                 Line { name, rows, told: told.len(), running: running.len(), left, best, problem: None }
             }
             Err(error) => {
-                let problem = Some(app.without_folder(&error.to_string()));
+                let problem = Some(app.for_clients(&Failure::stored(error)));
                 Line { name, rows: 0, told: 0, running: 0, left: 0, best: None, problem }
             }
         }
@@ -61,7 +62,7 @@ pub fn list(app: &App, _: &Call) -> Done {
 /// What is understood of a sheet.
 pub fn survey(app: &App, call: &Call) -> Done {
     let wanted: Create = call.body()?;
-    create::survey(app.registry.store(), &wanted)
+    create::survey(app.registry.store(), &wanted, call)
 }
 
 /// The study at a glance.

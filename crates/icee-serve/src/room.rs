@@ -5,7 +5,8 @@ use crate::app::{App, Ending, aside};
 use crate::call::{self, Call, Done, Reply};
 use crate::failure::Failure;
 use crate::fields::{Field, Holds};
-use axum::http::{StatusCode, Uri};
+use crate::places::{Held, What};
+use axum::http::Uri;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
@@ -20,7 +21,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 
 /// The models that can be watched, and their rooms: those inside the program that look for one goal and foresee rewards.
 const ROOMS: [(&str, &str); 3] = [
@@ -132,15 +133,10 @@ pub fn list(_: &App, _: &Call) -> Done {
 ///
 /// # Errors
 /// Where there is no such game, or too many are watched.
-pub async fn stream(app: Arc<App>, uri: &Uri) -> Result<Response, Failure> {
+pub async fn stream(app: Arc<App>, user: Option<&str>, uri: &Uri) -> Result<Response, Failure> {
     let asked: Watch = call::query(uri)?;
-    let busy = |words: String| Failure::busy(StatusCode::SERVICE_UNAVAILABLE, words);
-    let listening = Arc::clone(&app.streams)
-        .try_acquire_owned()
-        .map_err(|_| busy(format!("{} streams of events are open already; try again later", app.limits.streams)))?;
-    let playing = Arc::clone(&app.games)
-        .try_acquire_owned()
-        .map_err(|_| busy(format!("{} games are played already; try again in a few seconds", app.limits.games)))?;
+    let listening = app.places.take(What::Streams, user)?;
+    let playing = app.places.take(What::Games, user)?;
     let game = aside(move || Game::new(&asked)).await?;
     // It holds one game at most, which is small: the thread never waits for a client.
     let (sender, receiver) = unbounded_channel();
@@ -161,7 +157,7 @@ pub async fn stream(app: Arc<App>, uri: &Uri) -> Result<Response, Failure> {
 struct Watcher {
     receiver: UnboundedReceiver<Event>,
     ending: watch::Receiver<Ending>,
-    _listening: OwnedSemaphorePermit,
+    _listening: Held,
 }
 
 impl Watcher {

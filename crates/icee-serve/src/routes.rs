@@ -74,9 +74,14 @@ pub struct Route {
 }
 
 impl Route {
-    /// Whether it takes time and space like the others. Whether the server lives must be known also when it is busy.
+    /// Whether rates are for it. Whether the server lives must be known also when it is busy.
     pub fn is_limited(&self) -> bool {
-        !matches!(self.work, Work::Now(_))
+        self.path != HEALTH
+    }
+
+    /// Whether a sheet is taken apart, which takes time and space.
+    pub fn reads_sheet(&self) -> bool {
+        self.fields.iter().any(|field| field.name == "sheet_base64")
     }
 }
 
@@ -88,6 +93,7 @@ pub const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub const EVENTS: &str = "text/event-stream";
 
 const NO: &[Field] = &[];
+const HEALTH: &str = "/health";
 
 const fn route(
     (verb, path): (Verb, &'static str),
@@ -101,7 +107,7 @@ const fn route(
 
 /// All of them.
 pub const ROUTES: &[Route] = &[
-    route((Get, "/health"), None, (NO, JSON), Work::Now(look::health), "Whether the server lives."),
+    route((Get, HEALTH), None, (NO, JSON), Work::Now(look::health), "Whether the server lives."),
     route((Get, "/openapi.json"), None, (NO, JSON), Work::Now(look::openapi), "This description of all routes."),
     route((Get, "/metrics"), Some(Read), (NO, METRICS), Work::Now(look::metrics), "Counts and times, for Prometheus."),
     route(
@@ -172,12 +178,12 @@ pub const ROUTES: &[Route] = &[
         Some(Write),
         (fields::UPDATE, JSON),
         Work::Once(change::update),
-        "Take in what has changed in the sheet on the server.",
+        "Take in what has changed in the sheet: the one that comes along, or the one on the server.",
     ),
     route(
         (Post, "/api/studies/{name}/withdraw"),
         Some(Write),
-        (fields::ROWS, JSON),
+        (fields::WITHDRAW, JSON),
         Work::Once(change::withdraw),
         "Take back rows that were asked for and will not be tried.",
     ),

@@ -6,6 +6,7 @@ use crate::limits::Limits;
 use crate::listen;
 use crate::log::{Event, Log};
 use crate::pages::{self, PageFile};
+use crate::places::What;
 use crate::routes::{ROUTES, Route, Verb};
 use crate::store::Place;
 use axum::Router;
@@ -59,20 +60,21 @@ impl Server {
     pub fn bind(options: &Options, log: impl Fn(&Event) + Send + Sync + 'static) -> Result<Server, ServeError> {
         let Options { store, address, limits } = options;
         let local = address.ip().is_loopback();
-        let tokens = store.tokens()?;
-        let known = !tokens.all()?.is_empty();
-        if !local && !known {
+        let store = store.open()?;
+        let tokens = store.tokens();
+        if !local && tokens.all()?.is_empty() {
             return Err(ServeError::Open(*address));
         }
+        let required = tokens.are_required()?;
         let (ending, ended) = watch::channel(Ending::No);
         let log: Log = Box::new(log);
-        let app = Arc::new(App::new(store, tokens, local, *limits, ended, log)?);
+        let app = Arc::new(App::new(store, tokens, local, *limits, ended, log));
         let runtime = Builder::new_multi_thread().enable_all().build()?;
         let refused = |source| ServeError::Address { address: *address, source };
         let listener = runtime.block_on(TcpListener::bind(address)).map_err(refused)?;
         let address = listener.local_addr()?;
         let studies = app.registry.store().name();
-        app.say(&Event::Started { address: address.to_string(), studies, tokens: known });
+        app.say(&Event::Started { address: address.to_string(), studies, tokens: required });
         Ok(Server { runtime, listener, address, app, ending })
     }
 
@@ -130,9 +132,9 @@ impl Server {
             let (asked, stopping) = (ending.subscribe(), Arc::clone(&app));
             let announced = tokio::spawn(async move {
                 reached(asked, Ending::Soon).await;
-                stopping.say(&Event::Stopping { running: stopping.running() });
+                stopping.say(&Event::Stopping { running: stopping.places.taken(What::Requests) });
             });
-            let serving = listen::serve(listener, router, app.limits.connections, ending.subscribe());
+            let serving = listen::serve(listener, router, &app.limits, ending.subscribe());
             let (soon, now) = (ending.subscribe(), ending.subscribe());
             let too_long = async move {
                 reached(soon, Ending::Soon).await;

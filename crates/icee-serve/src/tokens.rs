@@ -1,26 +1,22 @@
-//! Who may do what: tokens, kept as checksums in a file beside the studies.
+//! Who may do what: tokens, kept as checksums.
 //!
-//! A token is 256 random bits, so its plain SHA-256 gives nothing away and needs no salt; it is shown once, when it is made. The file
-//! is read again whenever it has changed: a token that was revoked is refused from the next request on.
+//! A token is 256 random bits, so its plain SHA-256 gives nothing away and needs no salt; it is shown once, when it is made.
 
 use crate::failure::ServeError;
-use icee_base::files::{FileError, read_regular, write_atomically};
+use crate::token_file::TokenFile;
 use icee_base::names::Unknown;
 use rand::TryRng;
 use rand::rngs::SysRng;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
-use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 use subtle::ConstantTimeEq;
 
 /// What tokens begin with, so that programs which look for secrets find them.
 const PREFIX: &str = "icee_";
-/// Bytes of the file, at most.
-const MOST_BYTES: u64 = 1 << 20;
 /// Characters of a token's name.
 const LONGEST: usize = 64;
 
@@ -94,6 +90,9 @@ pub trait Kept: Send + Sync {
     /// All of them.
     fn all(&self) -> icee_study::Result<Vec<Token>>;
 
+    /// Whether there ever was one.
+    fn ever(&self) -> icee_study::Result<bool>;
+
     /// Keeps one more; not where there is one of that name.
     fn add(&self, token: Token) -> icee_study::Result<bool>;
 
@@ -101,22 +100,8 @@ pub trait Kept: Send + Sync {
     fn remove(&self, name: &str) -> icee_study::Result<()>;
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Content {
-    tokens: Vec<Token>,
-}
-
 /// Who may do what.
 pub struct Tokens(Box<dyn Kept>);
-
-/// The file of tokens.
-#[derive(Debug)]
-struct TokenFile {
-    path: PathBuf,
-    /// What was read last, and what the file looked like then.
-    seen: Mutex<(Option<Stamp>, Vec<Token>)>,
-}
 
 /// What a file looks like from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,7 +137,7 @@ impl Stamp {
 impl Tokens {
     /// The tokens of a folder of studies.
     pub fn in_folder(folder: &Path) -> Tokens {
-        Tokens(Box::new(TokenFile { path: folder.join("tokens.json"), seen: Mutex::default() }))
+        Tokens(Box::new(TokenFile::in_folder(folder)))
     }
 
     /// Tokens that are kept elsewhere.
@@ -166,6 +151,14 @@ impl Tokens {
     /// Where they cannot be read: then nobody is let in.
     pub fn all(&self) -> icee_study::Result<Vec<Token>> {
         self.0.all()
+    }
+
+    /// Whether one is asked for one: from the first token on, also when it was the last.
+    ///
+    /// # Errors
+    /// Where that cannot be known.
+    pub fn are_required(&self) -> icee_study::Result<bool> {
+        self.0.ever()
     }
 
     /// The token that this text is, if any. All are compared, each in constant time.
@@ -221,63 +214,6 @@ impl Tokens {
         }
         Ok(self.0.remove(name)?)
     }
-}
-
-impl Kept for TokenFile {
-    fn all(&self) -> icee_study::Result<Vec<Token>> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamp = Stamp::of(&self.path);
-        if stamp.is_none() || stamp != seen.0 {
-            *seen = (stamp, read(&self.path)?);
-        }
-        Ok(seen.1.clone())
-    }
-
-    fn add(&self, token: Token) -> icee_study::Result<bool> {
-        let mut tokens = read(&self.path)?;
-        let is_new = tokens.iter().all(|known| known.name != token.name);
-        if is_new {
-            tokens.push(token);
-            self.write(tokens)?;
-        }
-        Ok(is_new)
-    }
-
-    fn remove(&self, name: &str) -> icee_study::Result<()> {
-        let mut tokens = read(&self.path)?;
-        tokens.retain(|token| token.name != name);
-        Ok(self.write(tokens)?)
-    }
-}
-
-impl TokenFile {
-    fn write(&self, tokens: Vec<Token>) -> Result<(), FileError> {
-        let wrong = |error: serde_json::Error| FileError::content(&self.path, error.to_string());
-        let text = serde_json::to_string_pretty(&Content { tokens }).map_err(wrong)?;
-        let folder = icee_base::files::folder_of(&self.path);
-        std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
-        write_atomically(&self.path, format!("{text}\n").as_bytes())?;
-        // Checksums give no token away, but who has one is nobody else's business.
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = std::fs::Permissions::from_mode(0o600);
-            std::fs::set_permissions(&self.path, mode).map_err(FileError::io(&self.path))?;
-        }
-        Ok(())
-    }
-}
-
-fn read(path: &Path) -> Result<Vec<Token>, FileError> {
-    if !path.exists() {
-        return Ok(vec![]);
-    }
-    let large = || FileError::content(path, "is too large to be a file of tokens");
-    let bytes = read_regular(path, MOST_BYTES)?.ok_or_else(large)?;
-    let content: Content = serde_json::from_slice(&bytes).map_err(|error| {
-        FileError::content(path, format!("is no file of tokens ({error}); mend it, or remove it and create them anew"))
-    })?;
-    Ok(content.tokens)
 }
 
 /// The SHA-256 of a text, in hexadecimal digits.

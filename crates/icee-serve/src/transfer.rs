@@ -11,7 +11,7 @@ use crate::store::Store;
 use crate::wire::Files;
 use axum::http::StatusCode;
 use icee_models::study_models;
-use icee_study::Study;
+use icee_study::{Study, StudyFiles};
 
 /// The study itself, to be taken elsewhere.
 pub fn journal(open: &mut Open, _: &Call) -> Done {
@@ -25,7 +25,7 @@ pub fn journal(open: &mut Open, _: &Call) -> Done {
 pub fn import(store: &dyn Store, name: &StudyName, call: &Call) -> Done {
     let Import { name: _, journal, sheet, sheet_base64 } = call.body()?;
     require_free(store, name)?;
-    let files = Files { journal, sheet, sheet_base64 }.files().map_err(Failure::bad)?;
+    let files = StudyFiles { sheet: call.sheet(sheet.as_deref(), sheet_base64.as_deref())?, journal };
     // Whatever is wrong with it has come with the request.
     let lines = files.lines().map_err(|error| Failure::bad(error.to_string()))?;
     let mut draft = store.draft(name, files.ending(), &files.sheet)?;

@@ -1,7 +1,9 @@
 //! What goes over the wire, for both ends: the server writes what [`Client`](crate::Client) reads, and the other way round. Answers that
 //! are not listed here are the library's own types.
 
-pub use crate::fields::{Ask, Create, Export, Import, Nothing, Predict, Renew, Report, RowId, Rows, Tell, Update, Why};
+pub use crate::fields::{
+    Ask, Create, Export, Import, Nothing, Predict, Renew, Report, RowId, Rows, Tell, Update, Why, Withdraw,
+};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use icee_study::{BestRow, Cells, RowForecast, StudyFiles, Summary, TellSummary};

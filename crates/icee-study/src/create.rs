@@ -11,9 +11,13 @@ use crate::sheet;
 use crate::storage::Home;
 use crate::study::Study;
 use crate::survey::survey;
-use crate::suspects::chosen_columns;
+use crate::suspects::{check_width, chosen_columns};
 use crate::{Error, Result};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+
+/// Outcomes beside the one that a study is about: each has a model of its own.
+const MOST_FURTHER: usize = 256;
 
 /// What a new study is about.
 #[derive(Clone, Debug, Default)]
@@ -71,8 +75,12 @@ impl StudyOptions {
             }
             _ => {}
         }
-        for (at, Further { name, .. }) in self.further.iter().enumerate() {
-            let twice = self.further[..at].iter().any(|other| other.name == *name);
+        if self.further.len() > MOST_FURTHER {
+            return fail(format!("{} further outcomes are wanted; at most {MOST_FURTHER} are", self.further.len()));
+        }
+        let mut names = HashSet::new();
+        for Further { name, .. } in &self.further {
+            let twice = !names.insert(name);
             let reserved = [results::VALUE, results::ROW].contains(&name.as_str());
             if name.is_empty() || twice || reserved || self.value.as_ref() == Some(name) {
                 return fail(format!("the outcome \"{name}\" needs a name of its own; one wish for each outcome"));
@@ -102,9 +110,11 @@ impl Study {
         options.check()?;
         let mut table = read_pool(&options.pool)?;
         let mut notes = Vec::new();
+        check_width(&table)?;
         let places = chosen_columns(&table, options, &mut notes)?;
+        let learned: HashSet<usize> = places.iter().copied().collect();
         for (name, _) in &options.scales {
-            if !places.contains(&table.column(name)?) {
+            if !learned.contains(&table.column(name)?) {
                 return Err(Error::Study(format!("\"{name}\" is not learned from, so it has no scale")));
             }
         }
@@ -145,7 +155,7 @@ impl Study {
         notes.extend(sheet::waiting(&rows));
         notes.extend(sheet::repeated(&rows));
         if !outcomes.is_empty() {
-            lines.push(to_line(&Entry::Tell { outcomes })?);
+            lines.push(to_line(&Entry::Tell { outcomes, late: None })?);
         }
         home.create(&lines)?;
         let mut study = Study::open_in(home, Some(&options.pool), models)?;

@@ -1,7 +1,7 @@
 //! Sheets that are no text become the table that the same cells would be as CSV, so that nothing behind it knows the difference.
 //! What a file is, its first bytes say, not its name.
 
-use crate::workbook::text_of;
+use crate::workbook::{MOST_UNPACKED, text_of};
 use crate::{Error, Result};
 use icee_base::files::{self, FileError, open_regular};
 use icee_base::table::{Table, TableError};
@@ -34,6 +34,14 @@ impl Kind {
 /// Whether bytes are a workbook's.
 pub fn is_archive(bytes: &[u8]) -> bool {
     Kind::of(bytes) == Some(Kind::Archive)
+}
+
+/// Refuses a workbook that unpacks to more than this, or whose text is longer. Text is as long as it is.
+///
+/// # Errors
+/// As it says, and where it is damaged.
+pub fn check_unpacked(bytes: &[u8], most: u64) -> Result<()> {
+    if is_archive(bytes) { text_of(Path::new("sheet"), bytes, most).map(drop) } else { Ok(()) }
 }
 
 /// The table in a regular file; `None` where it is text of more than `most` bytes.
@@ -69,7 +77,7 @@ pub fn table(path: &Path, bytes: Vec<u8>) -> Result<Table> {
         None => Ok(Table::of_bytes(path, bytes)?),
         Some(_) if bytes.len() as u64 > MOST_BYTES => Err(too_large(path)),
         Some(Kind::Archive) => {
-            let (text, remark) = text_of(path, &bytes)?;
+            let (text, remark) = text_of(path, &bytes, MOST_UNPACKED)?;
             Ok(Table::of_bytes(path, text.into_bytes())?.remarked(remark))
         }
         Some(Kind::Compound) => Err(broken(

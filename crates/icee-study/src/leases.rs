@@ -3,14 +3,15 @@
 use crate::answer::Answer;
 use crate::ask::AskOptions;
 use crate::record::{Entry, RowName, SamplerKind};
+use crate::running::RunningRow;
 use crate::study::{Study, not_loaded};
-use crate::take_back::not_running;
-use crate::trials::{RunningRow, Trial};
+use crate::take_back::running_of;
+use crate::trials::Trial;
 use crate::{Error, Result};
 use icee_bo::acquisition::Rule;
 
 /// For whom a row is kept, and for how long.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct Lease {
     pub until: Option<u64>,
     pub by: Option<String>,
@@ -74,12 +75,13 @@ impl Study {
         })
     }
 
-    /// Prolongs the time of rows that are running: they are given back at `until`, in seconds since 1970. In the journal they are
-    /// withdrawn and suggested once more, which every version reads; who dies in between has given them back.
+    /// Prolongs the time of rows that are running: they are given back at `until`, in seconds since 1970, or later where that was said
+    /// before. In the journal they are withdrawn and suggested once more, which every version reads; who dies in between has given
+    /// them back. Whoever says who he is (`by`) prolongs no row that another has by now.
     ///
     /// # Errors
-    /// Where a row is not known or not running; then nothing changes.
-    pub fn renew(&mut self, ids: &[&str], until: u64) -> Result<()> {
+    /// Where a row is not known, not running or another's; then nothing changes.
+    pub fn renew(&mut self, ids: &[&str], until: u64, by: Option<&str>) -> Result<()> {
         let mut rows: Vec<RowName> = Vec::new();
         for row in self.find(ids)? {
             let row = row.map_err(Error::Study)?;
@@ -89,20 +91,23 @@ impl Study {
         }
         self.alone(|study| {
             study.still_loaded()?;
-            let gone = rows.iter().filter(|row| !study.trials.is_running(row.row - 1));
-            let gone: Vec<String> = gone.map(not_running).collect();
-            if !gone.is_empty() {
-                return Err(Error::Study(gone.join("; ")));
+            let (mut leases, mut problems) = (Vec::new(), Vec::new());
+            for row in &rows {
+                match running_of(&study.trials, row, by) {
+                    // Whoever has it keeps it.
+                    Ok(had) => leases.push(Lease { until: had.until.max(Some(until)), by: had.by.clone() }),
+                    Err(problem) => problems.push(problem),
+                }
+            }
+            if !problems.is_empty() {
+                return Err(Error::Study(problems.join("; ")));
             }
             let sampler = study.header.sampler;
-            // Whoever has them keeps them.
-            let by: Vec<Option<String>> =
-                rows.iter().map(|row| study.trials.running_row(row.row - 1)?.by.clone()).collect();
             study.record(Entry::Withdraw { rows: rows.clone() })?;
             let mut rows = rows.into_iter();
-            by.chunk_by(PartialEq::eq).try_for_each(|by| {
-                let (rows, by) = (rows.by_ref().take(by.len()).collect(), by[0].clone());
-                study.record(Entry::Ask { rows, sampler, until: Some(until), by })
+            leases.chunk_by(PartialEq::eq).try_for_each(|leases| {
+                let Lease { until, by } = leases[0].clone();
+                study.record(Entry::Ask { rows: rows.by_ref().take(leases.len()).collect(), sampler, until, by })
             })
         })
     }

@@ -63,6 +63,7 @@ mod replicates;
 mod results;
 mod review;
 mod rows;
+mod running;
 #[cfg(test)]
 mod scratch;
 mod sheet;
@@ -85,6 +86,7 @@ pub use create::StudyOptions;
 pub use encode::Scale;
 pub use error::{Error, Result};
 pub use explain::{Effect, Level, Neighbour, Why};
+pub use formats::check_unpacked;
 pub use goals::{Bounds, Direction, Further, Wanted};
 pub use icee_bo::remaining::Remaining;
 pub use journal::JournalFile;

@@ -157,6 +157,9 @@ pub enum Entry {
     Tell {
         /// Of which rows.
         outcomes: Vec<ToldValue>,
+        /// Who had the row until his time was up and tells it all the same; whoever has it now goes on. Empty where he had no name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        late: Option<String>,
     },
     /// From here on this learned model is used.
     Model(ModelPin),
@@ -365,7 +368,8 @@ mod tests {
         #[test]
         fn outcomes_come_back_bit_for_bit(value in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO, row in 1usize.., replaces: bool) {
             let row = RowName { row, id: Some("ä \"q\"".into()), key: None };
-            let entry = Entry::Tell { outcomes: vec![ToldValue { replaces, ..ToldValue::new(row, Outcome::Value(value).into()) }] };
+            let outcomes = vec![ToldValue { replaces, ..ToldValue::new(row, Outcome::Value(value).into()) }];
+            let entry = Entry::Tell { outcomes, late: None };
             let back: Entry = serde_json::from_str(&to_line(&entry).unwrap()).unwrap();
             prop_assert_eq!(&back, &entry);
         }

@@ -391,12 +391,13 @@ pub fn check_ids(table: &mut Table, column: usize) -> Result<()> {
 /// A table as a journal remembers it, seen from the study's folder where it has one.
 pub fn pool_file(table: &Table, folder: Option<&Path>) -> Result<PoolFile> {
     let absolute = table.path().canonicalize().map_err(FileError::io(table.path()))?;
-    Ok(PoolFile {
-        path: folder.map_or_else(|| absolute.clone(), |folder| relative(&real(folder), &absolute)),
-        bytes: table.bytes(),
-        rows: table.rows(),
-        fingerprint: fingerprint(table),
-    })
+    let path = folder.map_or_else(|| absolute.clone(), |folder| relative(&real(folder), &absolute));
+    Ok(PoolFile { path, ..contents(table) })
+}
+
+/// The same, wherever it lies.
+pub fn contents(table: &Table) -> PoolFile {
+    PoolFile { path: PathBuf::new(), bytes: table.bytes(), rows: table.rows(), fingerprint: fingerprint(table) }
 }
 
 /// A folder's path without links and detours, also where the folder is still to be made.

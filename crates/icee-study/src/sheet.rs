@@ -4,8 +4,9 @@
 //! the new one, by their ids or their cells, and one line of the journal says where they are now and what was filled in.
 
 use crate::encode::{Code, Column, Scale};
-use crate::record::{Entry, Header, RowName, ToldValue};
-use crate::rows::{Place, Rows, check_ids, pool_file, read_pool};
+use crate::formats;
+use crate::record::{Entry, Header, PoolFile, RowName, ToldValue};
+use crate::rows::{Place, Rows, check_ids, contents, pool_file, read_pool};
 use crate::study::{Study, not_loaded, shown};
 use crate::survey::survey;
 use crate::tell::{NAMED, Repeat, Report, Source, TellSummary, shortened};
@@ -27,6 +28,13 @@ pub struct SheetChange {
     pub rows: usize,
     /// What was filled in.
     pub told: TellSummary,
+}
+
+/// A sheet that is to take the place of the one that was read before.
+struct NewSheet<'a> {
+    bytes: &'a [u8],
+    /// Puts it somewhere, given where the one before lies; says where.
+    put: &'a mut dyn FnMut(&Path) -> Result<PathBuf>,
 }
 
 /// What becomes of the rows that were told or suggested.
@@ -57,24 +65,66 @@ impl Study {
     /// # Errors
     /// Where a row that was told or suggested is gone or has changed, or the sheet cannot be used; then nothing changes.
     pub fn update(&mut self, repeat: Repeat, corrected: Corrected) -> Result<SheetChange> {
-        Ok(self.alone(|study| study.update_alone(repeat, corrected))?.0)
+        Ok(self.alone(|study| study.update_alone(repeat, corrected, None))?.0)
+    }
+
+    /// The same of a sheet at hand, which takes the place of the one that was read before. When all is well with it, and before the
+    /// journal says so, `put` puts it where it is to lie, and says where that is: who dies in between leaves a sheet that the next ask
+    /// takes in.
+    ///
+    /// # Errors
+    /// As [`Study::update`], and where it cannot be put there.
+    pub fn update_to(
+        &mut self,
+        sheet: &[u8],
+        repeat: Repeat,
+        corrected: Corrected,
+        put: &mut dyn FnMut(&Path) -> Result<PathBuf>,
+    ) -> Result<SheetChange> {
+        Ok(self.alone(|study| study.update_alone(repeat, corrected, Some(NewSheet { bytes: sheet, put })))?.0)
+    }
+
+    /// Puts a new sheet where it is to lie.
+    fn put(&mut self, sheet: Option<NewSheet<'_>>) -> Result<()> {
+        if let Some(NewSheet { put, .. }) = sheet {
+            let place = put(&self.pool)?;
+            self.elsewhere |= place != self.pool;
+            self.pool = place;
+        }
+        Ok(())
     }
 
     /// The same under the lock, and where rows that were told or suggested are now.
-    fn update_alone(&mut self, repeat: Repeat, corrected: Corrected) -> Result<(SheetChange, Vec<[usize; 2]>)> {
+    fn update_alone(
+        &mut self,
+        repeat: Repeat,
+        corrected: Corrected,
+        new: Option<NewSheet<'_>>,
+    ) -> Result<(SheetChange, Vec<[usize; 2]>)> {
         let before = self.header.pool.rows;
-        if let Some(rows) = Rows::load(&self.pool, &self.header)? {
+        let given = |new: &NewSheet<'_>| formats::table(&self.pool, new.bytes.to_vec());
+        let known = match &new {
+            Some(new) => Rows::of(given(new)?, &self.header)?,
+            None => Rows::load(&self.pool, &self.header)?,
+        };
+        if let Some(rows) = known {
+            // The file may be another one all the same.
+            self.put(new)?;
             self.rows = Some(rows);
             let unchanged = SheetChange { rows_before: before, rows: before, ..SheetChange::default() };
             return Ok((unchanged, vec![]));
         }
-        let mut table = read_pool(&self.pool)?;
+        let mut table = new.as_ref().map_or_else(|| read_pool(&self.pool), given)?;
         let columns = recoded(&mut table, &self.header.columns)?;
         if let Some(id) = &self.header.id {
             let column = table.column(id)?;
             check_ids(&mut table, column)?;
         }
-        let pool = pool_file(&table, self.folder.as_deref())?;
+        let pool = match new {
+            // Wherever it will lie.
+            Some(_) => PoolFile { path: self.header.pool.path.clone(), ..contents(&table) },
+            None => pool_file(&table, self.folder.as_deref())?,
+        };
         let header = Header { pool: pool.clone(), columns: columns.clone(), ..self.header.clone() };
         let mut rows = Rows::encode(table, &header)?;
         let Moved { places: moved, kept, withdrawn } = self.moved(&mut rows, corrected)?;
@@ -90,6 +140,7 @@ impl Study {
             after.checked(&found, repeat, &header.goals()).map_err(|problems| self.broken_sheet(problems))?;
         self.notes.extend(waiting(&rows));
         self.notes.extend(header.value.as_deref().and_then(|value| emptied(value, &after, &found)));
+        self.put(new)?;
         withdrawn.into_iter().try_for_each(|entry| self.record(entry))?;
         self.record(sheet([kept, outcomes].concat()))?;
         self.rows = Some(rows);
@@ -152,7 +203,7 @@ impl Study {
         self.rows = Rows::load(&self.pool, &self.header)?;
         let mut moved = vec![];
         if self.rows.is_none() {
-            let (change, places) = self.alone(|study| study.update_alone(Repeat::Refuse, Corrected::Refuse))?;
+            let (change, places) = self.alone(|study| study.update_alone(Repeat::Refuse, Corrected::Refuse, None))?;
             self.notes.push(format!("{} has changed: {change}", self.pool.display()));
             moved = places;
         }

@@ -28,7 +28,7 @@ pub struct Study {
     /// Where the pool lies.
     pub(crate) pool: PathBuf,
     /// Whether that was said by whoever opened the study, rather than by the journal.
-    elsewhere: bool,
+    pub(crate) elsewhere: bool,
     /// The pool, once it was needed.
     pub(crate) rows: Option<Rows>,
     pub(crate) notes: Vec<String>,

@@ -96,10 +96,8 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
     if table.rows() == 0 {
         return Err(table.broken(vec!["there is no row below the header".into()]).into());
     }
-    let wanted = |table: &Table, place: usize| {
-        let name = &table.header()[place];
-        scales.iter().find(|(column, _)| column == name).map(|(_, scale)| *scale)
-    };
+    let scale_of: HashMap<&str, Scale> = scales.iter().rev().map(|(name, scale)| (name.as_str(), *scale)).collect();
+    let wanted = |table: &Table, place: usize| scale_of.get(table.header()[place].as_str()).copied();
     let by_words =
         |table: &Table, place: usize, seen: &Seen| seen.words > 0 || wanted(table, place) == Some(Scale::Categories);
     let worded = places.iter().zip(&seen).filter(|(place, seen)| by_words(table, **place, seen));

@@ -5,7 +5,11 @@ use crate::rows::read_pool;
 use crate::units::{Cell, Units};
 use crate::{Error, Result, StudyOptions};
 use icee_base::table::{Table, is_missing};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
+
+/// Columns of a new study's sheet: no program makes more.
+const MOST_COLUMNS: usize = 1 << 14;
 
 /// Words that name what is measured.
 const RESULTS: [&str; 16] = [
@@ -59,6 +63,7 @@ impl fmt::Display for Suspect {
 /// Where the pool cannot be read.
 pub fn suspects(options: &StudyOptions) -> Result<Vec<Suspect>> {
     let mut table = read_pool(&options.pool)?;
+    check_width(&table)?;
     let width = table.header().len();
     let (mut numbers, mut gaps, mut counts) = (vec![0usize; width], vec![0usize; width], vec![true; width]);
     let mut first = vec![0.0; width];
@@ -92,17 +97,13 @@ pub fn suspects(options: &StudyOptions) -> Result<Vec<Suspect>> {
         Ok(())
     })?;
     let rows = table.rows();
-    let named = |name: &str| {
-        let given = [&options.id, &options.value, &options.cost].into_iter().flatten().any(|given| given == name)
-            || options.further.iter().any(|further| further.name == name);
-        let chosen = options.columns.as_ref().is_some_and(|columns| columns.iter().any(|column| column == name));
-        given || chosen || options.ignore.iter().any(|column| column == name)
-    };
+    let given = [&options.id, &options.value, &options.cost].into_iter().flatten().chain(&options.ignore);
+    let named: HashSet<&String> = given.chain(options.further.iter().map(|further| &further.name)).collect();
     let has_numbers = |place: usize| numbers[place] > 0 || matches!(units[place].common(), Ok(Some(_)));
     let mut found = Vec::new();
     for (place, name) in table.header().iter().enumerate() {
         // Who names the columns to learn from has thought about it.
-        if name.is_empty() || named(name) || options.columns.is_some() {
+        if name.is_empty() || named.contains(name) || options.columns.is_some() {
             continue;
         }
         let reason = if let Some(value) = value.filter(|&value| gaps[value] > 0 && gaps[place] < rows && !stray[place])
@@ -130,33 +131,47 @@ fn is_result_name(name: &str) -> bool {
     lower.split(|c: char| !c.is_alphanumeric()).any(|word| RESULTS.contains(&word))
 }
 
+/// Refuses a new study of a sheet that is wider than any program makes them.
+///
+/// # Errors
+/// As it says.
+pub(crate) fn check_width(table: &Table) -> Result<()> {
+    let width = table.header().len();
+    if width <= MOST_COLUMNS {
+        return Ok(());
+    }
+    let words = format!("line 1: there are {width} columns; at most {MOST_COLUMNS} are read, so leave some out");
+    Err(table.broken(vec![words]).into())
+}
+
 /// The places of the columns to learn from.
 pub(crate) fn chosen_columns(table: &Table, options: &StudyOptions, notes: &mut Vec<String>) -> Result<Vec<usize>> {
-    let place = |name: &Option<String>| name.as_deref().map(|name| table.column(name)).transpose();
-    let (id, value, cost) = (place(&options.id)?, place(&options.value)?, place(&options.cost)?);
-    let mut roles = vec![(id, "names the rows"), (value, "holds the values"), (cost, "says what rows cost")];
+    let mut roles: HashMap<usize, &str> = HashMap::new();
+    let mut role = |name: &str, role: &'static str| match roles.insert(table.column(name)?, role) {
+        Some(other) => Err(Error::Study(format!("\"{name}\" {other}, so it is not the one that {role}"))),
+        None => Ok(()),
+    };
+    let given =
+        [(&options.id, "names the rows"), (&options.value, "holds the values"), (&options.cost, "says what rows cost")];
+    for (name, what) in given {
+        name.as_deref().map_or(Ok(()), |name| role(name, what))?;
+    }
     for Further { name, .. } in &options.further {
         // Where results are not filled in here, they come from elsewhere.
-        let known = value.is_some() || table.header().contains(name);
-        roles.push((if known { Some(table.column(name)?) } else { None }, "holds the values"));
-    }
-    roles.retain(|(place, _)| place.is_some());
-    for (at, (place, role)) in roles.iter().enumerate() {
-        if let Some((_, other)) = roles[..at].iter().find(|(other, _)| other == place) {
-            let name = &table.header()[place.unwrap_or_default()];
-            return Err(Error::Study(format!("\"{name}\" {other}, so it is not the one that {role}")));
+        if options.value.is_some() || table.header().contains(name) {
+            role(name, "holds the values")?;
         }
     }
-    let ignored: Vec<usize> =
+    let ignored: HashSet<usize> =
         options.ignore.iter().map(|name| table.column(name)).collect::<std::result::Result<_, _>>()?;
     if let Some(names) = &options.columns {
-        let mut places = Vec::new();
+        let (mut places, mut seen) = (Vec::new(), HashSet::new());
         for name in names {
             let place = table.column(name)?;
-            if places.contains(&place) {
+            if !seen.insert(place) {
                 return Err(Error::Study(format!("--columns names \"{name}\" twice")));
             }
-            if let Some((_, role)) = roles.iter().find(|(other, _)| *other == Some(place)) {
+            if let Some(role) = roles.get(&place) {
                 return Err(Error::Study(format!(
                     "\"{name}\" {role} and is not learned from; leave it out of --columns"
                 )));
@@ -169,11 +184,8 @@ pub(crate) fn chosen_columns(table: &Table, options: &StudyOptions, notes: &mut 
         return Ok(places);
     }
     let mut places = Vec::new();
-    for (place, name) in table
-        .header()
-        .iter()
-        .enumerate()
-        .filter(|(place, _)| !roles.iter().any(|(other, _)| *other == Some(*place)) && !ignored.contains(place))
+    for (place, name) in
+        table.header().iter().enumerate().filter(|(place, _)| !roles.contains_key(place) && !ignored.contains(place))
     {
         if name.is_empty() {
             notes.push(format!("column {} has no name and is left out", place + 1));
@@ -181,7 +193,7 @@ pub(crate) fn chosen_columns(table: &Table, options: &StudyOptions, notes: &mut 
         }
         // Finds names that stand there twice.
         places.push(table.column(name)?);
-        if id.is_none() && name.eq_ignore_ascii_case("id") {
+        if options.id.is_none() && name.eq_ignore_ascii_case("id") {
             notes.push(format!("column \"{name}\" is learned from like any other; if it names the rows, create the study with --id {name}"));
         }
     }

@@ -1,24 +1,20 @@
 //! Taking back: what was suggested and will not be tried, what was told by mistake, the last entry. The journal keeps it all.
 
 use crate::record::{Entry, RowName};
+use crate::running::RunningRow;
 use crate::study::{Study, shown};
+use crate::trials::Trials;
 use crate::{Error, Result};
 use std::collections::HashMap;
 
 impl Study {
-    /// Takes back the suggestion of rows that will not be tried: they may be suggested again.
+    /// Takes back the suggestion of rows that will not be tried: they may be suggested again. Whoever says who he is (`by`) gives back no
+    /// row that another has by now.
     ///
     /// # Errors
-    /// Where a row is not known or not running; then nothing changes.
-    pub fn withdraw(&mut self, ids: &[&str]) -> Result<()> {
-        self.take_back(
-            ids,
-            |study, row| {
-                let is_running = study.trials.is_running(row.row - 1);
-                is_running.then_some(()).ok_or_else(|| not_running(row))
-            },
-            |rows| Entry::Withdraw { rows },
-        )
+    /// Where a row is not known, not running or another's; then nothing changes.
+    pub fn withdraw(&mut self, ids: &[&str], by: Option<&str>) -> Result<()> {
+        self.take_back(ids, |study, row| running_of(&study.trials, row, by).map(drop), |rows| Entry::Withdraw { rows })
     }
 
     /// Forgets the outcomes of rows, told by mistake: all their values, or that they failed.
@@ -89,9 +85,23 @@ impl Study {
     }
 }
 
-/// Said of a row that nobody is trying.
-pub(crate) fn not_running(row: &RowName) -> String {
-    format!("{} is not running: it was not asked for, or has been told", shown(row))
+/// A row that is being tried: by this person or worker, if that is said, or by whomever.
+///
+/// # Errors
+/// In words, where it is not.
+pub(crate) fn running_of<'t>(
+    trials: &'t Trials,
+    row: &RowName,
+    by: Option<&str>,
+) -> std::result::Result<&'t RunningRow, String> {
+    let not_running = || format!("{} is not running: it was not asked for, or has been told", shown(row));
+    let running = trials.running_row(row.row - 1).ok_or_else(not_running)?;
+    match (&running.by, by.map(str::trim)) {
+        (Some(holder), Some(by)) if holder != by => {
+            Err(format!("{} is held by {holder} now; ask for another", shown(row)))
+        }
+        _ => Ok(running),
+    }
 }
 
 /// What an entry did, for a message.
@@ -104,7 +114,7 @@ fn describe(entry: &Entry) -> String {
     };
     match entry {
         Entry::Ask { rows, .. } => format!("asking for {}", list(rows)),
-        Entry::Tell { outcomes } => {
+        Entry::Tell { outcomes, .. } => {
             let rows: Vec<RowName> = outcomes.iter().map(|told| told.row.clone()).collect();
             format!("telling {}", list(&rows))
         }

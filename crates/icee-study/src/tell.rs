@@ -149,6 +149,21 @@ impl Study {
         further: &[(&str, f64)],
         repeat: Repeat,
     ) -> Result<TellSummary> {
+        self.tell_by(None, id, outcome, further, repeat)
+    }
+
+    /// The same by somebody: what he was asked for and is late with is another measurement where others have told the row meanwhile.
+    ///
+    /// # Errors
+    /// As [`Study::tell_measured`].
+    pub fn tell_by(
+        &mut self,
+        by: Option<&str>,
+        id: &str,
+        outcome: impl Into<Outcome>,
+        further: &[(&str, f64)],
+        repeat: Repeat,
+    ) -> Result<TellSummary> {
         // 0 is 0, whatever its sign.
         let outcome = match outcome.into() {
             Outcome::Value(value) => Outcome::Value(value + 0.0),
@@ -161,6 +176,11 @@ impl Study {
             values[known.ok_or_else(|| Unknown::new("outcome", name, &names))?] = Some(*value);
         }
         let row = self.find(&[id])?.swap_remove(0).map_err(Error::Study)?;
+        // Whoever says what is to become of it knows that it was told.
+        let late =
+            self.trials.late(row.row - 1, by.map(str::trim)).filter(|_| repeat == Repeat::Refuse).map(str::to_owned);
+        let is_known = self.trials.outcome(row.row - 1).is_some();
+        let repeat = if late.is_some() && is_known { Repeat::Again } else { repeat };
         // Who corrects or completes a measurement leaves alone what is not named.
         let known = self.trials.outcome(row.row - 1).map(Trial::measurements).unwrap_or_default();
         if let [known] = known
@@ -171,9 +191,18 @@ impl Study {
         // What failed has no values.
         let further = if matches!(outcome, Outcome::Value(_)) { values } else { vec![] };
         let doubts = self.doubts(&row, outcome);
-        let report = Report { row, outcomes: vec![Measured { outcome, further }], source: Source::Typed };
-        let told = self.tell_all(&[report], repeat).map_err(|problems| Error::Study(problems.join("; "))).flatten()?;
+        let report = Report { row: row.clone(), outcomes: vec![Measured { outcome, further }], source: Source::Typed };
+        let told = self
+            .tell_all(&[report], repeat, late.clone())
+            .map_err(|problems| Error::Study(problems.join("; ")))
+            .flatten()?;
         self.notes.extend(doubts);
+        if late.is_some() && is_known {
+            self.notes.push(format!(
+                "{} has been told by another meanwhile; this is kept as another measurement",
+                shown(&row)
+            ));
+        }
         Ok(told)
     }
 
@@ -244,7 +273,7 @@ impl Study {
             return Err(table.broken(shortened(problems)).into());
         }
         let reports = Report::of_lines(found.into_iter(), Source::File);
-        self.tell_all(&reports, repeat).map_err(|problems| table.broken(problems).into()).flatten()
+        self.tell_all(&reports, repeat, None).map_err(|problems| table.broken(problems).into()).flatten()
     }
 
     /// The row of each id.
@@ -268,6 +297,7 @@ impl Study {
         &mut self,
         reports: &[Report],
         repeat: Repeat,
+        late: Option<String>,
     ) -> std::result::Result<Result<TellSummary>, Vec<String>> {
         // What is wrong with the reports is no error of the work under the lock.
         let mut problems = Vec::new();
@@ -276,7 +306,7 @@ impl Study {
             match study.trials.checked(reports, repeat, &study.header.goals()) {
                 Ok((outcomes, told)) => {
                     if !outcomes.is_empty() {
-                        study.record(Entry::Tell { outcomes })?;
+                        study.record(Entry::Tell { outcomes, late })?;
                     }
                     Ok(told)
                 }

@@ -3,7 +3,8 @@
 use crate::encode::Column;
 use crate::goals::{Further, Goals};
 use crate::record::{Entry, Header, ModelPin, Outcome, PoolFile, RowName, ToldValue};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use crate::running::{Running, RunningRow};
+use std::collections::{HashMap, HashSet};
 
 /// One row with an outcome.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,43 +90,6 @@ pub struct Trials {
     running: Running,
 }
 
-/// A row that is being tried.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunningRow {
-    /// Its position in the pool, from zero.
-    pub row: usize,
-    /// What the user calls it.
-    pub name: RowName,
-    /// When it is to be given back, in seconds since 1970.
-    pub until: Option<u64>,
-    /// Who tries it.
-    pub by: Option<String>,
-}
-
-/// Rows that are being tried: kept so that a row is found, and goes, without a look at all others.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Running {
-    /// In the order suggested.
-    rows: BTreeMap<u64, RunningRow>,
-    /// When each was suggested.
-    turns: HashMap<usize, u64>,
-    suggested: u64,
-}
-
-impl Running {
-    fn push(&mut self, running: RunningRow) {
-        self.turns.insert(running.row, self.suggested);
-        self.rows.insert(self.suggested, running);
-        self.suggested += 1;
-    }
-
-    fn remove(&mut self, row: usize) {
-        if let Some(turn) = self.turns.remove(&row) {
-            self.rows.remove(&turn);
-        }
-    }
-}
-
 impl Trials {
     /// Nothing so far, as a study begins.
     pub fn new(header: &Header) -> Trials {
@@ -154,22 +118,27 @@ impl Trials {
 
     /// The rows that are being tried, in the order suggested.
     pub fn running(&self) -> impl Iterator<Item = &RunningRow> {
-        self.running.rows.values()
+        self.running.iter()
     }
 
     /// A row, if it is among them.
     pub fn running_row(&self, row: usize) -> Option<&RunningRow> {
-        self.running.rows.get(self.running.turns.get(&row)?)
+        self.running.get(row)
     }
 
     /// Whether a row is among them.
     pub fn is_running(&self, row: usize) -> bool {
-        self.running.turns.contains_key(&row)
+        self.running.get(row).is_some()
+    }
+
+    /// By what name somebody had a row until his time was up, if he may still tell what came out.
+    pub fn late(&self, row: usize, by: Option<&str>) -> Option<&str> {
+        self.running.late(row, by)
     }
 
     /// How many they are.
     pub fn count_running(&self) -> usize {
-        self.running.rows.len()
+        self.running.len()
     }
 
     /// Takes in a line of the journal, or says why it makes no sense after those before it.
@@ -215,9 +184,9 @@ impl Trials {
             }
             Entry::Sheet { pool, moved, outcomes, .. } => {
                 let after = self.moved(pool.rows, moved)?;
-                return after.check(&Entry::Tell { outcomes: outcomes.clone() });
+                return after.check(&Entry::Tell { outcomes: outcomes.clone(), late: None });
             }
-            Entry::Tell { outcomes } => {
+            Entry::Tell { outcomes, .. } => {
                 for told in outcomes {
                     let row = position(&told.row)?;
                     if told.value.iter().chain(told.further.iter().flatten()).any(|value| !value.is_finite()) {
@@ -250,10 +219,10 @@ impl Trials {
                     self.running.push(RunningRow { row: name.row - 1, name, until, by: by.clone() });
                 }
             }
-            Entry::Tell { outcomes } => {
-                outcomes.into_iter().for_each(|told| self.learn(told));
+            Entry::Tell { outcomes, late } => {
+                outcomes.into_iter().for_each(|told| self.learn(told, late.as_deref()));
             }
-            Entry::Withdraw { rows } => rows.iter().for_each(|name| self.running.remove(name.row - 1)),
+            Entry::Withdraw { rows } => rows.iter().for_each(|name| self.running.give_back(name.row - 1)),
             Entry::Forget { rows } => {
                 let gone: HashSet<usize> = rows.iter().map(|name| name.row - 1).collect();
                 let told = std::mem::take(&mut self.told).into_iter().filter(|trial| !gone.contains(&trial.row));
@@ -264,7 +233,7 @@ impl Trials {
                 if let Ok(after) = self.moved(pool.rows, &moved) {
                     *self = Trials { sheet: Some((pool, columns)), ..after };
                 }
-                outcomes.into_iter().for_each(|told| self.learn(told));
+                outcomes.into_iter().for_each(|told| self.learn(told, None));
             }
             // Whoever reads a journal leaves out what was undone.
             Entry::Undo {} => {}
@@ -295,14 +264,12 @@ impl Trials {
             after.places.insert(name.row - 1, after.told.len());
             after.told.push(Trial { row: name.row - 1, name, known: trial.known.clone() });
         }
-        for running in self.running() {
-            let name = renamed(&running.name)?;
-            after.running.push(RunningRow { row: name.row - 1, name, ..running.clone() });
-        }
+        let at = |row: usize| places.get(&(row + 1)).map(|row| row - 1);
+        after.running = self.running.moved(renamed, at)?;
         Ok(after)
     }
 
-    fn learn(&mut self, told: ToldValue) {
+    fn learn(&mut self, told: ToldValue, late: Option<&str>) {
         let row = told.row.row - 1;
         let new = match told.outcome() {
             Outcome::Value(value) => Known::Values(vec![Measurement { value, further: told.further }]),
@@ -311,8 +278,10 @@ impl Trials {
         };
         // What is filled in of an experiment that was made says nothing about the one that is being made.
         let completes = told.replaces && self.outcome(row).is_some_and(|trial| trial.value() == told.value);
-        if !completes {
-            self.running.remove(row);
+        match late {
+            Some(name) => self.running.told_late(row, name),
+            None if completes => {}
+            None => drop(self.running.remove(row)),
         }
         match self.places.get(&row).map(|&place| &mut self.told[place]) {
             Some(trial) => match (&mut trial.known, new) {
@@ -391,13 +360,13 @@ mod tests {
     }
 
     fn tell(row: usize, value: Option<f64>, replaces: bool) -> Entry {
-        Entry::Tell { outcomes: vec![ToldValue { replaces, ..ToldValue::new(name(row), Outcome::from(value).into()) }] }
+        let told = ToldValue { replaces, ..ToldValue::new(name(row), Outcome::from(value).into()) };
+        Entry::Tell { outcomes: vec![told], late: None }
     }
 
     fn again(row: usize, value: f64) -> Entry {
-        Entry::Tell {
-            outcomes: vec![ToldValue { again: true, ..ToldValue::new(name(row), Outcome::from(value).into()) }],
-        }
+        let told = ToldValue { again: true, ..ToldValue::new(name(row), Outcome::from(value).into()) };
+        Entry::Tell { outcomes: vec![told], late: None }
     }
 
     fn ask(row: usize) -> Entry {
@@ -439,7 +408,7 @@ mod tests {
         assert_eq!(trials.taken(5), [true, false, false, true, false]);
         assert_eq!(trials.outcome(3).unwrap().row, 3);
         let impossible = ToldValue::new(name(5), Outcome::Impossible.into());
-        trials.apply(Entry::Tell { outcomes: vec![impossible] }).unwrap();
+        trials.apply(Entry::Tell { outcomes: vec![impossible], late: None }).unwrap();
         // It is not to be asked for, and models hear nothing of it.
         assert!(trials.taken(5)[4]);
         let history = aim(&trials, Direction::Maximize).history;

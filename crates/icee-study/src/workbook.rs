@@ -14,8 +14,8 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 use zip::ZipArchive;
 
-/// Bytes that a file unpacks to, and of the text that is made of it.
-const MOST_UNPACKED: u64 = 1 << 30;
+/// Bytes that a file unpacks to, and of the text that is made of it, where nobody wants less.
+pub const MOST_UNPACKED: u64 = 1 << 30;
 /// Rows and columns of a sheet: no program makes more.
 const MOST_ROWS: u32 = 1 << 20;
 const MOST_COLUMNS: u32 = 1 << 14;
@@ -30,13 +30,13 @@ fn damaged(path: &Path, error: impl std::fmt::Display) -> Error {
 ///
 /// # Errors
 /// Where it is damaged, too large, or has errors in its cells.
-pub fn text_of(path: &Path, bytes: &[u8]) -> Result<(String, Option<String>)> {
-    measure(path, bytes, MOST_UNPACKED)?;
+pub fn text_of(path: &Path, bytes: &[u8], most: u64) -> Result<(String, Option<String>)> {
+    measure(path, bytes, most)?;
     let mut book = Xlsx::new(Cursor::new(bytes)).map_err(|error| damaged(path, error))?;
     let seen = |sheet: &&calamine::Sheet| sheet.typ == SheetType::WorkSheet && sheet.visible == SheetVisible::Visible;
     let sheets: Vec<String> = book.sheets_metadata().iter().filter(seen).map(|sheet| sheet.name.clone()).collect();
     for (at, sheet) in sheets.iter().enumerate() {
-        let mut lines = Lines::default();
+        let mut lines = Lines::new(most);
         let mut problems = Vec::new();
         let mut cells = book.worksheet_cells_reader(sheet).map_err(|error| damaged(path, error))?;
         while let Some(cell) = cells.next_cell().map_err(|error| damaged(path, error))? {
@@ -155,8 +155,9 @@ fn name_of(row: u32, column: u32) -> String {
 }
 
 /// A sheet's rows in the making, in the order in which cells come; how wide they are is known in the end.
-#[derive(Default)]
 struct Lines {
+    /// Bytes of text, at most.
+    most: u64,
     text: String,
     /// Where each row's text ends, and how many cells it has so far.
     ends: Vec<(usize, u32)>,
@@ -165,6 +166,10 @@ struct Lines {
 }
 
 impl Lines {
+    fn new(most: u64) -> Lines {
+        Lines { most, text: String::new(), ends: vec![], first: None }
+    }
+
     /// Adds a cell.
     fn push(&mut self, row: u32, column: u32, cell: &str) -> std::result::Result<(), &'static str> {
         let cell = cell.trim();
@@ -186,7 +191,7 @@ impl Lines {
         push_cell(&mut self.text, cell);
         (*end, *cells) = (self.text.len(), column + 1);
         self.first = Some(self.first.map_or(column, |first| first.min(column)));
-        if self.text.len() as u64 > MOST_UNPACKED { Err("is one too many; save the sheet as CSV") } else { Ok(()) }
+        if self.text.len() as u64 > self.most { Err("is one too many; save the sheet as CSV") } else { Ok(()) }
     }
 
     /// The text, all rows equally long; `None` where there is too much of it.
@@ -194,7 +199,7 @@ impl Lines {
         let width = self.ends.iter().map(|(_, cells)| *cells).max().unwrap_or_default();
         let missing = |cells: u32| if cells == 0 { 0 } else { (width - cells) as usize };
         let length = self.text.len() + self.ends.iter().map(|(_, cells)| 1 + missing(*cells)).sum::<usize>();
-        if length as u64 > MOST_UNPACKED {
+        if length as u64 > self.most {
             return None;
         }
         let mut text = String::with_capacity(length);
@@ -234,7 +239,7 @@ fn push_cell(text: &mut String, cell: &str) {
 mod tests {
     use super::*;
     use crate::encode::{Column, Encoder};
-    use crate::formats::table;
+    use crate::formats::{check_unpacked, table};
     use crate::survey::survey;
     use proptest::prelude::*;
     use rust_xlsxwriter::{ExcelDateTime, Format, Workbook};
@@ -383,6 +388,8 @@ mod tests {
         let bytes = archive(&[("a", &" ".repeat(3 << 20)), ("b", "b")]);
         assert!(bytes.len() < 1 << 16 && measure(path, &bytes, 4 << 20).is_ok());
         assert!(measure(path, &bytes, 2 << 20).unwrap_err().to_string().contains("unpacks to more than 2 MiB"));
+        assert!(text_of(path, &usual(), 1 << 10).unwrap_err().to_string().contains("unpacks to more than"));
+        assert!(check_unpacked(&usual(), 1 << 20).is_ok() && check_unpacked(&usual(), 1 << 10).is_err());
         // Two cells at the ends of the largest sheet, with one in each row between, are no reason to keep a billion commas.
         let far: String =
             (2..=1 << 17).map(|row| format!("<row r=\"{row}\"><c r=\"A{row}\"><v>1</v></c></row>")).collect();

@@ -152,7 +152,7 @@ fn a_row_in_the_way_of_a_sheet_can_be_dropped() {
     let other = if asked == "c" { "d" } else { "c" };
     assert!(study.forget(&[other]).unwrap_err().to_string().contains("is gone"), "nothing is known of it");
     study.forget(&["b"]).unwrap();
-    study.withdraw(&[&asked]).unwrap();
+    study.withdraw(&[&asked], None).unwrap();
     assert_eq!(study.update(Repeat::Refuse, Corrected::Refuse).unwrap().rows, 2);
     assert_eq!(study.summary().told.len(), 1);
     // Without a sheet, too.
@@ -227,8 +227,8 @@ fn what_was_asked_and_told_can_be_taken_back() {
     let mut study = scratch.create("s.jsonl", &with_value(&sheet(&scratch, &ROWS)));
     let row = study.ask(1, None).unwrap().suggestions[0].id.clone();
     assert!(study.forget(&[&row]).unwrap_err().to_string().contains("has not been told"));
-    study.withdraw(&[&row, &row]).unwrap();
-    assert!(study.withdraw(&[&row]).unwrap_err().to_string().contains("is not running"));
+    study.withdraw(&[&row, &row], None).unwrap();
+    assert!(study.withdraw(&[&row], None).unwrap_err().to_string().contains("is not running"));
     assert_eq!(study.summary().left, 3);
     assert_eq!(study.undo().unwrap(), format!("withdrawing row {row}"));
     assert_eq!(study.summary().running, std::slice::from_ref(&row));

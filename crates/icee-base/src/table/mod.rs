@@ -12,6 +12,7 @@ use crate::hash::checksum;
 use crate::names::nearest;
 use csv::{ByteRecord, ReaderBuilder};
 use error::{NAME, Problems, SHOWN, beginning, not_text};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Columns among which a mistyped name is looked for.
@@ -28,6 +29,8 @@ pub struct Table {
     text: String,
     delimiter: u8,
     header: Vec<String>,
+    /// Where each name stands first, and where once more.
+    places: HashMap<String, (usize, Option<usize>)>,
     /// Lines above the rows: the header and, in some files made for Excel, one that names the separator.
     above: usize,
     /// What whoever made a text of another kind of file has to say of it.
@@ -75,8 +78,16 @@ impl Table {
         let separator = first.and_then(separator_of);
         let delimiter = separator.or_else(|| first.map(delimiter_of)).unwrap_or(b',');
         let above = 1 + usize::from(separator.is_some());
-        let mut table =
-            Table { path: path.to_owned(), text, delimiter, header: vec![], above, remark: None, starts: vec![] };
+        let mut table = Table {
+            path: path.to_owned(),
+            text,
+            delimiter,
+            header: vec![],
+            places: HashMap::new(),
+            above,
+            remark: None,
+            starts: vec![],
+        };
         let mut record = ByteRecord::new();
         // A record is read even where the quotes are in disorder; the count of cells will show it.
         let mut reader = table.reader(table.text.as_bytes());
@@ -86,6 +97,10 @@ impl Table {
         }
         let header = Row { index: 0, line: 1, record: &record };
         table.header = (0..record.len()).map(|column| header.cell(column).to_owned()).collect();
+        for (place, name) in table.header.iter().enumerate() {
+            let known = table.places.entry(name.clone());
+            known.and_modify(|(_, second)| *second = second.or(Some(place))).or_insert((place, None));
+        }
         Ok(table)
     }
 
@@ -155,15 +170,14 @@ impl Table {
     /// # Errors
     /// Where there is none of that name, or more than one.
     pub fn column(&self, name: &str) -> Result<usize> {
-        let mut places = (0..self.header.len()).filter(|&place| self.header[place] == name);
-        match (places.next(), places.next()) {
-            (Some(place), None) => Ok(place),
-            (Some(first), Some(second)) => Err(self.broken(vec![format!(
+        match self.places.get(name).copied() {
+            Some((place, None)) => Ok(place),
+            Some((first, Some(second))) => Err(self.broken(vec![format!(
                 "line 1: columns {} and {} are both named \"{name}\"; rename one of them",
                 first + 1,
                 second + 1
             )])),
-            (None, _) => {
+            None => {
                 let known = self.header.iter().filter(|name| !name.is_empty());
                 let mut shown: Vec<String> = known.take(SHOWN).map(|name| beginning(name)).collect();
                 if self.header.len() > SHOWN {

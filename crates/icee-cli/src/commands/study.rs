@@ -5,7 +5,9 @@ use super::study_create::{CreateArgs, create};
 use super::study_look::{ListArgs, ReportArgs, WhyArgs, effects, export, list, report, why};
 use super::study_move::{self, ExportArgs, ImportArgs};
 use super::study_print as print;
-use super::study_tell::{RenewArgs, RowsArgs, TellArgs, UpdateArgs, forget, renew, tell, undo, update, withdraw};
+use super::study_tell::{
+    RenewArgs, RowsArgs, TellArgs, UpdateArgs, WithdrawArgs, forget, renew, tell, undo, update, withdraw,
+};
 use crate::terminal::say;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
@@ -40,7 +42,7 @@ pub enum StudyCommand {
     /// Take back rows that were asked for and will not be tried; they may be suggested again.
     ///
     /// A row that cannot be tried at all is told as impossible: `icee study tell NAME --row ID --impossible`.
-    Withdraw(RowsArgs),
+    Withdraw(WithdrawArgs),
     /// Forget what was told of rows by mistake: all their values, or that they failed.
     Forget(RowsArgs),
     /// Take back the last thing that was asked, told, taken in, withdrawn or forgotten. The journal keeps it.

@@ -32,8 +32,10 @@ pub fn run(out: &mut impl Write, url: &str, command: &StudyCommand) -> anyhow::R
         StudyCommand::Renew(args) => renew(out, &client, args),
         StudyCommand::Update(args) => update(out, &client, args),
         StudyCommand::Withdraw(args) => {
-            let (wire::Withdrawn { withdrawn }, notes) = client.post_noted(&args.study.at("withdraw")?, &rows(args))?;
-            taken_back(out, "withdrawn", &withdrawn, &notes, args)
+            let wanted = wire::Withdraw { rows: rows(&args.rows).rows, by: args.by.clone() };
+            let done = client.post_noted(&args.rows.study.at("withdraw")?, &wanted)?;
+            let (wire::Withdrawn { withdrawn }, notes) = done;
+            taken_back(out, "withdrawn", &withdrawn, &notes, &args.rows)
         }
         StudyCommand::Forget(args) => {
             let (wire::Forgotten { forgotten }, notes) = client.post_noted(&args.study.at("forget")?, &rows(args))?;
@@ -71,7 +73,10 @@ impl StudyArgs {
     /// The path of something of the study on a server, which knows itself where its sheets lie.
     pub fn at(&self, what: &str) -> anyhow::Result<String> {
         if self.pool.is_some() {
-            bail!("--pool says where a sheet lies on this machine; with --at the server has its own");
+            bail!(
+                "--pool says where a sheet lies on this machine; with --at the server has its own, and `icee study update NAME --pool \
+                 FILE` sends it another"
+            );
         }
         Ok(Client::path(&self.name, what)?)
     }
@@ -142,7 +147,8 @@ fn ask(out: &mut impl Write, client: &Client, args: &AskArgs) -> anyhow::Result<
 }
 
 fn tell(out: &mut impl Write, client: &Client, args: &TellArgs) -> anyhow::Result<()> {
-    let mut said = wire::Tell { replace: args.replace, again: args.again, ..wire::Tell::default() };
+    let (replace, again, by) = (args.replace, args.again, args.by.clone());
+    let mut said = wire::Tell { replace, again, by, ..wire::Tell::default() };
     match (&args.csv, &args.row) {
         (Some(path), _) => {
             let text = String::from_utf8(read(path)?);
@@ -181,15 +187,18 @@ fn tell(out: &mut impl Write, client: &Client, args: &TellArgs) -> anyhow::Resul
 
 fn renew(out: &mut impl Write, client: &Client, args: &RenewArgs) -> anyhow::Result<()> {
     let rows = args.rows.iter().cloned().map(RowId::Text).collect();
-    let wanted = wire::Renew { rows, within: format!("{}s", args.within) };
+    let wanted = wire::Renew { rows, within: format!("{}s", args.within), by: args.by.clone() };
     let (wire::Renewed { renewed, until }, notes) = client.post_noted(&args.study.at("renew")?, &wanted)?;
     let printed = print::renewed(out, &renewed, until, &notes, args.study.json);
     answered(out, printed)
 }
 
 fn update(out: &mut impl Write, client: &Client, args: &UpdateArgs) -> anyhow::Result<()> {
-    let wanted = wire::Update { replace: args.replace, keep: args.keep };
-    let (change, notes): (SheetChange, _) = client.post_noted(&args.study.at("update")?, &wanted)?;
+    let sheet = args.study.pool.as_deref().map(read).transpose()?;
+    let (sheet, sheet_base64) = sheet.map_or((None, None), wire::sheet_of);
+    let wanted = wire::Update { replace: args.replace, keep: args.keep, sheet, sheet_base64 };
+    let path = Client::path(&args.study.name, "update")?;
+    let (change, notes): (SheetChange, _) = client.post_noted(&path, &wanted)?;
     let printed = print::updated(out, &change, &notes, args.study.json);
     answered(out, printed)
 }

@@ -45,6 +45,9 @@ pub struct TellArgs {
     /// Another measurement of a row that has been told.
     #[arg(long, conflicts_with = "replace")]
     pub again: bool,
+    /// Who tells it. Whoever had the row until his time was up adds a measurement where others have told it meanwhile.
+    #[arg(long, value_name = "NAME", conflicts_with = "csv")]
+    pub by: Option<String>,
     #[command(flatten)]
     pub study: StudyArgs,
 }
@@ -53,9 +56,11 @@ pub struct TellArgs {
 ///
 /// The next ask does the same. Rows that were told or asked for and are gone or have other cells now are named, and nothing is
 /// taken in: put them back, keep their results (--keep), or drop them (`icee study forget`). A result that is another one than was told
-/// needs --replace.
+/// needs --replace. With --at, the sheet that --pool names goes to the server; without --pool the server reads its own again.
 #[derive(Args)]
-#[command(after_help = "Example:\n  icee study update bread")]
+#[command(
+    after_help = "Examples:\n  icee study update bread\n  icee study update bread --pool bread.csv --at http://127.0.0.1:8642"
+)]
 pub struct UpdateArgs {
     /// Results that differ from what was told correct it.
     #[arg(long)]
@@ -77,8 +82,20 @@ pub struct RenewArgs {
     /// The time, such as 90m, 8h or 3d.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub within: u64,
+    /// Who has them: refused where somebody else has one by now.
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
     #[command(flatten)]
     pub study: StudyArgs,
+}
+
+#[derive(Args)]
+pub struct WithdrawArgs {
+    /// Who has them: refused where somebody else has one by now.
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
+    #[command(flatten)]
+    pub rows: RowsArgs,
 }
 
 #[derive(Args)]
@@ -106,7 +123,7 @@ pub fn tell(out: &mut impl Write, args: &TellArgs) -> anyhow::Result<()> {
         },
         (None, Some(row)) => {
             let (outcome, further) = args.outcome(study.value_column())?;
-            study.tell_measured(row, outcome, &further, repeat)?
+            study.tell_by(args.by.as_deref(), row, outcome, &further, repeat)?
         }
         (None, None) => bail!("give --row with --value, --failed or --impossible, or --csv FILE"),
     };
@@ -155,7 +172,7 @@ fn number(text: &str) -> anyhow::Result<f64> {
 pub fn renew(out: &mut impl Write, args: &RenewArgs) -> anyhow::Result<()> {
     let mut study = args.study.open()?;
     let until = now().saturating_add(args.within);
-    study.renew(&args.rows.iter().map(String::as_str).collect::<Vec<_>>(), until)?;
+    study.renew(&args.rows.iter().map(String::as_str).collect::<Vec<_>>(), until, args.by.as_deref())?;
     let printed = print::renewed(out, &args.rows, until, &study.take_notes(), args.study.json);
     answered(out, printed)
 }
@@ -170,8 +187,8 @@ pub fn update(out: &mut impl Write, args: &UpdateArgs) -> anyhow::Result<()> {
 }
 
 /// Runs `icee study withdraw`.
-pub fn withdraw(out: &mut impl Write, args: &RowsArgs) -> anyhow::Result<()> {
-    take_back(out, args, "withdrawn", Study::withdraw)
+pub fn withdraw(out: &mut impl Write, args: &WithdrawArgs) -> anyhow::Result<()> {
+    take_back(out, &args.rows, "withdrawn", |study, rows| study.withdraw(rows, args.by.as_deref()))
 }
 
 /// Runs `icee study forget`.

@@ -52,7 +52,7 @@ function card(study, { id, cells, repeat }) {
     const wrong = numbers.findIndex((value, at) => value !== null && !Number.isFinite(value) || at === 0 && value === null);
     if (wrong >= 0) {
       const name = [main, ...further][wrong];
-      study.say(`"${draft[name] ?? ""}" is no number; type what came out as ${name} of row ${id}, or say that it failed.`, true);
+      study.say(`"${draft[name] ?? ""}" is no number; type what came out as ${name} of row ${id}, like 1200.5, or say that it failed.`, true);
       byId(wrong ? `value-${id}-${wrong}` : `value-${id}`).focus();
       return;
     }
@@ -82,10 +82,12 @@ function card(study, { id, cells, repeat }) {
   return { element, update };
 }
 
-/** A number as people type it, with a decimal point or comma; null where there is nothing. */
+/** A number as people type it, with a decimal point or comma; null where there is nothing. A comma before three digits may separate
+    thousands as well, so that is none. */
 export function number(text) {
-  const plain = (text ?? "").trim().replace(/^([+-]?\d+),(\d+)$/, "$1.$2");
-  return plain === "" ? null : Number(plain);
+  const plain = (text ?? "").trim();
+  if (/,\d{3}$/.test(plain)) return NaN;
+  return plain === "" ? null : Number(plain.replace(/^([+-]?\d+),(\d+)$/, "$1.$2"));
 }
 
 function prediction(main, { mean, low, high, beats_best, further = [] }) {

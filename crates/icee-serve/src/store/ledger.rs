@@ -1,23 +1,52 @@
 //! Turns and keys of requests in a database: good for all servers.
 
-use super::Ledger;
 use super::seat::Seat;
+use super::{Ledger, ending_of};
 use crate::failure::Failure;
-use crate::keys::{Keys, Known, LONGEST_KEPT, MOST_KEYS};
+use crate::keys::{KEPT_BYTES, Keyed, Known, LONGEST_KEPT, kept};
+use icee_base::files::{FileError, write_atomically};
 use icee_study::Result;
 use postgres::types::Type;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How long one waits for one's turn before it is given up for now.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Every how many requests keys that are too many are forgotten.
-const TIDIED: u64 = 64;
+/// Every how many requests with keys those that are too many are forgotten.
+const TIDIED: u64 = 1024;
+/// Bytes of a key beside its answer, roughly.
+const BESIDE: i64 = 256;
 
 /// The keys of a study.
 pub struct InDatabase {
-    pub seat: Arc<Seat>,
-    pub study: i32,
+    seat: Arc<Seat>,
+    study: i32,
+    /// The folder of the moment for sheets.
+    scratch: PathBuf,
+    /// Requests with keys that were begun here.
+    begun: u64,
+}
+
+impl InDatabase {
+    /// Those of a study, for one who has this place.
+    pub fn new(seat: Arc<Seat>, study: i32, scratch: &Path) -> InDatabase {
+        InDatabase { seat, study, scratch: scratch.to_owned(), begun: 0 }
+    }
+
+    /// Forgets keys that are too old, whatever their study: it may never be asked anything again. Of this study's, the latest are kept
+    /// that are not too many bytes.
+    fn tidy(&self, old: i64) -> Result<()> {
+        let (study, most) = (self.study, number(KEPT_BYTES));
+        self.seat.write(|client| {
+            client.execute_typed("DELETE FROM icee.keys WHERE at < $1", &[(&old, Type::INT8)])?;
+            let sql = "DELETE FROM icee.keys WHERE study = $1 AND (token, key) IN (SELECT token, key FROM \
+                       (SELECT token, key, sum($3 + coalesce(octet_length(answer), 0)) OVER (ORDER BY at DESC, lines DESC, token, key) \
+                       AS bytes FROM icee.keys WHERE study = $1) AS counted WHERE bytes > $2)";
+            client.execute_typed(sql, &[(&study, Type::INT4), (&most, Type::INT8), (&BESIDE, Type::INT8)])
+        })?;
+        Ok(())
+    }
 }
 
 impl Ledger for InDatabase {
@@ -38,35 +67,39 @@ impl Ledger for InDatabase {
         Ok(())
     }
 
-    fn begin(&mut self, key: &str, request: &str, now: u64, lines: u64) -> std::result::Result<Known, Failure> {
+    fn begin(&mut self, keyed: &Keyed, now: u64, lines: u64) -> std::result::Result<Known, Failure> {
         let (study, count) = (self.study, number(lines));
         let (now, old) = (number(now), number(now.saturating_sub(LONGEST_KEPT)));
-        if lines.is_multiple_of(TIDIED) {
-            let most = number(MOST_KEYS as u64);
-            self.seat.write(|client| {
-                let sql = "DELETE FROM icee.keys WHERE study = $1 AND (at < $2 OR key IN \
-                           (SELECT key FROM icee.keys WHERE study = $1 ORDER BY at DESC OFFSET $3))";
-                client.execute_typed(sql, &[(&study, Type::INT4), (&old, Type::INT8), (&most, Type::INT8)])
-            })?;
+        if self.begun.is_multiple_of(TIDIED) {
+            self.tidy(old)?;
         }
+        self.begun += 1;
+        let Keyed { key, token, request } = keyed;
         let known = self.seat.write(|client| {
-            let sql = "SELECT request, answer FROM icee.keys WHERE study = $1 AND key = $2 AND at >= $3";
-            client.query_typed_opt(sql, &[(&study, Type::INT4), (&key, Type::TEXT), (&old, Type::INT8)])
+            // Those without a token are everybody's: there were none then.
+            let sql = "SELECT request, answer FROM icee.keys WHERE study = $1 AND token IN ($2, '') AND key = $3 AND at >= $4 \
+                       ORDER BY token DESC LIMIT 1";
+            client.query_typed_opt(
+                sql,
+                &[(&study, Type::INT4), (token, Type::TEXT), (key, Type::TEXT), (&old, Type::INT8)],
+            )
         })?;
         if let Some(known) = known {
             let (first, answer): (String, Option<String>) = (known.get(0), known.get(1));
-            return Keys::known(key, first == request, answer);
+            return keyed.known(first == *request, answer);
         }
         self.seat.write(|client| {
-            let sql = "INSERT INTO icee.keys (study, key, at, request, lines) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (study, key) \
+            let sql = "INSERT INTO icee.keys (study, token, key, at, request, lines) VALUES ($1, $2, $3, $4, $5, $6) \
+                       ON CONFLICT (study, token, key) \
                        DO UPDATE SET at = excluded.at, request = excluded.request, lines = excluded.lines, answer = NULL";
             client.execute_typed(
                 sql,
                 &[
                     (&study, Type::INT4),
-                    (&key, Type::TEXT),
+                    (token, Type::TEXT),
+                    (key, Type::TEXT),
                     (&now, Type::INT8),
-                    (&request, Type::TEXT),
+                    (request, Type::TEXT),
                     (&count, Type::INT8),
                 ],
             )
@@ -74,20 +107,39 @@ impl Ledger for InDatabase {
         Ok(Known::New)
     }
 
-    fn end(&mut self, key: &str, answer: Option<&str>) -> Result<()> {
-        let study = self.study;
-        self.seat.write(|client| match answer {
+    fn end(&mut self, keyed: &Keyed, answer: Option<&str>) -> Result<()> {
+        let (study, Keyed { key, token, .. }) = (self.study, keyed);
+        self.seat.write(|client| match answer.map(kept) {
             Some(answer) => client.execute_typed(
-                "UPDATE icee.keys SET answer = $3 WHERE study = $1 AND key = $2",
-                &[(&study, Type::INT4), (&key, Type::TEXT), (&answer, Type::TEXT)],
+                "UPDATE icee.keys SET answer = $4 WHERE study = $1 AND token = $2 AND key = $3",
+                &[(&study, Type::INT4), (token, Type::TEXT), (key, Type::TEXT), (&answer, Type::TEXT)],
             ),
             None => client.execute_typed(
-                "DELETE FROM icee.keys WHERE study = $1 AND key = $2",
-                &[(&study, Type::INT4), (&key, Type::TEXT)],
+                "DELETE FROM icee.keys WHERE study = $1 AND token = $2 AND key = $3",
+                &[(&study, Type::INT4), (token, Type::TEXT), (key, Type::TEXT)],
             ),
         })?;
         Ok(())
     }
+
+    fn put_sheet(&mut self, sheet: &[u8], place: &Path) -> Result<PathBuf> {
+        let (study, ending) = (self.study, ending_of(sheet));
+        let row = self.seat.write(|client| {
+            let sql = "UPDATE icee.sheets SET bytes = $2, ending = $3, version = version + 1 WHERE study = $1 RETURNING version";
+            client.query_typed_one(sql, &[(&study, Type::INT4), (&sheet, Type::BYTEA), (&ending, Type::TEXT)])
+        })?;
+        let name = format!("{}.{ending}", place.file_stem().unwrap_or_default().display());
+        let place = sheet_folder(&self.scratch, study, row.get(0))?.join(name);
+        write_atomically(&place, sheet)?;
+        Ok(place)
+    }
+}
+
+/// The folder of a study's sheet: each of its versions has one, so that whoever reads an older one can go on.
+pub fn sheet_folder(scratch: &Path, study: i32, version: i32) -> Result<PathBuf> {
+    let folder = scratch.join(format!("{study}-{version}"));
+    std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
+    Ok(folder)
 }
 
 fn number(count: u64) -> i64 {

@@ -1,15 +1,17 @@
 //! Where a server keeps studies and what belongs to them: a folder of journals, or a PostgreSQL database that several servers share.
 
 mod folder;
+mod key_file;
 mod ledger;
 mod lines;
 mod migrate;
 mod pool;
 mod postgres;
 mod seat;
+mod tokens;
 
 use crate::failure::{Failure, ServeError};
-use crate::keys::Known;
+use crate::keys::{Keyed, Known};
 use crate::name::StudyName;
 use crate::tokens::{Stamp, Tokens};
 use icee_base::files::FileError;
@@ -61,7 +63,7 @@ impl Place {
     pub fn tokens(&self) -> std::result::Result<Tokens, ServeError> {
         Ok(match self {
             Place::Folder(folder) => Tokens::in_folder(folder),
-            Place::Postgres(url) => Tokens::new(postgres::Database::tokens(url)?),
+            Place::Postgres(url) => postgres::Database::tokens(url)?,
         })
     }
 
@@ -83,6 +85,14 @@ pub trait Store: Send + Sync {
     /// What it is called in messages, without secrets.
     fn name(&self) -> String;
 
+    /// What of that name is not for clients: where the database is.
+    fn hidden(&self) -> Option<&str> {
+        None
+    }
+
+    /// Who may do what there.
+    fn tokens(&self) -> Tokens;
+
     /// A folder for files of the moment, whose path is not for clients.
     fn scratch(&self) -> &Path;
 
@@ -92,7 +102,7 @@ pub trait Store: Send + Sync {
     /// What a study looks like from outside; none where there is none.
     fn stamp(&self, name: &StudyName) -> Result<Option<Stamp>>;
 
-    /// A study for whoever works with it, and what is kept beside it.
+    /// A study for whoever works with it, and what is kept beside it. That alone changes nothing.
     fn seat(&self, name: &StudyName) -> Result<(Box<dyn Home>, Box<dyn Ledger>)>;
 
     /// A home for a new study with this sheet, whose file's name ends so.
@@ -122,10 +132,18 @@ pub trait Ledger: Send {
     fn settle(&mut self, lines: u64) -> Result<()>;
 
     /// Begins a request, or finds its answer; `lines` are those of the study.
-    fn begin(&mut self, key: &str, request: &str, now: u64, lines: u64) -> std::result::Result<Known, Failure>;
+    fn begin(&mut self, keyed: &Keyed, now: u64, lines: u64) -> std::result::Result<Known, Failure>;
 
     /// Ends a request that was begun: with its answer, or refused.
-    fn end(&mut self, key: &str, answer: Option<&str>) -> Result<()>;
+    fn end(&mut self, keyed: &Keyed, answer: Option<&str>) -> Result<()>;
+
+    /// Puts a new sheet in the place of the study's, which lies there, and says where it lies now.
+    fn put_sheet(&mut self, sheet: &[u8], place: &Path) -> Result<PathBuf>;
+}
+
+/// How the name of a sheet ends, by its first bytes.
+pub fn ending_of(sheet: &[u8]) -> &'static str {
+    if sheet.starts_with(b"PK\x03\x04") { "xlsx" } else { "csv" }
 }
 
 /// A study that is about to be.
@@ -144,22 +162,40 @@ pub struct Sheet {
     pub path: PathBuf,
     /// Whether it stays.
     pub wanted: bool,
+    /// Another name of it, which goes in any case.
+    draft: Option<PathBuf>,
 }
 
 impl Sheet {
     /// Writes a new file, and never over another one.
     pub fn write(path: PathBuf, bytes: &[u8]) -> std::result::Result<Sheet, Failure> {
-        let file = OpenOptions::new().write(true).create_new(true).open(&path);
-        let mut file = match file {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                let words = format!("{} exists already; choose another name", path.display());
-                return Err(Failure::conflict(words));
-            }
-            file => file.map_err(FileError::io(&path))?,
-        };
-        let sheet = Sheet { path, wanted: false };
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).open(&path).map_err(|error| in_the_way(&path, error))?;
+        let sheet = Sheet { path, wanted: false, draft: None };
         file.write_all(bytes).and_then(|()| file.sync_all()).map_err(FileError::io(&sheet.path))?;
         Ok(sheet)
+    }
+
+    /// The same, and whoever is killed before there is a journal leaves nothing that is in the way of the next: until this goes, the
+    /// file has a second name, by which what was left behind is known from what somebody else has put there.
+    pub fn write_for_journal(path: PathBuf, bytes: &[u8]) -> std::result::Result<Sheet, Failure> {
+        let draft = path.with_file_name(format!(".{}.new", path.file_name().unwrap_or_default().to_string_lossy()));
+        if let Some(left) = Stamp::of(&draft) {
+            if Stamp::of(&path) == Some(left) {
+                std::fs::remove_file(&path).map_err(FileError::io(&path))?;
+            }
+            std::fs::remove_file(&draft).map_err(FileError::io(&draft))?;
+        }
+        let mut first = Sheet::write(draft, bytes)?;
+        match std::fs::hard_link(&first.path, &path) {
+            Ok(()) => {
+                first.draft = Some(std::mem::replace(&mut first.path, path));
+                Ok(first)
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(in_the_way(&path, error)),
+            // Not every system has second names.
+            Err(_) => Sheet::write(path, bytes),
+        }
     }
 }
 
@@ -169,5 +205,15 @@ impl Drop for Sheet {
             // Nobody refers to it; if it stays, it is only in the way.
             let _ = std::fs::remove_file(&self.path);
         }
+        self.draft.iter().for_each(|draft| drop(std::fs::remove_file(draft)));
+    }
+}
+
+fn in_the_way(path: &Path, error: std::io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::AlreadyExists => {
+            Failure::conflict(format!("{} exists already; choose another name", path.display()))
+        }
+        _ => FileError::io(path)(error).into(),
     }
 }

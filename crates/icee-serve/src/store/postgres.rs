@@ -4,21 +4,18 @@
 
 use super::pool::Pool;
 use super::seat::Seat;
-use super::{Draft, Ledger, Sheet, Store, ledger, lines};
+use super::{Draft, Ledger, Sheet, Store, ledger, lines, tokens};
 use crate::failure::{Failure, ServeError};
 use crate::name::StudyName;
-use crate::tokens::{Kept, Stamp, Token};
+use crate::tokens::{Stamp, Tokens, hex};
 use icee_base::files::{FileError, write_atomically};
 use icee_study::memory::journal_of;
 use icee_study::{Error, Home, Result};
-use postgres::error::SqlState;
 use postgres::types::Type;
+use rand::TryRng;
+use rand::rngs::SysRng;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Folders of this process so far.
-static FOLDERS: AtomicU64 = AtomicU64::new(0);
 
 /// The database.
 pub struct Database {
@@ -34,22 +31,17 @@ impl Database {
     pub fn open(url: &str) -> std::result::Result<Database, ServeError> {
         let pool = Pool::new(url)?;
         pool.prepare()?;
-        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
-        let scratch = std::env::temp_dir().join(format!("icee-serve-sheets-{}-{number}", std::process::id()));
-        // Left by a process of the same number that was killed.
-        let _ = std::fs::remove_dir_all(&scratch);
-        std::fs::create_dir_all(&scratch).map_err(FileError::io(&scratch))?;
-        Ok(Database { pool, scratch })
+        Ok(Database { pool, scratch: private_folder()? })
     }
 
-    /// The tokens of a database.
+    /// The tokens of a database, for whoever needs nothing else of it.
     ///
     /// # Errors
     /// As [`Database::open`].
-    pub fn tokens(url: &str) -> std::result::Result<Box<dyn Kept>, ServeError> {
+    pub fn tokens(url: &str) -> std::result::Result<Tokens, ServeError> {
         let pool = Pool::new(url)?;
         pool.prepare()?;
-        Ok(Box::new(Tokens(pool)))
+        Ok(Tokens::new(Box::new(tokens::InDatabase(pool))))
     }
 
     /// A home for a study that has no sheet of its own.
@@ -70,23 +62,41 @@ impl Database {
         Ok(found.ok_or_else(none)?.get(0))
     }
 
-    /// A study's sheet as a file, and its folder.
+    /// A study's sheet as a file, and its folder. What is there already is not fetched again, so that studies that are open go on.
     fn sheet(&self, name: &StudyName, id: i32) -> Result<(PathBuf, PathBuf)> {
-        let folder = self.scratch.join(id.to_string());
-        std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
-        let row = self.pool.with(|client| {
-            client.query_typed_opt("SELECT ending, bytes FROM icee.sheets WHERE study = $1", &[(&id, Type::INT4)])
-        })?;
         let missing = || Error::Stored {
             name: self.pool.name().into(),
             problem: format!("the sheet of {} is missing", name.as_str()),
         };
-        let row = row.ok_or_else(missing)?;
-        let (ending, bytes): (String, &[u8]) = (row.get(0), row.get(1));
-        let path = name.file(&folder, &format!("sheet.{ending}"));
-        write_atomically(&path, bytes)?;
+        let sql = "SELECT version, ending FROM icee.sheets WHERE study = $1";
+        let known = self.pool.with(|client| client.query_typed_opt(sql, &[(&id, Type::INT4)]))?.ok_or_else(missing)?;
+        let place = |row: &postgres::Row| -> Result<(PathBuf, PathBuf)> {
+            let folder = ledger::sheet_folder(&self.scratch, id, row.get(0))?;
+            Ok((name.file(&folder, &format!("sheet.{}", row.get::<_, &str>(1))), folder))
+        };
+        let (path, folder) = place(&known)?;
+        if path.is_file() {
+            return Ok((path, folder));
+        }
+        let sql = "SELECT version, ending, bytes FROM icee.sheets WHERE study = $1";
+        let row = self.pool.with(|client| client.query_typed_opt(sql, &[(&id, Type::INT4)]))?.ok_or_else(missing)?;
+        // Somebody may have replaced it meanwhile.
+        let (path, folder) = place(&row)?;
+        write_atomically(&path, row.get(2))?;
         Ok((path, folder))
     }
+}
+
+/// A folder for one's own eyes, whose name nobody can guess: other users of this machine write to the same folder of temporary ones.
+fn private_folder() -> std::result::Result<PathBuf, ServeError> {
+    let mut random = [0; 16];
+    SysRng.try_fill_bytes(&mut random).map_err(|error| ServeError::Store(format!("no random numbers: {error}")))?;
+    let folder = std::env::temp_dir().join(format!("icee-serve-{}", hex(&random)));
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(&folder).map_err(FileError::io(&folder))?;
+    Ok(folder)
 }
 
 impl Drop for Database {
@@ -98,6 +108,14 @@ impl Drop for Database {
 impl Store for Database {
     fn name(&self) -> String {
         self.pool.name().to_owned()
+    }
+
+    fn hidden(&self) -> Option<&str> {
+        Some(self.pool.name())
+    }
+
+    fn tokens(&self) -> Tokens {
+        Tokens::new(Box::new(tokens::InDatabase(Arc::clone(&self.pool))))
     }
 
     fn scratch(&self) -> &Path {
@@ -113,12 +131,15 @@ impl Store for Database {
     }
 
     fn stamp(&self, name: &StudyName) -> Result<Option<Stamp>> {
-        let sql = "SELECT id, coalesce((SELECT max(seq) FROM icee.lines WHERE study = id), 0) FROM icee.studies \
+        let sql = "SELECT id, coalesce((SELECT max(seq) FROM icee.lines WHERE study = id), 0), \
+                   coalesce((SELECT version FROM icee.sheets WHERE study = id), 0) FROM icee.studies \
                    WHERE name = $1 AND deleted IS NULL";
         let name = name.as_str();
         let row = self.pool.with(|client| client.query_typed_opt(sql, &[(&name, Type::TEXT)]))?;
         Ok(row.map(|row| {
-            Stamp::numbered(row.get::<_, i32>(0).unsigned_abs().into(), row.get::<_, i64>(1).unsigned_abs())
+            // With another sheet it is another study, as far as those go who have it open.
+            let [id, version] = [0, 2].map(|at| u64::from(row.get::<_, i32>(at).unsigned_abs()));
+            Stamp::numbered(id << 32 | version, row.get::<_, i64>(1).unsigned_abs())
         }))
     }
 
@@ -126,7 +147,7 @@ impl Store for Database {
         let id = self.number(name)?;
         let (sheet, _) = self.sheet(name, id)?;
         let (pool, seat) = (Arc::clone(&self.pool), Seat::new(&self.pool));
-        let ledger = ledger::InDatabase { seat: Arc::clone(&seat), study: id };
+        let ledger = ledger::InDatabase::new(Arc::clone(&seat), id, &self.scratch);
         let study = name.as_str().to_owned();
         let home = lines::InDatabase { pool, study, seat: Some(seat), sheet: Some(sheet), draft: None };
         Ok((Box::new(home), Box::new(ledger)))
@@ -160,51 +181,14 @@ impl Store for Database {
 
     fn put_away(&self, name: &StudyName, now: u64) -> Result<()> {
         let (id, now) = (self.number(name)?, i64::try_from(now).unwrap_or(i64::MAX));
-        let mut turn = ledger::InDatabase { seat: Seat::new(&self.pool), study: id };
+        let seat = Seat::new(&self.pool);
+        let mut turn = ledger::InDatabase::new(Arc::clone(&seat), id, &self.scratch);
         turn.begin_turn()?;
-        let gone = turn.seat.write(|client| {
+        let gone = seat.write(|client| {
             let sql = "UPDATE icee.studies SET deleted = $2 WHERE id = $1 AND deleted IS NULL";
             client.execute_typed(sql, &[(&id, Type::INT4), (&now, Type::INT8)])
         });
         turn.end_turn();
         gone.map(|_| ())
-    }
-}
-
-/// The tokens of a database.
-struct Tokens(Arc<Pool>);
-
-impl Kept for Tokens {
-    fn all(&self) -> Result<Vec<Token>> {
-        let sql = "SELECT name, role, hash, created FROM icee.tokens ORDER BY created, name";
-        let rows = self.0.with(|client| client.query_typed(sql, &[]))?;
-        let token = |row: &postgres::Row| {
-            let wrong = |error: icee_base::names::Unknown| Error::Stored {
-                name: self.0.name().into(),
-                problem: error.to_string(),
-            };
-            let role = row.get::<_, &str>(1).parse().map_err(wrong)?;
-            Ok(Token::kept(row.get(0), role, row.get(2), row.get::<_, i64>(3).unsigned_abs()))
-        };
-        rows.iter().map(token).collect()
-    }
-
-    fn add(&self, token: Token) -> Result<bool> {
-        let (role, hash, created) = (token.role.name(), token.hash(), i64::try_from(token.created).unwrap_or(i64::MAX));
-        let mut connection = self.0.take()?;
-        let added = connection.client()?.execute_typed(
-            "INSERT INTO icee.tokens (name, role, hash, created) VALUES ($1, $2, $3, $4)",
-            &[(&token.name, Type::TEXT), (&role, Type::TEXT), (&hash, Type::TEXT), (&created, Type::INT8)],
-        );
-        match added {
-            Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => Ok(false),
-            added => added.map(|_| true).map_err(|error| self.0.wrong(&error)),
-        }
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        let sql = "DELETE FROM icee.tokens WHERE name = $1";
-        self.0.with(|client| client.execute_typed(sql, &[(&name, Type::TEXT)]))?;
-        Ok(())
     }
 }

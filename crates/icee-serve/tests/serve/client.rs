@@ -124,7 +124,11 @@ impl Running {
 
     /// The lines of a stream of events.
     pub fn listen(&self, path: &str) -> impl Iterator<Item = String> + use<> {
-        let stream = self.open("GET", path, &[], b"");
+        self.listen_with(path, &[])
+    }
+
+    pub fn listen_with(&self, path: &str, headers: &[(&str, &str)]) -> impl Iterator<Item = String> + use<> {
+        let stream = self.open("GET", path, headers, b"");
         BufReader::new(stream).lines().map_while(Result::ok).filter(|line| line.starts_with("data: "))
     }
 

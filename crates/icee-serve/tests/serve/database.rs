@@ -92,6 +92,15 @@ impl Database {
         self.server.take().map(|mut server| server.wait());
     }
 
+    /// What the database answers to some SQL, column by column.
+    pub fn sql(&self, sql: &str) -> String {
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.args(["-U", "icee", "-d", "postgres", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql, "-h"]);
+        let answer = psql.arg(self.folder.0.join("run")).output().unwrap();
+        assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+        String::from_utf8(answer.stdout).unwrap()
+    }
+
     /// Where it is.
     pub fn place(&self) -> Place {
         let socket = self.folder.0.join("run").display().to_string().replace('/', "%2F");

@@ -156,6 +156,22 @@ fn a_request_sent_twice_is_done_once_also_after_a_restart() {
 }
 
 #[test]
+fn a_key_is_the_own_of_whoever_sends_it() {
+    let folder = Folder::new();
+    let tokens = Tokens::in_folder(&folder.0);
+    let [ada, bob] = ["ada", "bob"].map(|name| format!("Bearer {}", tokens.create(name, Role::Write, 0).unwrap()));
+    let server = Running::start(&folder.0);
+    let send = |bearer: &str, path: &str, body: Value| {
+        server.post_with(path, &[("Authorization", bearer), ("Idempotency-Key", "k")], body).json()
+    };
+    send(&ada, "/api/studies", json!({ "name": "bread", "sheet": sheet(), "direction": "max", "sampler": "random" }));
+    let ask = |bearer: &str| row(&send(bearer, "/api/studies/bread/ask", json!({ "more": true })));
+    let (first, second) = (ask(&ada), ask(&bob));
+    assert_ne!(first, second, "nobody gets the answer of another");
+    assert_eq!((ask(&ada), ask(&bob)), (first, second));
+}
+
+#[test]
 fn rows_are_lent_and_given_back() {
     let folder = Folder::new();
     let server = Running::start(&folder.0);
@@ -170,11 +186,69 @@ fn rows_are_lent_and_given_back() {
     assert!(third["notes"][0].as_str().unwrap().contains(&format!("time is up for {second}:")), "{third}");
     let running = server.read("/api/studies/bread")["running"].clone();
     assert!(running.as_array().unwrap().contains(&json!(first.to_string())), "the one that was renewed is still lent");
-    // A late answer counts, unless somebody else has it now.
+    // A late answer counts.
     let late = server.done("/api/studies/bread/tell", json!({ "row": second, "value": 1.5 }));
     assert_eq!(late["told"]["new"], 1);
     server.refused("/api/studies/bread/renew", json!({ "rows": [second], "within": "1h" }), 409, "is not running");
     server.refused("/api/studies/bread/renew", json!({ "rows": [first], "within": "soon" }), 400, "is no time");
+}
+
+#[test]
+fn leases_are_their_holders_and_late_answers_are_kept() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    server
+        .done("/api/studies", json!({ "name": "two", "sheet": "a\n1\n2\n", "direction": "max", "sampler": "random" }));
+    let post = |what: &str, body: Value| server.done(&format!("/api/studies/two/{what}"), body);
+    post("ask", json!({ "by": "carl", "more": true }));
+    let first = row(&post("ask", json!({ "by": "ada", "more": true, "within": "1s" })));
+    // Her time is up, and somebody else has the row.
+    let has_it = loop {
+        let answer = server.post("/api/studies/two/ask", json!({ "by": "bob", "more": true, "within": "1h" }));
+        if answer.status == 200 {
+            break answer.json();
+        }
+    };
+    assert_eq!(row(&has_it), first);
+    let until = has_it["suggestions"][0]["until"].as_u64().unwrap();
+    for what in ["renew", "withdraw"] {
+        let body = match what {
+            "renew" => json!({ "rows": [first], "within": "2h", "by": "ada" }),
+            _ => json!({ "rows": [first], "by": "ada" }),
+        };
+        server.refused(&format!("/api/studies/two/{what}"), body, 409, &format!("row \"{first}\" is held by bob now"));
+    }
+    post("renew", json!({ "rows": [first], "within": "1m", "by": "bob" }));
+    let running = server.read("/api/studies/two/running");
+    let bobs = running.as_array().unwrap().iter().find(|row| row["by"] == "bob").unwrap();
+    assert!(bobs["until"].as_u64().unwrap() >= until, "more time is never less");
+    // Both have measured it, and both count.
+    let tell = |by: &str, value: f64| json!({ "row": first, "value": value, "by": by });
+    assert_eq!(post("tell", tell("bob", 2.0))["told"]["new"], 1);
+    server.refused("/api/studies/two/tell", tell("bob", 2.0), 409, "was told already");
+    let late = post("tell", tell("ada", 3.0));
+    assert_eq!(late["told"]["again"], 1);
+    assert!(late["notes"][0].as_str().unwrap().contains("kept as another measurement"));
+    server.refused("/api/studies/two/tell", tell("ada", 3.0), 409, "was told already");
+    let other = 3 - first;
+    assert_eq!(post("withdraw", json!({ "rows": [other], "by": "carl" }))["withdrawn"], json!([other.to_string()]));
+    // Whoever is late first does not end the work of whoever has the row now.
+    let dora = post("ask", json!({ "by": "dora", "more": true, "within": "1s", "where": format!("a = {other}") }));
+    assert_eq!(row(&dora), other);
+    let again = json!({ "by": "emil", "more": true, "within": "1h", "where": format!("a = {other}") });
+    while server.post("/api/studies/two/ask", again.clone()).status != 200 {}
+    let tell = |by: &str, value: f64| json!({ "row": other, "value": value, "by": by });
+    assert_eq!(post("tell", tell("dora", 5.0))["told"]["new"], 1);
+    assert_eq!(server.read("/api/studies/two/running")[0]["by"], "emil");
+    assert_eq!(post("tell", tell("emil", 6.0))["told"]["again"], 1);
+    server.refused("/api/studies/two/tell", tell("dora", 5.0), 409, "was told already");
+    // And so it is for whoever reads the journal from its beginning.
+    drop(server);
+    let server = Running::start(&folder.0);
+    let told = server.read("/api/studies/two")["told"].clone();
+    let values = |row: u64| told.as_array().unwrap().iter().find(|told| told["row"] == row).unwrap()["values"].clone();
+    assert_eq!((values(first), values(other)), (json!([2.0, 3.0]), json!([5.0, 6.0])));
+    assert_eq!(server.read("/api/studies/two/running"), json!([]));
 }
 
 #[test]

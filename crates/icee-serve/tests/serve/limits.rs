@@ -1,7 +1,7 @@
 //! What is too much.
 
 use crate::client::{Folder, Running, wide};
-use icee_serve::Limits;
+use icee_serve::{Limits, Role, Tokens};
 use serde_json::json;
 use std::time::Duration;
 
@@ -27,7 +27,10 @@ fn bodies_rates_and_times_have_limits() {
         (0..3).for_each(|_| drop(server.read("/api/studies/bread")));
         let late = server.get("/api/studies/bread");
         late.refused(429, "too many requests");
-        assert!(late.head.contains("retry-after: 1"));
+        // A thousandth of a request a second: in a quarter of an hour and more.
+        let wait = late.head.split("retry-after: ").nth(1).unwrap().split('\r').next().unwrap().parse::<u64>().unwrap();
+        assert!((900..=1000).contains(&wait), "{wait}");
+        server.get("/metrics").refused(429, "too many requests");
         server.read("/health");
     }
     {
@@ -48,7 +51,7 @@ fn bodies_rates_and_times_have_limits() {
     }
     let server = Running::with(&folder.0, Limits { concurrent: 0, streams: 0, ..wide() });
     server.get("/api/studies/bread").refused(503, "busy");
-    server.get("/api/studies/bread/events").refused(503, "streams of events");
+    server.get("/api/studies/bread/events").refused(503, "0 streams of events");
 }
 
 #[test]
@@ -66,4 +69,104 @@ fn running_requests_end_before_the_server_does() {
         assert_eq!(asked.join().unwrap().status, 200);
     });
     assert_eq!(lines.next(), None, "streams end");
+}
+
+#[test]
+fn half_a_request_keeps_no_server_from_ending() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    let mut half = std::net::TcpStream::connect(server.address).unwrap();
+    std::io::Write::write_all(&mut half, b"GET /health HTTP/1.1\r\nHost: ").unwrap();
+    // One that was answered, and says nothing more.
+    server.read("/health");
+    let begun = std::time::Instant::now();
+    drop(server);
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn one_token_leaves_room_for_others() {
+    let folder = Folder::new();
+    let tokens = Tokens::in_folder(&folder.0);
+    let [ada, bob] = ["ada", "bob"].map(|name| format!("Bearer {}", tokens.create(name, Role::Write, 0).unwrap()));
+    let server = Running::with(&folder.0, Limits { streams: 2, ..wide() });
+    let made = json!({ "name": "bread", "sheet": "a\n1\n2\n", "direction": "max", "sampler": "random" });
+    assert_eq!(server.post_with("/api/studies", &[("Authorization", &ada)], made).status, 201);
+    let events = |bearer: &str| server.listen_with("/api/studies/bread/events", &[("Authorization", bearer)]);
+    let mut adas = events(&ada);
+    assert!(adas.next().is_some());
+    let refused = server.send("GET", "/api/studies/bread/events", &[("Authorization", &ada)], b"");
+    refused.refused(503, "the token \"ada\" has 1 streams of events already, which is its share");
+    assert!(events(&bob).next().is_some());
+}
+
+#[test]
+fn a_body_that_does_not_come_keeps_nobody_waiting() {
+    let folder = Folder::new();
+    let server = Running::with(&folder.0, Limits { concurrent: 1, bodies: 1, ..wide() });
+    server.create("bread");
+    let mut slow = std::net::TcpStream::connect(server.address).unwrap();
+    let head = format!(
+        "POST /api/studies/bread/tell HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{{",
+        server.address
+    );
+    std::io::Write::write_all(&mut slow, head.as_bytes()).unwrap();
+    // The body of a look says nothing, and is not waited for.
+    let mut look = std::net::TcpStream::connect(server.address).unwrap();
+    let head = head.replace("POST /api/studies/bread/tell", "GET /api/studies/bread");
+    std::io::Write::write_all(&mut look, head.as_bytes()).unwrap();
+    let mut status = [0; 12];
+    std::io::Read::read_exact(&mut look, &mut status).unwrap();
+    assert_eq!(&status, b"HTTP/1.1 200");
+    server.done("/api/studies/bread/tell", json!({ "row": 1, "value": 2 }));
+}
+
+#[test]
+fn errors_are_short_whatever_was_sent() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    server.create("bread");
+    let answer = server.post("/api/studies/bread/tell", json!({ "row": "ä".repeat(100_000), "value": 1 }));
+    assert!(answer.status == 400 && answer.body.len() < 3000, "{}", answer.body.len());
+}
+
+#[test]
+fn small_bodies_make_no_endless_work() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    let names = |count: usize| (0..count).map(|at| format!("c{at}")).collect::<Vec<_>>();
+    let sheet = |count: usize| {
+        let row = |row: usize| (0..count).map(|at| ((at + row) % 7).to_string()).collect::<Vec<_>>().join(",");
+        format!("{}\n{}\n{}\n{}\n", names(count).join(","), row(1), row(2), row(3))
+    };
+    let make = |body: serde_json::Value| {
+        let mut all = json!({ "name": "wide", "direction": "max", "sampler": "random" });
+        body.as_object().unwrap().iter().for_each(|(name, value)| all[name] = value.clone());
+        all
+    };
+    let wide = make(json!({ "sheet": sheet(16_385) }));
+    server.refused("/api/studies", wide.clone(), 400, "there are 16385 columns; at most 16384 are read");
+    server.refused("/api/survey", wide, 400, "16385 columns");
+    let also: Vec<String> = (0..100_000).map(|at| format!("o{at} min")).collect();
+    server.refused("/api/studies", make(json!({ "sheet": sheet(3), "also": also })), 400, "at most 256 are");
+    // With a look at all others for each of them, these would take minutes.
+    let all = names(16_384);
+    let most = make(json!({ "sheet": sheet(16_384), "linear": all, "columns": all }));
+    server.refused("/api/survey", most, 400, "at most 1024 can be used");
+    let many: Vec<String> = (0..1_000_000).map(|at| format!("c{at}")).collect();
+    server.refused("/api/survey", make(json!({ "sheet": sheet(3), "log": many })), 400, "no column \"c3\"");
+}
+
+#[test]
+fn a_client_waits_as_long_as_the_server_is_busy() {
+    let folder = Folder::new();
+    // Thirty requests and more at three a second: longer than a client waits that nobody answers.
+    let server = Running::with(&folder.0, Limits { rate: 3.0, burst: 2.0, ..wide() });
+    server.create("bread");
+    let client = icee_serve::Client::new(&format!("http://{}", server.address), None).unwrap();
+    std::thread::scope(|scope| {
+        let look = || client.get::<serde_json::Value>("/api/studies/bread/front", &json!({})).map(drop);
+        let all: Vec<_> = (0..33).map(|_| scope.spawn(look)).collect();
+        all.into_iter().for_each(|one| one.join().unwrap().unwrap());
+    });
 }

@@ -31,6 +31,7 @@ fn conforms(place: &Place) {
         Boxed(place.home(&format!("study-{number}")).unwrap())
     };
     conformance::check(fresh).unwrap_or_else(|violation| panic!("{violation}"));
+    icee_serve::conformance::check(place).unwrap_or_else(|broken| panic!("{broken}"));
 }
 
 #[test]
@@ -91,7 +92,36 @@ fn servers_share_studies_keys_and_tokens() {
     assert_eq!(two.send("DELETE", "/api/studies/bread", &header, b"").status, 200);
     one.send("GET", "/api/studies/bread", &header, b"").refused(404, "there is no study");
     place.tokens().unwrap().revoke("ada").unwrap();
-    assert_eq!(one.read("/api/studies").as_array().unwrap().len(), 1);
+    one.send("GET", "/api/studies", &header, b"").refused(401, "there are no tokens any more");
+    two.get("/api/studies").refused(401, "icee serve token create NAME");
+}
+
+#[test]
+fn tables_of_an_earlier_version_are_brought_up_to_date() {
+    let Some(database) = Database::start() else { return };
+    let place = database.place();
+    let first = include_str!("../../migrations/0001-studies.sql");
+    database.sql(&format!(
+        "CREATE SCHEMA icee; CREATE TABLE icee.migrations (number integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now()); {first}; \
+         INSERT INTO icee.migrations (number) VALUES (1); \
+         INSERT INTO icee.tokens (name, role, hash, created) VALUES ('ada', 'read', 'x', 7); \
+         INSERT INTO icee.studies (name) VALUES ('bread'), ('idle'); \
+         INSERT INTO icee.keys (study, key, at, request, lines, answer) VALUES (2, 'old', 7, 'x', 1, '{{}}');"
+    ));
+    place.tokens().unwrap().revoke("ada").unwrap();
+    assert!(place.tokens().unwrap().are_required().unwrap(), "that there was a token is known");
+    let secret = place.tokens().unwrap().create("bob", Role::Write, 0).unwrap();
+    let server = Running::at(&place);
+    let bearer = format!("Bearer {secret}");
+    let headers = [("Authorization", &*bearer), ("Idempotency-Key", "k")];
+    let made = json!({ "name": "rye", "sheet": crate::client::sheet(), "direction": "max", "sampler": "random" });
+    assert_eq!(server.post_with("/api/studies", &headers, made).status, 201);
+    assert_eq!(server.post_with("/api/studies/rye/ask", &headers, json!({})).status, 200);
+    assert_eq!(
+        database.sql("SELECT key, token FROM icee.keys"),
+        "k|bob\n",
+        "keys of any study go when they are a day old"
+    );
 }
 
 #[test]
@@ -108,9 +138,23 @@ fn a_database_that_goes_away_is_waited_for_and_nothing_is_lost() {
         database.crash();
         let away = server.post("/api/studies/bread/ask", json!({ "more": true }));
         assert!(away.head.to_lowercase().contains("retry-after"), "{}", away.head);
-        away.refused(503, "try again in a moment");
+        away.refused(503, "the database cannot be reached; try again in a moment");
         assert_eq!(server.get("/health").status, 200);
         database.run();
         assert_eq!(server.read("/api/studies/bread")["told"].as_array().unwrap().len(), told, "round {round}");
+    }
+}
+
+#[test]
+fn a_list_leaves_studies_open_that_are() {
+    let Some(database) = Database::start() else { return };
+    let server = Running::at(&database.place());
+    server.create("bread");
+    let before = server.read("/api/studies/bread/cells");
+    // Were the sheet written or fetched once more, it would be seen here.
+    database.sql("UPDATE icee.sheets SET bytes = 'gone'");
+    for _ in 0..2 {
+        assert_eq!(server.read("/api/studies")[0]["rows"], 120);
+        assert_eq!(server.read("/api/studies/bread/cells"), before);
     }
 }

@@ -125,7 +125,7 @@ fn few_games_are_played_at_once_and_those_that_nobody_watches_end() {
     let mut long = server.listen(&format!("/api/room?model={MODEL}&episodes=50"));
     long.next().unwrap();
     let busy = server.get(&short);
-    busy.refused(503, "1 games are played already");
+    busy.refused(503, "1 games already");
     assert!(busy.head.contains("retry-after: 1"));
     drop(long);
     let left = Instant::now();

@@ -46,6 +46,25 @@ fn roles_allow_what_they_say() {
 }
 
 #[test]
+fn where_there_were_tokens_nobody_is_let_in_without_one() {
+    let folder = Folder::new();
+    let tokens = Tokens::in_folder(&folder.0);
+    tokens.create("ada", Role::Admin, 0).unwrap();
+    let server = Running::start(&folder.0);
+    server.get("/api/studies").refused(401, "needs a token");
+    tokens.revoke("ada").unwrap();
+    server.get("/api/studies").refused(401, "icee serve token create NAME --role admin");
+    std::fs::remove_file(folder.0.join("tokens.json")).unwrap();
+    server.get("/api/studies").refused(401, "there are no tokens any more");
+    drop(server);
+    // Nor by another server of the same folder.
+    let server = Running::start(&folder.0);
+    server.get("/api/studies").refused(401, "their file is lost");
+    let bearer = format!("Bearer {}", tokens.create("ada", Role::Read, 0).unwrap());
+    assert_eq!(server.send("GET", "/api/studies", &[("Authorization", &bearer)], b"").status, 200);
+}
+
+#[test]
 fn without_a_token_only_this_machine_is_served() {
     let folder = Folder::new();
     let bind = |address: &str| {
@@ -75,6 +94,8 @@ fn pages_of_other_sites_write_nothing() {
     ask(&[json, ("Origin", "null")]).refused(403, "another site");
     ask(&[json, ("Sec-Fetch-Site", "cross-site")]).refused(403, "another site");
     ask(&[json, ("Sec-Fetch-Site", "same-site")]).refused(403, "another site");
+    let look = |path: &str| server.send("GET", path, &[("Sec-Fetch-Site", "cross-site")], b"").status;
+    assert_eq!(["/api/studies", "/metrics", "/", "/health"].map(look), [403, 403, 200, 200]);
     ask(&[("Content-Type", "text/plain")]).refused(415, "Content-Type: application/json");
     ask(&[]).refused(415, "Content-Type: application/json");
     server

@@ -58,6 +58,71 @@ fn a_study_goes_to_any_place_and_back_byte_for_byte() {
 }
 
 #[test]
+fn a_sheet_that_comes_along_takes_the_place_of_the_one_before() {
+    let folder = Folder::new();
+    let database = Database::start();
+    let mut places = vec![Place::Folder(folder.0.clone())];
+    places.extend(database.as_ref().map(Database::place));
+    for place in &places {
+        let server = Running::at(place);
+        // Of a database there are more servers, and some have the study open.
+        let other = matches!(place, Place::Postgres(_)).then(|| Running::at(place));
+        let other = other.as_ref().unwrap_or(&server);
+        server.create("bread");
+        server.done("/api/import", named(&files(&server, "bread"), "rye"));
+        for study in ["bread", "rye"] {
+            let path = format!("/api/studies/{study}");
+            let post = |what: &str, body: Value| server.done(&format!("{path}/{what}"), body);
+            post("tell", json!({ "row": 3, "value": 7.5 }));
+            other.read(&format!("{path}/cells"));
+            let before = files(&server, study);
+            // The row that was told is gone: nothing changes, neither here nor for others.
+            let gone = "heat,minutes,flour\n1,2,rye\n2,3,spelt\n";
+            server.refused(&format!("{path}/update"), json!({ "sheet": gone }), 400, "no row has its cells any more");
+            server.refused(&format!("{path}/update"), json!({ "sheet": "" }), 400, "empty");
+            server.refused(
+                &format!("{path}/update"),
+                json!({ "sheet": "a\n", "sheet_base64": "" }),
+                400,
+                "one of them",
+            );
+            assert_eq!((files(&server, study), files(other, study)), (before.clone(), before));
+            let longer = crate::client::sheet() + "500,99,rye\n";
+            let change = post("update", json!({ "sheet": longer }));
+            assert_eq!((&change["rows"], &change["changed"]), (&json!(121), &json!(true)));
+            assert_eq!(post("update", json!({ "sheet": longer }))["changed"], false);
+            for server in [&server, other] {
+                assert_eq!(server.read(&path)["rows"], 121);
+                assert_eq!(server.read(&format!("{path}/journal"))["sheet"], longer);
+                assert_eq!(server.read(&format!("{path}/cells"))[0][1][120], "500");
+            }
+            let asked = other.done(&format!("{path}/ask"), json!({ "more": true, "where": "heat = 500" }));
+            assert_eq!(asked["suggestions"][0]["row"], 121);
+            // Back again, in base64.
+            other.done(&format!("{path}/withdraw"), json!({ "rows": [121] }));
+            let text = "aGVhdCxtaW51dGVzLGZsb3VyCjE3MCwxMCxzcGVsdAoyLDMscnllCg==";
+            assert_eq!(post("update", json!({ "sheet_base64": text }))["rows"], 2);
+            assert_eq!(other.read(&format!("{path}/best"))["row"], 1);
+        }
+    }
+}
+
+#[test]
+fn a_sheet_elsewhere_is_not_written_to() {
+    let (folder, elsewhere) = (Folder::new(), Folder::new());
+    let pool = elsewhere.0.join("mine.csv");
+    std::fs::write(&pool, "a\n1\n2\n").unwrap();
+    let options = icee_study::StudyOptions { pool: pool.clone(), ..Default::default() };
+    let journal = folder.0.join("bread.jsonl");
+    icee_study::Study::create(&journal, &options, icee_study::Models::default()).unwrap();
+    let server = Running::start(&folder.0);
+    assert_eq!(server.done("/api/studies/bread/update", json!({ "sheet": "a\n1\n2\n3\n" }))["rows"], 3);
+    assert_eq!(std::fs::read_to_string(&pool).unwrap(), "a\n1\n2\n");
+    assert!(folder.0.join("bread.sheet.csv").is_file());
+    assert_eq!(server.done("/api/studies/bread/ask", json!({ "where": "a = 3" }))["suggestions"][0]["row"], 3);
+}
+
+#[test]
 fn what_is_not_sound_is_not_taken_in() {
     let folder = Folder::new();
     let database = Database::start();

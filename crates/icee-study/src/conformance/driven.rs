@@ -98,7 +98,7 @@ fn drive(home: &dyn Home, pool: &Path) -> Result<Vec<String>> {
     let ids: Vec<String> =
         said.note("ask", study.ask(3, None))?.suggestions.into_iter().map(|suggestion| suggestion.id).collect();
     let [first, second, third] = ids.as_slice() else { return Err(Error::Study("three rows were asked for".into())) };
-    said.note("withdraw", study.withdraw(&[first]))?;
+    said.note("withdraw", study.withdraw(&[first], None))?;
     said.note("tell a failure", study.tell(second, Outcome::Failed, Repeat::Refuse))?;
     let _ = said.note("tell again", study.tell(second, 0.5, Repeat::Refuse));
     said.note("replace", study.tell(second, 0.5, Repeat::Replace))?;

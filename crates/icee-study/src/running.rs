@@ -1,0 +1,158 @@
+//! Rows that are being tried, and rows whose time was up while somebody was at it: what they tell later counts all the same.
+
+use crate::record::RowName;
+use std::collections::{BTreeMap, HashMap};
+
+/// A row that is being tried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunningRow {
+    /// Its position in the pool, from zero.
+    pub row: usize,
+    /// What the user calls it.
+    pub name: RowName,
+    /// When it is to be given back, in seconds since 1970.
+    pub until: Option<u64>,
+    /// Who tries it.
+    pub by: Option<String>,
+}
+
+/// All of them: kept so that a row is found, and goes, without a look at all others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Running {
+    /// In the order suggested.
+    rows: BTreeMap<u64, RunningRow>,
+    /// When each was suggested.
+    turns: HashMap<usize, u64>,
+    suggested: u64,
+    /// Those who had a row until their time was up, and may still be at it.
+    late: HashMap<usize, Vec<Option<String>>>,
+}
+
+impl Running {
+    /// In the order suggested.
+    pub fn iter(&self) -> impl Iterator<Item = &RunningRow> {
+        self.rows.values()
+    }
+
+    /// How many they are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// A row, if it is among them.
+    pub fn get(&self, row: usize) -> Option<&RunningRow> {
+        self.rows.get(self.turns.get(&row)?)
+    }
+
+    /// Somebody has a row from now on.
+    pub fn push(&mut self, running: RunningRow) {
+        // He may have had it before; and so it is when more time is given.
+        self.forget_late(running.row, |by| *by == running.by);
+        self.turns.insert(running.row, self.suggested);
+        self.rows.insert(self.suggested, running);
+        self.suggested += 1;
+    }
+
+    /// A row is given back: whoever had it for some time may be late.
+    pub fn give_back(&mut self, row: usize) {
+        if let Some(RunningRow { until: Some(_), by, .. }) = self.remove(row) {
+            self.late.entry(row).or_default().push(by);
+        }
+    }
+
+    /// What came out of a row was told, and nobody tries it any more.
+    pub fn remove(&mut self, row: usize) -> Option<RunningRow> {
+        self.rows.remove(&self.turns.remove(&row)?)
+    }
+
+    /// The same by one who was late: whoever has it now goes on.
+    pub fn told_late(&mut self, row: usize, name: &str) {
+        self.forget_late(row, |by| by.as_deref().unwrap_or_default() == name);
+    }
+
+    fn forget_late(&mut self, row: usize, which: impl Fn(&Option<String>) -> bool) {
+        let Some(late) = self.late.get_mut(&row) else { return };
+        if let Some(at) = late.iter().position(which) {
+            late.remove(at);
+        }
+        if late.is_empty() {
+            self.late.remove(&row);
+        }
+    }
+
+    /// By what name somebody had a row until his time was up, if he may still tell what came out; it is empty where he did not say one.
+    /// Nobody in particular is whoever has the row now, or any of those.
+    pub fn late(&self, row: usize, by: Option<&str>) -> Option<&str> {
+        let late = self.late.get(&row)?;
+        let had = match by {
+            Some(by) => {
+                late.iter().find(|had| had.as_deref() == Some(by)).or_else(|| late.iter().find(|had| had.is_none()))
+            }
+            None if self.turns.contains_key(&row) => None,
+            None => late.first(),
+        };
+        had.map(|had| had.as_deref().unwrap_or_default())
+    }
+
+    /// The same where rows have other numbers; a row that was given back and is not in the sheet any more is nobody's.
+    pub fn moved(
+        &self,
+        place: impl Fn(&RowName) -> Result<RowName, String>,
+        is_at: impl Fn(usize) -> Option<usize>,
+    ) -> Result<Running, String> {
+        let late = self.late.iter().filter_map(|(row, late)| Some((is_at(*row)?, late.clone()))).collect();
+        let mut after = Running { late, ..Running::default() };
+        for running in self.iter() {
+            let name = place(&running.name)?;
+            after.turns.insert(name.row - 1, after.suggested);
+            after.rows.insert(after.suggested, RunningRow { row: name.row - 1, name, ..running.clone() });
+            after.suggested += 1;
+        }
+        Ok(after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lent(by: &str) -> RunningRow {
+        let name = RowName { row: 4, id: None, key: None };
+        RunningRow { row: 3, name, until: Some(7), by: Some(by.into()) }
+    }
+
+    #[test]
+    fn who_is_late_may_tell_once() {
+        let mut running = Running::default();
+        running.push(lent("ada"));
+        assert_eq!(running.late(3, Some("ada")), None, "while he has it, nobody is");
+        running.give_back(3);
+        assert_eq!([Some("ada"), Some("bob"), None].map(|by| running.late(3, by)), [Some("ada"), None, Some("ada")]);
+        running.push(lent("bob"));
+        assert_eq!((running.late(3, Some("ada")), running.late(3, None)), (Some("ada"), None));
+        running.told_late(3, "ada");
+        assert!(running.late(3, Some("ada")).is_none() && running.get(3).is_some(), "bob is still at it");
+        running.remove(3);
+        assert_eq!(running, Running { suggested: 2, ..Running::default() });
+    }
+
+    #[test]
+    fn who_gets_more_time_is_not_late() {
+        let mut running = Running::default();
+        running.push(lent("ada"));
+        running.give_back(3);
+        running.push(lent("ada"));
+        assert_eq!(running.late(3, Some("ada")), None);
+        // Who has a row for ever gives it back for good.
+        running.remove(3);
+        running.push(RunningRow { until: None, ..lent("ada") });
+        running.give_back(3);
+        assert_eq!(running.late(3, None), None);
+        // Who did not say who he is may be anybody.
+        running.push(RunningRow { by: None, ..lent("") });
+        running.give_back(3);
+        assert_eq!((running.late(3, Some("ada")), running.late(3, None)), (Some(""), Some("")));
+        running.told_late(3, "");
+        assert_eq!(running.late(3, None), None);
+    }
+}
