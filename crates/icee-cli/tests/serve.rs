@@ -4,6 +4,7 @@ mod common;
 
 use common::{Scratch, complaint, ok, said};
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// A server that is killed when the test ends.
@@ -186,6 +187,12 @@ fn a_study_moves_between_files_and_servers() {
         let said = complaint(output);
         assert!(said.contains(words), "{said}");
     }
+    // A sheet that has come along goes along, too.
+    assert!(said(file(&["delete", "rye"])).contains("/deleted/rye-"));
+    assert!(!Path::new(&here).join("rye.sheet.csv").exists());
+    said(file(&["import", &back, "--as", "rye"]));
+    assert!(said(served(&["delete", "rye"])).starts_with("rye is put away"));
+    assert!(complaint(served(&["show", "rye"])).contains("there is no study \"rye\""));
 }
 
 /// `examples/workers/worker.sh`, three at a time, in its own words.

@@ -177,4 +177,13 @@ fn what_was_told_can_be_told_to_another_study() {
     assert_eq!(told("one"), told("two"));
     let names: Vec<Value> = json(&scratch, &["list"]).as_array().unwrap().iter().map(|s| s["name"].clone()).collect();
     assert_eq!(names, ["one", "two"]);
+    // Put away, and nothing is lost; damaged ones, too.
+    std::fs::write(scratch.0.join("studies/two.jsonl"), "nonsense").unwrap();
+    let place = json(&scratch, &["delete", "two"])["place"].as_str().unwrap().to_owned();
+    assert_eq!(std::fs::read_to_string(scratch.0.join(place).join("two.jsonl")).unwrap(), "nonsense");
+    assert!(scratch.0.join("pool.csv").is_file());
+    assert_eq!(json(&scratch, &["list"]).as_array().unwrap().len(), 1);
+    let again = study(&scratch, &["delete", "two"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&again.stderr).contains("there is no study \"two\" in studies (there are one)"));
+    json(&scratch, &["create", "two", "--direction", "max", "--pool", "pool.csv", "--id", "name"]);
 }

@@ -20,12 +20,12 @@ use crate::routes::{HTML, JSON, Route, Verb, Work};
 use crate::store::Store;
 use crate::tokens::{Stamp, Tokens};
 use crate::transfer;
+use crate::wire::Deleted;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path as Named, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
@@ -356,7 +356,7 @@ impl App {
                 *place = None;
                 self.registry.require(name)?;
                 store.put_away(name, call.now)?;
-                Reply::json(&json!({ "deleted": name.as_str() }))
+                Reply::json(&Deleted { deleted: name.as_str().to_owned() })
             }
             Work::Study(work) => self.registry.with(name, place, false, |open| work(open, call)),
             Work::Once(work) => self.registry.with(name, place, true, |open| once(route, open, call, key, work)),

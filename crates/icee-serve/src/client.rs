@@ -165,6 +165,16 @@ impl Client {
         Ok((value, notes))
     }
 
+    /// Takes something away.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        let request = self.request("DELETE", path).body(()).map_err(|error| self.strange(error))?;
+        let answer = self.patiently(|| request.clone().with_agent(&self.agent).run())?;
+        self.parsed(&answer.text)
+    }
+
     fn request(&self, method: &str, path: &str) -> http::request::Builder {
         let request = http::Request::builder().method(method).uri(format!("{}{path}", self.url));
         match &self.token {

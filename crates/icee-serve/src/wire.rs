@@ -134,6 +134,13 @@ pub struct Undone {
     pub undone: String,
 }
 
+/// A study that was put away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deleted {
+    /// What it was called.
+    pub deleted: String,
+}
+
 /// What is understood of a sheet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Survey {

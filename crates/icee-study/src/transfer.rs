@@ -38,6 +38,24 @@ impl Study {
         files.lines()?;
         Ok(files)
     }
+
+    /// Puts a journal away, and other files of the study: into a folder of its own in `deleted/` beside it, which is returned. Its name
+    /// is free again, and nothing is lost. It need not be one that can be opened.
+    ///
+    /// # Errors
+    /// Where something cannot be moved.
+    pub fn put_away(journal: &Path, others: &[PathBuf], now: u64) -> Result<PathBuf> {
+        let deleted = folder_of(journal).join("deleted");
+        let name = journal.file_stem().unwrap_or_default().to_string_lossy();
+        let label = |at: u64| if at == 0 { format!("{name}-{now}") } else { format!("{name}-{now}-{at}") };
+        let place = (0..).map(|at| deleted.join(label(at))).find(|place| !place.exists()).unwrap_or(deleted);
+        std::fs::create_dir_all(&place).map_err(FileError::io(&place))?;
+        for file in std::iter::once(journal).chain(others.iter().map(PathBuf::as_path)) {
+            let to = place.join(file.file_name().unwrap_or_default());
+            std::fs::rename(file, &to).map_err(FileError::io(file))?;
+        }
+        Ok(place)
+    }
 }
 
 impl StudyFiles {

@@ -59,6 +59,8 @@ pub enum StudyCommand {
     List(ListArgs),
     Export(ExportArgs),
     Import(ImportArgs),
+    /// Put a study away, into the folder deleted/; its name is free again. The sheet stays where it is.
+    Delete(LookArgs),
 }
 
 /// Ask which rows to try next.
@@ -179,6 +181,7 @@ pub fn run(Arguments { at, command }: &Arguments) -> anyhow::Result<()> {
             None => export(&mut out, &args.study)?,
         },
         StudyCommand::Import(args) => study_move::import(&mut out, args)?,
+        StudyCommand::Delete(args) => study_move::delete(&mut out, &args.study)?,
     }
     out.flush()?;
     Ok(())
@@ -259,8 +262,8 @@ pub fn sampler(name: Option<&str>) -> anyhow::Result<Option<SamplerKind>> {
 }
 
 impl StudyArgs {
-    /// Opens the study.
-    pub fn open(&self) -> anyhow::Result<Study> {
+    /// The journal of the study, which is there.
+    pub fn journal(&self) -> anyhow::Result<PathBuf> {
         let path = Study::path(&self.dir, &self.name)?;
         if !path.exists() {
             let known = names_in(&self.dir);
@@ -272,6 +275,12 @@ impl StudyArgs {
                 self.name
             );
         }
+        Ok(path)
+    }
+
+    /// Opens the study.
+    pub fn open(&self) -> anyhow::Result<Study> {
+        let path = self.journal()?;
         let mut study = Study::open(&path, self.pool.as_deref(), study_models()?)
             .with_context(|| format!("study \"{}\" cannot be opened", self.name))?;
         study.when_waiting(|path| say(format_args!("waiting: another process is at work on {}", path.display())));

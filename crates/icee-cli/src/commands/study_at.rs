@@ -66,6 +66,7 @@ pub fn run(out: &mut impl Write, url: &str, command: &StudyCommand) -> anyhow::R
             None => export(out, &client, &args.study),
         },
         StudyCommand::Import(args) => study_move::import_at(out, &client, args),
+        StudyCommand::Delete(args) => study_move::delete_at(out, &client, &args.study),
     }
 }
 

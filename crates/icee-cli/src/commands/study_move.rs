@@ -1,6 +1,7 @@
-//! `icee study export --to` and `icee study import`: a study goes to another folder, machine or server, journal and sheet as they are.
+//! `icee study export --to`, `import` and `delete`: a study goes to another folder, machine or server, journal and sheet as they are, or
+//! out of the way.
 
-use super::study::{FOLDER, StudyArgs, answered};
+use super::study::{FOLDER, StudyArgs, answered, now};
 use super::study_create::in_folder;
 use super::study_print as print;
 use anyhow::{Context, bail};
@@ -8,7 +9,7 @@ use clap::Args;
 use icee_models::study_models;
 use icee_serve::Client;
 use icee_serve::wire::{self, Files};
-use icee_study::{Models, Study, StudyFiles, Summary};
+use icee_study::{Models, SHEETS, Study, StudyFiles, Summary};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -106,6 +107,29 @@ pub fn import_at(out: &mut impl Write, client: &Client, args: &ImportArgs) -> an
     let wanted = wire::Import { name: Some(name.to_owned()), journal, sheet, sheet_base64 };
     let summary: Summary = client.post("/api/import", &wanted)?;
     let printed = print::created(out, name, Path::new(&place), &format!(" --at {}", client.url()), &summary, args.json);
+    answered(out, printed)
+}
+
+/// Puts a study of a folder away. Sheets that came along with it go, too; those of whoever created it stay.
+pub fn delete(out: &mut impl Write, args: &StudyArgs) -> anyhow::Result<()> {
+    let journal = args.journal()?;
+    let sheets: Vec<PathBuf> =
+        SHEETS.iter().map(|ending| journal.with_extension(ending)).filter(|sheet| sheet.is_file()).collect();
+    let place = Study::put_away(&journal, &sheets, now())?.display().to_string();
+    let printed = match args.json {
+        true => print::write_json(out, &serde_json::json!({ "deleted": args.name, "place": place })),
+        false => Ok(writeln!(out, "{} lies in {place} now; its name is free again", args.name)?),
+    };
+    answered(out, printed)
+}
+
+/// Puts a study of a server away.
+pub fn delete_at(out: &mut impl Write, client: &Client, args: &StudyArgs) -> anyhow::Result<()> {
+    let wire::Deleted { deleted } = client.delete(&args.at("")?)?;
+    let printed = match args.json {
+        true => print::write_json(out, &serde_json::json!({ "deleted": deleted })),
+        false => Ok(writeln!(out, "{deleted} is put away by the server; its name is free again")?),
+    };
     answered(out, printed)
 }
 

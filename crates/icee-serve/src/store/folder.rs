@@ -80,23 +80,13 @@ impl Store for Folder {
         // A study that cannot be opened any more can still be put away; then every sheet of its name goes along, because one that
         // stays would be in the way of the next study of that name.
         let sheet = Study::open(&journal, None, Models::default()).map(|study| study.pool().to_owned()).ok();
-        let mut files = vec![journal];
+        let mut files = Vec::new();
         for file in ["csv", "xlsx"].iter().chain(&SHEETS).map(|ending| name.file(&self.path, ending)) {
             let goes = sheet.as_ref().map_or_else(|| file.is_file(), |sheet| *sheet == file);
             files.extend(goes.then_some(file));
         }
         files.extend(KeyFile::files(&name.file(&self.path, "keys")).into_iter().filter(|keys| keys.exists()));
-        let deleted = self.path.join("deleted");
-        let label = |at: u64| {
-            if at == 0 { format!("{}-{now}", name.as_str()) } else { format!("{}-{now}-{at}", name.as_str()) }
-        };
-        std::fs::create_dir_all(&deleted).map_err(FileError::io(&deleted))?;
-        let place = (0..).map(|at| deleted.join(label(at))).find(|place| !place.exists()).unwrap_or(deleted);
-        std::fs::create_dir_all(&place).map_err(FileError::io(&place))?;
-        for file in files {
-            let to = place.join(file.file_name().unwrap_or_default());
-            std::fs::rename(&file, &to).map_err(FileError::io(&file))?;
-        }
+        Study::put_away(&journal, &files, now)?;
         Ok(())
     }
 }
