@@ -28,6 +28,14 @@ PAUSE, LONGEST_PAUSE = 0.25, 8.0
 PATIENCE = 3700.0
 
 
+def _sheet(sheet: bytes) -> dict[str, Any]:
+    """A sheet as requests have it."""
+    try:
+        return {"sheet": sheet.decode()}
+    except UnicodeDecodeError:
+        return {"sheet_base64": base64.b64encode(sheet).decode()}
+
+
 class Served:
     """A study on a server. Each request has a connection of its own, so that threads and forks need not care."""
 
@@ -50,11 +58,7 @@ class Served:
 
     def create(self, sheet: bytes, **wanted: Any) -> None:
         """Starts the study on the server."""
-        try:
-            body: dict[str, Any] = {"sheet": sheet.decode()}
-        except UnicodeDecodeError:
-            body = {"sheet_base64": base64.b64encode(sheet).decode()}
-        body |= {"name": self.name} | {name: value for name, value in wanted.items() if value is not None}
+        body = _sheet(sheet) | {"name": self.name} | {name: value for name, value in wanted.items() if value is not None}
         self._notes += json.loads(self._send("POST", "/api/studies", body))["notes"]
 
     @property
@@ -111,8 +115,9 @@ class Served:
         except UnicodeDecodeError:
             raise Error(f"{path} is no text; save it as CSV, which a server reads") from None
 
-    def update(self, *, repeat: str, keep: bool) -> str:
-        return self._noted(self._post("update", {"replace": repeat == "replace", "keep": keep}))
+    def update(self, sheet: bytes | None = None, *, repeat: str, keep: bool) -> str:
+        body = {} if sheet is None else _sheet(sheet)
+        return self._noted(self._post("update", body | {"replace": repeat == "replace", "keep": keep}))
 
     def predict(self, sampler: str | None = None) -> str:
         return self._get("predict", {} if sampler is None else {"sampler": sampler})

@@ -8,7 +8,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from icee import _native, frames
 from icee._native import Error
@@ -151,20 +151,17 @@ class Study:
         where = Path(path).absolute()
         if where.exists():
             raise FileExistsError(f"{path} exists already; choose another name, or open it with icee.Study({str(path)!r})")
-        given = labels = None
         if isinstance(pool, (str, os.PathLike)):
-            kind, sheet, own = frames.default_kind(), Path(pool).absolute(), False
+            table, sheet = None, Path(pool).absolute()
             if not sheet.exists():
                 raise FileNotFoundError(f"there is no file {pool}")
         else:
-            kind, sheet, own = frames.kind_of(pool), where.with_suffix(".csv"), True
-            given, index = frames.columns_of(pool)
-            if index is not None and id is None:
-                id, labels = index, given[index]
+            table, sheet = _Pool.of(pool), where.with_suffix(".csv")
+            id = table.names if id is None else id
             if sheet.exists():
                 raise FileExistsError(f"{sheet} is in the way: the table is to be written there; choose another name")
             where.parent.mkdir(parents=True, exist_ok=True)
-            sheet.write_text(frames.to_csv(given), encoding="utf-8")
+            sheet.write_bytes(table.sheet)
         try:
             native, notes = _native.Study.create(
                 where,
@@ -184,30 +181,24 @@ class Study:
                 seed=seed,
             )
         except BaseException:
-            if own and not where.exists():
+            if table is not None and not where.exists():
                 sheet.unlink(missing_ok=True)
             raise
         study = cls.__new__(cls)
-        study._begin(native, kind)
-        study._given, study._labels = given, labels
+        study._begin(native, frames.default_kind() if table is None else table.kind)
+        if table is not None:
+            study._given, study._labels = table.given, table.labels(id)
         _warn(notes)
         return study
 
     @classmethod
     def _create_served(cls, served: Served, pool: Any, id: str | None, wishes: Mapping[str, Any]) -> Study:
-        given = labels = None
-        if isinstance(pool, (str, os.PathLike)):
-            kind, sheet = frames.default_kind(), Path(pool).read_bytes()
-        else:
-            kind = frames.kind_of(pool)
-            given, index = frames.columns_of(pool)
-            if index is not None and id is None:
-                id, labels = index, given[index]
-            sheet = frames.to_csv(given).encode()
-        served.create(sheet, id=id, **wishes)
+        table = _Pool.of(pool)
+        id = table.names if id is None else id
+        served.create(table.sheet, id=id, **wishes)
         study = cls.__new__(cls)
-        study._begin(served, kind)
-        study._given, study._labels = given, labels
+        study._begin(served, table.kind)
+        study._given, study._labels = table.given, table.labels(id)
         _warn(served.take_notes())
         return study
 
@@ -392,15 +383,25 @@ class Study:
         _warn(self._native.take_notes())
         return undone
 
-    def update(self, *, replace: bool = False, keep: bool = False) -> dict[str, Any]:
+    def update(self, pool: Any = None, *, replace: bool = False, keep: bool = False) -> dict[str, Any]:
         """Takes in what has changed in the sheet: rows added or sorted otherwise, values filled in.
 
-        ``replace`` takes results that differ from what was told; with ``keep`` rows whose other cells were corrected keep their
-        results.
+        The sheet is the file that the study was created from; of a study of a table, or on a server, ``pool`` is the table or file as
+        it is now. ``replace`` takes results that differ from what was told; with ``keep`` rows whose other cells were corrected keep
+        their results.
+
+        >>> study = icee.Study.create(folder / "grown.jsonl", {"heat": [1, 2, 3]}, direction="minimize")
+        >>> study.update({"heat": [1, 2, 3, 4, 5]})["rows"]
+        5
         """
-        change: dict[str, Any] = json.loads(self._native.update(repeat="replace" if replace else "refuse", keep=keep))
-        # What was given is not what the sheet holds now.
-        if change["changed"]:
+        table = None if pool is None else _Pool.of(pool)
+        repeat = "replace" if replace else "refuse"
+        sheet = None if table is None else table.sheet
+        change: dict[str, Any] = json.loads(self._native.update(sheet, repeat=repeat, keep=keep))
+        if table is not None:
+            self._kind, self._given, self._labels = table.kind, table.given, table.labels(self._native.id_column)
+        elif change["changed"]:
+            # What was given is not what the sheet holds now.
             self._given = self._labels = None
         _warn(self._native.take_notes())
         return change
@@ -467,6 +468,27 @@ class Study:
         else:
             columns = {name: frames.parsed(cells) for name, cells in self._native.cells()}
         return {name: [column[row["row"] - 1] for row in rows] for name, column in columns.items()}
+
+
+class _Pool(NamedTuple):
+    """A table of candidates as it was given."""
+
+    kind: str
+    sheet: bytes
+    given: frames.Columns | None
+    #: The column that was a pandas index: it names the rows.
+    names: str | None
+
+    @classmethod
+    def of(cls, pool: Any) -> _Pool:
+        if isinstance(pool, (str, os.PathLike)):
+            return cls(frames.default_kind(), Path(pool).read_bytes(), None, None)
+        given, names = frames.columns_of(pool)
+        return cls(frames.kind_of(pool), frames.to_csv(given).encode(), given, names)
+
+    def labels(self, id: str | None) -> list[Any] | None:
+        """What the user calls the rows, of a study whose rows are named by the column ``id``."""
+        return self.given[id] if self.given is not None and id is not None and self.names == id else None
 
 
 def _opened(path: str, pool: Path | None, kind: str) -> Study:

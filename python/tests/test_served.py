@@ -44,6 +44,8 @@ def test_a_server_answers_like_a_file(server, tmp_path):
     both(lambda study: study.effects())
     both(lambda study: study.forget(10))
     both(lambda study: study.undo())
+    grown = {name: [*cells, cells[0]] for name, cells in BREAD.items()} | {"heat": [*BREAD["heat"], 190]}
+    assert both(lambda study: study.update(grown))["rows"] == 13
     both(repr)
     for wrong in [
         lambda study: study.tell(1, 2.0),

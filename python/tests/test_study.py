@@ -104,6 +104,31 @@ def test_an_index_of_ones_own_names_the_rows(folder):
     assert again.best()["row"] == "loaf 3"
 
 
+def test_a_table_that_has_grown_is_taken_in(folder):
+    table = pandas.DataFrame({"heat": [1, 2, 3], "kind": ["a", "b", "a"]}, index=["x", "y", "z"])
+    study = icee.Study.create(folder / "grown.jsonl", table, direction="max")
+    study.tell("y", 2.5)
+    table.loc["w"] = [4, "b"]
+    table = table.loc[["w", "z", "y", "x"]]
+    assert study.update(table)["rows"] == 4
+    assert study.best()["row"] == "y"
+    assert set(study.ask(3).index) == {"w", "z", "x"}
+    assert icee.Study(folder / "grown.jsonl").summary()["rows"] == 4
+    # A row that was told is gone: nothing is taken in, and nothing written.
+    before = (folder / "grown.csv").read_bytes()
+    with pytest.raises(icee.Error, match="y"):
+        study.update(table.drop("y"))
+    assert (folder / "grown.csv").read_bytes() == before
+    study.forget("y")
+    study.withdraw("w", "z", "x")
+    assert study.update(table.drop("y"))["rows"] == 3
+    # A file of one's own is changed by nobody else.
+    table.to_csv(folder / "mine.csv")
+    mine = icee.Study.create(folder / "of-file.jsonl", folder / "mine.csv", direction="max")
+    with pytest.raises(icee.Error, match=r"is the file .*mine\.csv; change that one"):
+        mine.update(table.drop("x"))
+
+
 def test_tables_of_results(folder):
     study = bread(folder, pandas.DataFrame(BREAD))
     plate = study.ask(3)

@@ -1,13 +1,14 @@
 //! Studies: which row next? Answers are the JSON of the command line; the package makes frames of them.
 
 use crate::call::{Process, Result, call, here, in_threads, json, said};
+use icee_base::files::write_atomically;
 use icee_base::table::Table;
 use icee_models::study_models;
 use icee_report::output::write_page;
 use icee_report::study::{glance, page_of};
 use icee_study::{
-    AskOptions, Bounds, Corrected, Direction, Further, Outcome, Repeat, SamplerKind, Scale, StudyOptions, duration,
-    suspects,
+    AskOptions, Bounds, Corrected, Direction, Further, Outcome, Repeat, SHEETS, SamplerKind, Scale, StudyOptions,
+    duration, suspects,
 };
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -211,11 +212,27 @@ impl Study {
         self.with(py, |study| json(&study.tell_csv(&path, value, repeat_of(repeat)?)?))
     }
 
-    /// Takes in what has changed in the sheet.
-    #[pyo3(signature = (*, repeat, keep))]
-    fn update(&self, py: Python<'_>, repeat: &str, keep: bool) -> PyResult<String> {
+    /// Takes in what has changed in the sheet, or another sheet in its place.
+    #[pyo3(signature = (sheet=None, *, repeat, keep))]
+    fn update(&self, py: Python<'_>, sheet: Option<Vec<u8>>, repeat: &str, keep: bool) -> PyResult<String> {
         let corrected = if keep { Corrected::Keep } else { Corrected::Refuse };
-        self.with(py, |study| json(&study.update(repeat_of(repeat)?, corrected)?))
+        // A file of the user's is never written to.
+        let own = SHEETS.iter().chain(&["csv"]).map(|ending| self.path.with_extension(ending)).collect::<Vec<_>>();
+        self.with(py, |study| {
+            let repeat = repeat_of(repeat)?;
+            let Some(sheet) = sheet else { return json(&study.update(repeat, corrected)?) };
+            json(&study.update_to(&sheet, repeat, corrected, &mut |place| {
+                if !own.iter().any(|own| own == place) {
+                    let words = format!(
+                        "the sheet of this study is the file {}; change that one, and update without a table",
+                        place.display()
+                    );
+                    return Err(icee_study::Error::Study(words));
+                }
+                write_atomically(place, &sheet)?;
+                Ok(place.to_owned())
+            })?)
+        })
     }
 
     #[pyo3(signature = (sampler=None))]
