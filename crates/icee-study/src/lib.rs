@@ -43,6 +43,7 @@ mod choose;
 mod condition;
 pub mod conformance;
 mod create;
+mod doubts;
 mod earlier;
 mod encode;
 mod error;

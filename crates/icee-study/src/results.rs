@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::encode::Encoder;
 use crate::record::{Header, Measured, Outcome};
+use crate::survey::is_grouped;
 use crate::units::{Cell, Trouble, Units};
 use icee_base::table::{Row, Table};
 
@@ -137,11 +138,20 @@ struct ValueColumn {
     place: usize,
     name: String,
     units: Units,
+    /// The first number with a decimal comma, and the first that may be thousands beside such numbers: 1.250.
+    comma: Option<String>,
+    grouped: Option<(usize, String)>,
 }
 
 impl ValueColumn {
     fn new(table: &Table, name: &str) -> Result<ValueColumn> {
-        Ok(ValueColumn { place: table.column(name)?, name: name.to_owned(), units: Units::default() })
+        Ok(ValueColumn {
+            place: table.column(name)?,
+            name: name.to_owned(),
+            units: Units::default(),
+            comma: None,
+            grouped: None,
+        })
     }
 
     fn wrong(&self, problem: &str) -> String {
@@ -153,6 +163,12 @@ impl ValueColumn {
         let text = row.cell(self.place);
         let cell = Cell::read(table, text);
         self.units.see(row.line, text, &cell);
+        if self.comma.is_none() && matches!(cell, Cell::Number(_) | Cell::Quantity(..)) && text.contains(',') {
+            self.comma = Some(text.to_owned());
+        }
+        if self.grouped.is_none() && table.has_decimal_commas() && is_grouped(text) {
+            self.grouped = Some((row.line, text.to_owned()));
+        }
         match cell {
             Cell::Number(number) => Ok(Some(Outcome::Value(number))),
             Cell::Quantity(number, unit) => match self.units.common() {
@@ -175,6 +191,16 @@ impl ValueColumn {
 
     /// Checks, after the last line, that what followed the numbers was a unit: `7B` among numbers is a slip.
     fn finish(self, table: &Table) -> Result<()> {
+        if let (Some(comma), Some((line, grouped))) = (&self.comma, &self.grouped) {
+            let problem = format!(
+                "line {line}: column {} ({}): \"{grouped}\" may be {} or {}, because \"{comma}\" has a decimal comma; write the one that is meant",
+                self.place + 1,
+                self.name,
+                grouped.replace('.', ""),
+                grouped.replace('.', ",")
+            );
+            return Err(table.broken(vec![problem]).into());
+        }
         let Err(Trouble::Doubtful(sight, plain)) = self.units.common() else { return Ok(()) };
         let problem = format!(
             "line {}: column {} ({}): \"{}\" is a number and a letter, and line {plain} has a number alone; if the letter is a unit, \
@@ -220,6 +246,7 @@ mod tests {
             ),
             (&["85 %", "3 g", "4 %", "5 g"], "\n  line 5: "),
             (&["85", "7B", "1"], "line 3: column 2 (got): \"7B\" is a number and a letter, and line 2 has"),
+            (&["41,2", "1.250"], "line 3: column 2 (got): \"1.250\" may be 1250 or 1,250, because \"41,2\" has"),
             (&["85", "3 of 4"], "line 3: column 2 (got): \"3 of 4\" is not a finite number"),
         ] {
             let error = outcomes(cells).unwrap_err();

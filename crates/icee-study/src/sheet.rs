@@ -11,8 +11,8 @@ use crate::study::{Study, not_loaded, shown};
 use crate::survey::survey;
 use crate::tell::{NAMED, Repeat, Report, Source, TellSummary, shortened};
 use crate::trials::Trials;
-use crate::{Error, Result};
-use icee_base::table::{Table, TableError};
+use crate::{Error, Result, units};
+use icee_base::table::{Table, TableError, is_missing};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -138,7 +138,9 @@ impl Study {
         let found = Report::of_lines(rows.outcomes()?.into_iter(), Source::Sheet);
         let (outcomes, told) =
             after.checked(&found, repeat, &header.goals()).map_err(|problems| self.broken_sheet(problems))?;
+        let way = "mend the sheet, and undo takes it back";
         self.notes.extend(waiting(&rows));
+        self.notes.extend(after.doubts(&outcomes, |row| rows.cells(row - 1), way));
         self.notes.extend(header.value.as_deref().and_then(|value| emptied(value, &after, &found)));
         self.put(new)?;
         withdrawn.into_iter().try_for_each(|entry| self.record(entry))?;
@@ -181,7 +183,8 @@ impl Study {
                     problems.push(format!("{} was {was} and is gone; put it back, or drop it with `{way}`", shown(name)));
                 }
                 (Place::Gone, ..) => problems.push(format!(
-                    "{} was {was} and no row has its cells any more; put them back, or drop it with `{way}`",
+                    "{} was {was} and no row has its cells any more: without an id column, rows are found by what stands in the columns that are \
+                     learned from. Put it back, or drop it with `{way}`",
                     shown(name)
                 )),
             }
@@ -284,8 +287,11 @@ pub(crate) fn first_outcomes(rows: &mut Rows, header: &Header, path: &Path) -> R
 /// The codes of the same columns in a sheet that has changed: other ends and words, but numbers stay numbers and scales
 /// what they were.
 fn recoded(table: &mut Table, columns: &[Column]) -> Result<Vec<Column>> {
-    let places: Vec<usize> =
-        columns.iter().map(|column| table.column(&column.name)).collect::<std::result::Result<_, _>>()?;
+    let place = |column: &Column| {
+        let place = table.column(&column.name);
+        place.map_err(|error| Error::Study(format!("{error}; a study keeps its columns, so rename it back")))
+    };
+    let places: Vec<usize> = columns.iter().map(place).collect::<Result<_>>()?;
     let kept = |Column { name, code }: &Column| {
         let scale = matches!(code, Code::Category { .. }).then_some(Scale::Categories);
         scale.map(|scale| (name.clone(), scale))
@@ -309,12 +315,8 @@ fn recoded(table: &mut Table, columns: &[Column]) -> Result<Vec<Column>> {
             (Code::Category { .. }, Some(found @ Code::Category { .. })) => found.clone(),
             // All of its cells are the same now, or it is a column of names.
             (code, None) => code.clone(),
-            (Code::Number { .. }, Some(Code::Category { .. })) => {
-                let problem = format!(
-                    "column \"{name}\" had numbers and has words now ({}); mend the cells",
-                    survey.notes.join("; ")
-                );
-                return Err(table.broken(vec![problem]).into());
+            (Code::Number { unit, .. }, Some(Code::Category { .. })) => {
+                return Err(words_among_numbers(table, name, unit.as_deref())?.into());
             }
             // It was asked to be categories.
             (Code::Category { .. }, Some(Code::Number { .. })) => code.clone(),
@@ -322,4 +324,17 @@ fn recoded(table: &mut Table, columns: &[Column]) -> Result<Vec<Column>> {
         recoded.push(Column { name: name.clone(), code });
     }
     Ok(recoded)
+}
+
+/// Said of a column that had numbers and has words now, line by line.
+fn words_among_numbers(table: &mut Table, name: &str, unit: Option<&str>) -> Result<TableError> {
+    let place = table.column(name)?;
+    let words = table.scan(|table, row| {
+        let cell = row.cell(place);
+        match is_missing(cell) || units::number(table, cell, unit).is_some() {
+            true => Ok(()),
+            false => Err(format!("column \"{name}\" has numbers, and \"{cell}\" is none; mend the cell")),
+        }
+    });
+    Ok(words.err().unwrap_or_else(|| table.broken(vec![format!("column \"{name}\" had numbers and has words now")])))
 }

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::encode::{Code, Column, Scale, level_of};
-use crate::units::{Cell, Units};
+use crate::units::{Cell, Units, is_unit};
 use icee_base::table::Table;
 use std::collections::HashMap;
 
@@ -36,6 +36,8 @@ struct Seen {
     first_word: Option<(usize, String)>,
     /// Those that look like numbers in another notation.
     foreign: usize,
+    /// Those that look like dates.
+    dates: usize,
     /// Numbers that may be thousands, such as 1.200 in a file of decimal commas.
     thousands: usize,
     /// The first number that may be a share of 1 where others are in %: 0.05 beside 5 %.
@@ -60,7 +62,8 @@ impl Seen {
             Cell::Missing => self.missing += 1,
             Cell::Word => {
                 self.words += 1;
-                self.foreign += usize::from(is_foreign(text));
+                self.foreign += usize::from(is_foreign_quantity(text));
+                self.dates += usize::from(is_date(text));
                 self.first_word.get_or_insert_with(|| (line, text.to_owned()));
             }
         }
@@ -75,6 +78,8 @@ impl Seen {
         }
         self.only_units = self.words == 0;
         self.words += quantities.len();
+        // They are numbers in both notations.
+        self.foreign += if self.foreign > 0 { quantities.len() } else { 0 };
         let odd = self.units.first_odd().map(|(line, cell)| (line, cell.to_owned()));
         self.first_word = self.first_word.take().or(odd);
     }
@@ -128,6 +133,9 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
                  like 1200.5, or with decimal commas in a file with semicolons, and create the study anew"
             ));
         }
+        if scale.is_none() && seen.words > 0 && seen.dates == seen.words {
+            notes.push(format!("column \"{name}\" has dates, which are words here; if it is not to be learned from, add --ignore \"{name}\""));
+        }
         let units = seen.units.mixed().filter(|_| scale.is_none() && seen.only_units);
         if let Some((first, second)) = units {
             notes.push(format!(
@@ -176,11 +184,26 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
 }
 
 /// Whether a text is one to three digits, a point, and three digits.
-fn is_grouped(text: &str) -> bool {
+pub(crate) fn is_grouped(text: &str) -> bool {
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     text.split_once('.').is_some_and(|(whole, rest)| {
         (1..=3).contains(&whole.len()) && rest.len() == 3 && digits(whole) && digits(rest) && whole != "0"
     })
+}
+
+/// Whether a text is a date, or a date and a time: 2024-05-31, 31.5.2024, 5/31/24.
+fn is_date(text: &str) -> bool {
+    let day = text.split([' ', 'T']).next().unwrap_or_default();
+    let parts: Vec<&str> = day.split(['-', '.', '/']).collect();
+    let is_part = |part: &&str| (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+    parts.len() == 3 && parts.iter().all(is_part) && parts.iter().filter(|part| part.len() > 2).count() <= 1
+}
+
+/// The same as [`is_foreign`] of a number with or without a unit.
+fn is_foreign_quantity(text: &str) -> bool {
+    let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = text[number.len()..].trim_start();
+    is_foreign(number) && (unit.is_empty() || is_unit(unit))
 }
 
 /// Whether a text that is no number here would be one elsewhere: `1,200.50`, `1 200`, `1'200`, or `1,5` where commas separate cells.

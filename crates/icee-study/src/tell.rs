@@ -18,9 +18,6 @@ const SHOWN: usize = 20;
 
 /// Rows that a note names before it counts them.
 pub(crate) const NAMED: usize = 3;
-/// Values from which on one more can be far from all of them, and how many times the distance between their ends is far.
-const FEW: usize = 5;
-const FAR: f64 = 5.0;
 
 /// What is done with outcomes of rows that have some already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -176,6 +173,13 @@ impl Study {
             values[known.ok_or_else(|| Unknown::new("outcome", name, &names))?] = Some(*value);
         }
         let row = self.find(&[id])?.swap_remove(0).map_err(Error::Study)?;
+        if self.header.id.is_none() && id.trim().parse() != Ok(row.row) {
+            self.notes.push(format!(
+                "row {} has the same cells as row {}: they are one experiment",
+                id.trim(),
+                row.row
+            ));
+        }
         // Whoever says what is to become of it knows that it was told.
         let late =
             self.trials.late(row.row - 1, by.map(str::trim)).filter(|_| repeat == Repeat::Refuse).map(str::to_owned);
@@ -190,13 +194,11 @@ impl Study {
         }
         // What failed has no values.
         let further = if matches!(outcome, Outcome::Value(_)) { values } else { vec![] };
-        let doubts = self.doubts(&row, outcome);
         let report = Report { row: row.clone(), outcomes: vec![Measured { outcome, further }], source: Source::Typed };
         let told = self
             .tell_all(&[report], repeat, late.clone())
             .map_err(|problems| Error::Study(problems.join("; ")))
             .flatten()?;
-        self.notes.extend(doubts);
         if late.is_some() && is_known {
             self.notes.push(format!(
                 "{} has been told by another meanwhile; this is kept as another measurement",
@@ -204,38 +206,6 @@ impl Study {
             ));
         }
         Ok(told)
-    }
-
-    /// What may be a slip in what was typed: another row than those asked for, or a value far from all others.
-    fn doubts(&self, row: &RowName, outcome: Outcome) -> Vec<String> {
-        let mut doubts = Vec::new();
-        let known = self.trials.outcome(row.row - 1).is_some();
-        if !known && !self.trials.is_running(row.row - 1) && self.trials.count_running() > 0 {
-            let mut asked: Vec<String> =
-                self.trials.running().take(NAMED).map(|running| running.name.shown()).collect();
-            if self.trials.count_running() > NAMED {
-                asked.push("…".into());
-            }
-            let cells = self.cells(row.row).in_short();
-            doubts.push(format!(
-                "{} was not asked for ({cells}); asked for: {}; undo takes it back",
-                shown(row),
-                asked.join(", ")
-            ));
-        }
-        let told: Vec<f64> = self.trials.told.iter().filter_map(Trial::value).collect();
-        let (low, high) = told.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &x| (l.min(x), h.max(x)));
-        match outcome {
-            Outcome::Value(value)
-                if told.len() >= FEW && (value - high).max(low - value) > FAR * (high - low) && high > low =>
-            {
-                doubts.push(format!(
-                    "{value} is far from all values told so far ({low} to {high}); if that was a slip, undo takes it back"
-                ));
-            }
-            _ => {}
-        }
-        doubts
     }
 
     /// Tells all lines of a file of results: the column `value` (the study's own, or "value", where none is named) holds a
@@ -305,9 +275,11 @@ impl Study {
             study.still_loaded()?;
             match study.trials.checked(reports, repeat, &study.header.goals()) {
                 Ok((outcomes, told)) => {
+                    let doubts = study.trials.doubts(&outcomes, |row| study.cells(row), "undo takes it back");
                     if !outcomes.is_empty() {
                         study.record(Entry::Tell { outcomes, late })?;
                     }
+                    study.notes.extend(doubts);
                     Ok(told)
                 }
                 Err(found) => {

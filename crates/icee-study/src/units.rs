@@ -95,7 +95,7 @@ fn is_one_letter(text: &str) -> bool {
 }
 
 /// Whether a text can be a unit: one or two words such as `g/L`, `m2`, `s-1` or `mol %`.
-fn is_unit(text: &str) -> bool {
+pub(crate) fn is_unit(text: &str) -> bool {
     let words = text.split_whitespace();
     let few = (1..=2).contains(&words.clone().count());
     let short = text.len() <= 4 * LONGEST && text.chars().count() <= LONGEST;

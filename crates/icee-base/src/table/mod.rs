@@ -1,8 +1,8 @@
 //! A CSV file with a header, as people have them.
 //!
 //! Accepted: UTF-8 with or without a byte order mark; commas, semicolons or tabs between the cells (whichever the header
-//! has most of); lines that end in LF or CRLF; quoted cells, also with line breaks inside; empty lines, which do not
-//! count; a first line `sep=;`. In a file with semicolons a number may have a decimal comma. Every line must have as many cells as the header.
+//! has most of); lines that end in LF or CRLF; quoted cells, also with line breaks inside; empty lines, or with
+//! separators alone, which do not count; a first line `sep=;`. In a file with semicolons a number may have a decimal comma. Every line must have as many cells as the header.
 
 mod error;
 
@@ -226,6 +226,8 @@ impl Table {
         loop {
             match reader.read_byte_record(&mut record) {
                 Ok(true) if above > 0 => above -= 1,
+                // Spreadsheets leave lines of separators alone behind.
+                Ok(true) if width > 1 && record.iter().all(|cell| cell.trim_ascii().is_empty()) => {}
                 Ok(true) => {
                     let start = record.position().map_or(0, csv::Position::byte);
                     let index = starts.len();
@@ -373,6 +375,7 @@ mod tests {
             "sep=;\r\na;b\r\n1,5;x y\r\n2;z\r\n",
             "SEP=,\na,b\n1.5,x y\n2,z\n",
             "sep=\t\na\tb\n1.5\tx y\n2\tz\n",
+            "a;b\n;\n1,5;x y\n; \n2;z\n;;;\n",
         ] {
             let (table, rows) = read(text.as_bytes()).unwrap();
             assert_eq!(table.header()[0], "a", "{text:?}");
