@@ -212,7 +212,7 @@ fn the_worker_of_the_examples_works() {
     let pool = scratch.file("bread.csv");
     said(served(&["create", "bread", "--pool", &pool, "--direction", "max", "--sampler", "random"]));
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workers/worker.sh");
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_icee")).parent().unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_icee")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     // The hottest burns.
     let experiment =
