@@ -92,7 +92,10 @@ fn told_rows_that_vanish_or_change_are_named() {
     let journal = std::fs::read(scratch.0.join("s.jsonl")).unwrap();
     sheet(&scratch, &ROWS[2..]);
     let refused = study.update(Repeat::Refuse, Corrected::Refuse).unwrap_err().to_string();
-    assert!(refused.contains("row \"2\" was told (41.5) and no row has its cells any more: without an id column"), "{refused}");
+    assert!(
+        refused.contains("row \"2\" was told (41.5) and no row has its cells any more: without an id column"),
+        "{refused}"
+    );
     assert!(refused.contains("Put it back, or drop it with `icee study forget`"), "{refused}");
     // A value that was told otherwise is no news but a correction.
     let corrected: Vec<String> = ROWS.iter().map(|row| row.replace("41.5", "42.5")).collect();
