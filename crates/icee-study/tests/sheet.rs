@@ -110,7 +110,7 @@ fn told_rows_that_vanish_or_change_are_named() {
     let worded: Vec<String> = corrected.iter().map(|row| row.replace("240", "hot")).collect();
     sheet(&scratch, &worded.iter().map(String::as_str).collect::<Vec<_>>());
     let refused = study.update(Repeat::Refuse, Corrected::Refuse).unwrap_err().to_string();
-    assert!(refused.contains("column \"heat\" had numbers and has words now"), "{refused}");
+    assert!(refused.contains("line 5: column \"heat\" has numbers, and \"hot\" is none; mend the cell"), "{refused}");
 }
 
 #[test]
