@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import importlib.util
 import io
 import math
 import numbers
@@ -31,7 +32,7 @@ def kind_of(table: object) -> str:
     if isinstance(table, Mapping):
         return DICT
     if hasattr(table, "__arrow_c_stream__"):
-        return PYARROW
+        return _reader_of_arrow(table)
     raise Error(
         f"a table is a path, a pandas, polars or pyarrow table, or a dict of columns, not a {type(table).__name__}"
     )
@@ -71,6 +72,9 @@ def columns_of(table: Any, index_name: str = "id") -> tuple[Columns, str | None]
                 raise Error(f'the index and a column are both called "{index}"; rename one')
             columns = {index: table.index.tolist(), **columns}
     elif kind == POLARS:
+        import polars
+
+        table = table if isinstance(table, polars.DataFrame) else polars.DataFrame(table)
         columns = {name: table[name].to_list() for name in table.columns}
     elif kind == PYARROW:
         columns = _arrow_columns(table)
@@ -99,12 +103,17 @@ def _listed(name: object, column: Any) -> list[Any]:
     return cells
 
 
+def _reader_of_arrow(table: object) -> str:
+    """Whatever is installed that reads Arrow's C stream, which duckdb's tables and others offer."""
+    for module in (PYARROW, POLARS):
+        if importlib.util.find_spec(module) is not None:
+            return module
+    raise Error(f"to read a {type(table).__name__}, install pyarrow or polars, or give a path or a dict of columns")
+
+
 def _arrow_columns(table: Any) -> Columns:
-    """Anything that offers Arrow's C stream: pyarrow's own tables, and those of duckdb and others."""
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise Error(f"to read a {type(table).__name__}, install pyarrow, or give a path or a dict of columns") from error
+    import pyarrow
+
     arrow = table if isinstance(table, pyarrow.Table) else pyarrow.table(table)
     names = arrow.column_names
     for name in names:

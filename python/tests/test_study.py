@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import pathlib
 import pickle
+import sys
 import threading
 
 import numpy as np
@@ -84,12 +85,28 @@ def test_answers_come_in_the_kind_of_table_that_was_given(folder, made, kind):
     assert columns["value"][:2] == [6.0, 7.5] and all(np.isfinite(columns["mean"]))
 
 
-def test_anything_with_an_arrow_stream_is_read(folder):
+@pytest.mark.parametrize("missing, kind", [((), pyarrow.Table), (("pyarrow",), polars.DataFrame)])
+def test_anything_with_an_arrow_stream_is_read(folder, monkeypatch, missing, kind):
     class Elsewhere:
         def __arrow_c_stream__(self, requested_schema=None):
             return pyarrow.table(BREAD).__arrow_c_stream__(requested_schema)
 
-    assert bread(folder, Elsewhere()).summary()["rows"] == 12
+    for name in missing:
+        monkeypatch.setitem(sys.modules, name, None)
+    study = bread(folder, Elsewhere())
+    assert study.summary()["rows"] == 12
+    assert type(study.ask()) is kind
+
+
+def test_without_a_reader_of_arrow_streams_it_says_what_to_install(folder, monkeypatch):
+    class Elsewhere:
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise AssertionError("nobody can read it")
+
+    for name in ("pyarrow", "polars"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(icee.Error, match="install pyarrow or polars"):
+        bread(folder, Elsewhere())
 
 
 def test_an_index_of_ones_own_names_the_rows(folder):
