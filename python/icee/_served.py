@@ -54,7 +54,9 @@ class Served:
             self._notes.append(f"the token goes to {self._host} unencrypted; https or an SSH tunnel would hide it")
         self._accepts_model = False
         self._id: list[str | None] = []
+        #: The sheet as it was read last, column by column: cells, and what they are; and how often it was another one.
         self._columns: dict[str, tuple[list[str], list[Any]]] = {}
+        self._sheets = 0
 
     def create(self, sheet: bytes, **wanted: Any) -> None:
         """Starts the study on the server."""
@@ -142,8 +144,8 @@ class Served:
                 return "[]"
             raise
 
-    def cells_of(self, rows: Sequence[Mapping[str, Any]]) -> frames.Columns:
-        """The cells of some rows of an answer, as numbers where their whole column is numbers."""
+    def sheet_of(self, rows: Sequence[Mapping[str, Any]]) -> str:
+        """Which sheet the rows of an answer are numbered by: another one has another text."""
 
         def known(row: Mapping[str, Any]) -> bool:
             at = row["row"] - 1
@@ -151,7 +153,14 @@ class Served:
 
         # What the answers say goes before what was read earlier: the sheet on the server may have changed.
         if not self._columns or not all(known(row) for row in rows):
-            self._columns = {name: (cells, frames.parsed(cells)) for name, cells in json.loads(self._get("cells"))}
+            columns = {name: (cells, frames.parsed(cells)) for name, cells in json.loads(self._get("cells"))}
+            self._sheets += columns != self._columns
+            self._columns = columns
+        return str(self._sheets)
+
+    def cells_of(self, rows: Sequence[Mapping[str, Any]]) -> frames.Columns:
+        """The cells of some rows of an answer, as numbers where their whole column is numbers."""
+        self.sheet_of(rows)
         return {name: [parsed[row["row"] - 1] for row in rows] for name, (_, parsed) in self._columns.items()}
 
     def renew(self, rows: Sequence[str], *, within: float | str, by: str | None) -> None:

@@ -76,9 +76,18 @@ class Study:
         self._native = native
         self._kind = kind
         self._answer: dict[str, Any] | None = None
-        #: The columns as they were given, where they were.
+        #: The columns as they were given, where they were, and which sheet they are.
         self._given: frames.Columns | None = None
         self._labels: list[Any] | None = None
+        self._given_as = ""
+
+    def _take(self, table: _Pool, names: str | None) -> None:
+        """What stands in the sheet now, as it was given; ``names`` is the column that names the rows."""
+        self._kind, self._given, self._labels = table.kind, table.given, table.labels(names)
+        self._given_as = self._sheet_of([])
+
+    def _sheet_of(self, rows: Sequence[Mapping[str, Any]]) -> str:
+        return self._native.sheet_of(rows) if isinstance(self._native, Served) else self._native.sheet
 
     @classmethod
     def create(
@@ -185,9 +194,9 @@ class Study:
                 sheet.unlink(missing_ok=True)
             raise
         study = cls.__new__(cls)
-        study._begin(native, frames.default_kind() if table is None else table.kind)
+        study._begin(native, frames.default_kind())
         if table is not None:
-            study._given, study._labels = table.given, table.labels(id)
+            study._take(table, id)
         _warn(notes)
         return study
 
@@ -198,7 +207,7 @@ class Study:
         served.create(table.sheet, id=id, **wishes)
         study = cls.__new__(cls)
         study._begin(served, table.kind)
-        study._given, study._labels = table.given, table.labels(id)
+        study._take(table, id)
         _warn(served.take_notes())
         return study
 
@@ -326,6 +335,7 @@ class Study:
         best = json.loads(self._native.best())
         _warn(self._native.take_notes())
         if best is not None:
+            self._forget_other_sheet([best])
             best["row"] = self._label(best)
         found: dict[str, Any] | None = best
         return found
@@ -399,10 +409,7 @@ class Study:
         sheet = None if table is None else table.sheet
         change: dict[str, Any] = json.loads(self._native.update(sheet, repeat=repeat, keep=keep))
         if table is not None:
-            self._kind, self._given, self._labels = table.kind, table.given, table.labels(self._native.id_column)
-        elif change["changed"]:
-            # What was given is not what the sheet holds now.
-            self._given = self._labels = None
+            self._take(table, self._native.id_column)
         _warn(self._native.take_notes())
         return change
 
@@ -427,6 +434,11 @@ class Study:
             return _connected, (self._native.url, self._native.given_token, self._kind)
         return _opened, (str(self.path), self._native.pool, self._kind)
 
+    def _forget_other_sheet(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """The sheet may have changed since it was given, here or elsewhere: then it is read as anybody reads it."""
+        if self._given is not None and self._sheet_of(rows) != self._given_as:
+            self._given = self._labels = None
+
     def _label(self, row: Mapping[str, Any]) -> Any:
         """What the user calls a row: its number, its id, or its label in the pandas table."""
         if self._labels is not None:
@@ -435,6 +447,7 @@ class Study:
 
     def _rows(self, rows: list[dict[str, Any]], reasons: bool = False) -> Any:
         """Answers about rows as a table: the row, its cells, then what is said of it."""
+        self._forget_other_sheet(rows)
         table: dict[str, list[Any]] = {"row": [self._label(row) for row in rows]}
         hidden = self._native.id_column
         table |= {name: column for name, column in self._cells(rows).items() if name != hidden}

@@ -148,6 +148,12 @@ impl Study {
         self.with(py, |study| Ok(study.id_column().map(str::to_owned)))
     }
 
+    /// Which sheet the rows are numbered by: another one has another text.
+    #[getter]
+    fn sheet(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |study| Ok(study.sheet_fingerprint().to_owned()))
+    }
+
     /// What is to be said after what was done last.
     fn take_notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.with(py, |study| Ok(study.take_notes()))

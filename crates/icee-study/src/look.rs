@@ -66,6 +66,11 @@ impl Study {
         self.header.id.as_deref()
     }
 
+    /// A checksum of the sheet that rows are numbered by: where it is another one, numbers and cells may be others, too.
+    pub fn sheet_fingerprint(&self) -> &str {
+        &self.header.pool.fingerprint
+    }
+
     /// Lines of the journal taken in so far: whoever sees another number sees another study.
     pub fn lines(&self) -> u64 {
         self.journal.lines()
