@@ -66,6 +66,11 @@ impl Study {
         self.header.id.as_deref()
     }
 
+    /// What a column of rows' numbers is called: `row`, unless the sheet has a column of this name.
+    pub fn row_column(&self) -> &'static str {
+        if self.header.columns.iter().any(|column| column.name == "row") { "row_number" } else { "row" }
+    }
+
     /// A checksum of the sheet that rows are numbered by: where it is another one, numbers and cells may be others, too.
     pub fn sheet_fingerprint(&self) -> &str {
         &self.header.pool.fingerprint
