@@ -124,6 +124,7 @@ class Served:
 
     def update(self, sheet: bytes | None = None, *, repeat: str, keep: bool) -> str:
         body = {} if sheet is None else _sheet(sheet)
+        self._columns = {}
         return self._noted(self._post("update", body | {"replace": repeat == "replace", "keep": keep}))
 
     def predict(self, sampler: str | None = None) -> str:
