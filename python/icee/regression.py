@@ -51,7 +51,7 @@ class InContextRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     >>> X = [[1.0, "rye"], [2.0, "rye"], [3.0, "rye"], [1.0, "wheat"], [2.0, "wheat"], [3.0, "wheat"]]
     >>> model = InContextRegressor().fit(X, [1.0, 2.0, 3.0, 11.0, 12.0, 13.0])
     >>> mean, std = model.predict([[2.5, "rye"], [2.5, "wheat"]], return_std=True)
-    >>> bool(mean[0] < 7 < mean[1])
+    >>> bool(2 < mean[0] < 3 < 12 < mean[1])   # between their neighbours
     True
 
     A number beyond those of the training rows counts as the outermost. A word that is not among theirs is a word of its own.
@@ -77,7 +77,13 @@ class InContextRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def fit(self, X: Any, y: Any) -> InContextRegressor:
-        """Remembers rows and their values."""
+        """Remembers rows and their values.
+
+        >>> table = {"heat": [180, 200, None, 230], "oven": ["gas", "wood", "wood", None]}
+        >>> import pandas
+        >>> icee.InContextRegressor().fit(pandas.DataFrame(table), [3, 5, 5, 7])
+        InContextRegressor()
+        """
         known = surrogate(self.model)
         categories = _categorical(X)
         cells, y = validate_data(
@@ -123,6 +129,11 @@ class InContextRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns:
             The means, or a tuple of the means and what else was asked for, in this order.
+
+        >>> model = icee.InContextRegressor().fit([[1], [2], [3], [4]], [10, 20, 30, 40])
+        >>> mean, ends = model.predict([[2.5], [3.5]], quantiles=[0.05, 0.95])
+        >>> mean.shape, ends.shape
+        ((2,), (2, 2))
         """
         check_is_fitted(self)
         probabilities = _probabilities(quantiles)
