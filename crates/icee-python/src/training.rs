@@ -106,7 +106,7 @@ pub fn keep_log(py: Python<'_>, folder: PathBuf, columns: Columns<'_>) -> PyResu
         std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
         let path = folder.join(format!("log-{:016x}.csv", checksum(0, &bytes)));
         // Refused before anything is trained; there is no file yet to be named.
-        Logs::parse(&String::from_utf8_lossy(&bytes), Path::new("the log"))?;
+        Logs::parse(&String::from_utf8_lossy(&bytes), Path::new("the log, as CSV"))?;
         write_atomically(&path, &bytes)?;
         Ok(path)
     })
