@@ -206,8 +206,8 @@ def _of_episodes(episodes: Iterable[Any], games: ArrayLike | None) -> Logs:
 
 def _of_table(table: Any) -> Logs:
     """A frame or a dict of columns."""
-    if not hasattr(table, "columns") and hasattr(table, "__arrow_c_stream__"):
-        table = _of_arrow(table)
+    if hasattr(table, "__arrow_c_stream__"):
+        table = _frame(table)
     names = getattr(table, "column_names", None) or getattr(table, "columns", None)
     if names is None:
         names = table.keys() if hasattr(table, "keys") else None
@@ -223,19 +223,24 @@ def _of_table(table: Any) -> Logs:
     return _of_columns({name: table[name] for name in wanted})
 
 
-def _of_arrow(table: Any) -> Any:
-    """What only offers Arrow's C stream, as a frame of whatever is installed that reads it."""
-    if frames.kind_of(table) == frames.POLARS:
+def _frame(table: Any) -> Any:
+    """A frame; what only offers Arrow's C stream, as one of whatever is installed that reads it."""
+    kind = frames.kind_of(table)
+    if kind == frames.POLARS:
         import polars
 
-        return polars.DataFrame(table)
-    import pyarrow
+        return table if isinstance(table, polars.DataFrame) else polars.DataFrame(table)
+    if kind == frames.PYARROW:
+        import pyarrow
 
-    return pyarrow.table(table)
+        return table if isinstance(table, pyarrow.Table) else pyarrow.table(table)
+    return table
 
 
 def _of_columns(columns: dict[str, Any]) -> Logs:
     observation = _array(columns["observation"])
+    if not observation.size:
+        raise Error("the log has no steps")
     if observation.dtype.kind in "iu" and observation.ndim == 1:
         observation = observation.astype(np.int64)
         _refuse("observation", observation, observation < 0, "things are numbered from 0, and reals are floats")
