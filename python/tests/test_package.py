@@ -88,7 +88,8 @@ SHORTER = {"own_world": ["3", "20"]}
 @pytest.mark.parametrize("path", sorted((ROOT / "examples" / "python").glob("*.py")), ids=lambda path: path.stem)
 def test_programs(path, tmp_path):
     assert len(path.read_text().splitlines()) <= 40
-    words = [sys.executable, path, *SHORTER.get(path.stem, [])]
+    # What they show is not about to go.
+    words = [sys.executable, "-W", "error::FutureWarning", path, *SHORTER.get(path.stem, [])]
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout
