@@ -26,8 +26,8 @@ def evaluate(
 
     ``env`` is the id of an environment, a function ``make(game)`` that gives an environment for each game, or one
     environment, in which ``reset(seed=seed + game)`` must make a new game and ``reset()`` begin the next episode of the same
-    one. Without it, the world of the model is played. ``agent`` is an agent or the name or folder of a model; it is copied, so
-    that what it plays elsewhere goes on.
+    one. Without it, the world of the model is played. What is made of an id or by a function is closed at the end. ``agent`` is an
+    agent or the name or folder of a model; it is copied, so that what it plays elsewhere goes on.
 
     The worlds of icee are played many at once, the games that ``icee eval --seed`` plays with the same returns:
 
@@ -39,6 +39,7 @@ def evaluate(
     True
     """
     _play.positive(games=games)
+    seed = _play.natural("seed", seed)
     player = agent if isinstance(agent, Agent) else Agent(agent)
     if env is None:
         if player._task["name"] == "logs":
@@ -49,8 +50,8 @@ def evaluate(
     episodes = player.episodes if episodes is None else episodes
     _play.positive(episodes=episodes)
     if isinstance(env, str) or _play.makes(env):
-        made = list(_play.each_game(env, games, seed))
-        return _side_by_side(player.copy(games, seed), made, episodes)
+        with _play.all_games(env, games, seed) as made:
+            return _side_by_side(player.copy(games, seed), made, episodes)
     # One environment has one game at a time. After so many resets the draws are those of the game with that number.
     one = player.copy(1, seed)
     rows = []
