@@ -45,6 +45,11 @@ fn two_arms() -> String {
     log
 }
 
+/// The log without its last column.
+fn without_probabilities(log: &str) -> String {
+    log.lines().map(|line| format!("{}\n", line.rsplit_once(',').unwrap().0)).collect()
+}
+
 /// The posterior of the second arm, given that it pays.
 fn posterior(model: &TrainedModel) -> f64 {
     let mut agent = LiveAgent::new(&Device::cpu(1).unwrap(), model, 0).unwrap();
@@ -102,14 +107,19 @@ fn logged_games_tell_what_an_action_of_the_agent_is_worth() {
     };
     // The log pays in 33 % of its steps, p̂ in 2/3 · 60 % + 1/3 · 30 %.
     let judged = judge("icee", &logs);
-    let [all, ..] = judged.improvement.unwrap();
+    let [all, first, last] = judged.improvement.unwrap();
+    // A single episode is a first one.
+    assert_eq!((all, last), (first, None));
+    let all = all.unwrap();
     assert!((all.logged - 0.33).abs() < 1e-6 && (all.agent - 0.5).abs() < 0.05, "{all:?}");
     assert_eq!((all.verdict(), judged.verdict), (Some(true), Verdict::Better));
     assert!(judged.words().contains("better than the log's own policy"), "{}", judged.words());
-    let [(_, held), ..] = judged.calibration.unwrap();
-    assert!((0.3..=1.0).contains(&held));
+    // What it learned is how often each arm pays, and so its intervals hold what they should.
+    for (level, held) in judged.calibration.unwrap() {
+        assert!((held - level).abs() < 0.03, "{held} of the returns in intervals of {level}");
+    }
     // What learned the log's own actions is no better, and says so.
-    let [biased, ..] = judge("ad", &logs).improvement.unwrap();
+    let [Some(biased), ..] = judge("ad", &logs).improvement.unwrap() else { panic!("there are steps") };
     assert!(biased.agent < all.agent - 0.08, "{biased:?}");
     // A log of more things, and of more actions, than the model knows.
     for (line, said) in
@@ -128,6 +138,14 @@ fn logged_games_tell_what_an_action_of_the_agent_is_worth() {
     let model = learn(&log, "icee", &["acting.kappa=1e6"]);
     let few = evaluate_offline(&Device::cpu(1).unwrap(), &model, &logs, &logs.learned()[..9]).unwrap();
     assert!(few.verdict == Verdict::TooFew && few.words().contains("too few to say"), "{}", few.words());
+    // Without probabilities, and with nothing to compare an episode with, nothing is measured.
+    let bare = Logs::parse(&without_probabilities(&log), Path::new("toy.csv")).unwrap();
+    let judged = evaluate_offline(&Device::cpu(1).unwrap(), &model, &bare, bare.learned()).unwrap();
+    let words = judged.words();
+    assert_eq!((judged.verdict, judged.agreement, judged.preference), (Verdict::CannotBeTold, None, None));
+    assert!(words.contains("cannot be told: no game has episodes that earned differently"), "{words}");
+    assert!(!words.contains("does not prefer") && !words.contains("Try"), "{words}");
+    assert_eq!(serde_json::to_value(judged.verdict).unwrap(), "cannot-be-told");
     // Without probabilities only agreement can be told.
     let bare: String = log.lines().map(|line| format!("{}\n", line.rsplit_once(',').unwrap().0)).collect();
     let bare = judge("icee", &Logs::parse(&bare, Path::new("toy.csv")).unwrap());
@@ -176,8 +194,7 @@ fn the_preset_for_logs_learns_which_arm_pays() {
     let logs = Logs::parse(&log, Path::new("toy.csv")).unwrap().holding_out(0.1);
     let judged = evaluate_offline(&Device::cpu(1).unwrap(), &model, &logs, logs.held_out()).unwrap();
     assert!(judged.verdict == Verdict::Better && judged.doubts.is_empty(), "{}", judged.words());
-    let bare: String = log.lines().map(|line| format!("{}\n", line.rsplit_once(',').unwrap().0)).collect();
-    let bare = Logs::parse(&bare, Path::new("toy.csv")).unwrap().holding_out(0.1);
+    let bare = Logs::parse(&without_probabilities(&log), Path::new("toy.csv")).unwrap().holding_out(0.1);
     let judged = evaluate_offline(&Device::cpu(1).unwrap(), &model, &bare, bare.held_out()).unwrap();
     assert_eq!(judged.verdict, Verdict::PrefersBetter, "{}", judged.words());
 }
