@@ -59,7 +59,7 @@ mod task;
 mod tokens;
 mod tune;
 
-pub use agent::{Agent, LiveAgent, Thought};
+pub use agent::{Agent, Forgotten, LiveAgent, Thought};
 pub use blueprint::{Blueprint, NetworkPlan};
 pub use config::{Acting, Config};
 pub use error::{Error, Result};

@@ -109,6 +109,18 @@ impl ObservationKind {
             ObservationKind::Vector { size } => format!("{size} numbers"),
         }
     }
+
+    /// What a single observation must be, in words.
+    pub(crate) fn describe_one(self) -> String {
+        match self {
+            ObservationKind::Discrete { size } => format!("a number from 0 to {}", size - 1),
+            ObservationKind::Grid { width, height } => {
+                let last = self.size() - 1;
+                format!("a cell of {width} x {height}: a number from 0 to {last}, row by row, or (x, y)")
+            }
+            ObservationKind::Vector { size } => format!("{size} finite number{}", if size == 1 { "" } else { "s" }),
+        }
+    }
 }
 
 impl GameSpec {

@@ -177,14 +177,10 @@ fn eval_agent(args: &Args, mut model: TrainedModel, registry: &Registry) -> anyh
 
 impl Report {
     fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let Evaluation { world, agent, games, seed, decisions_per_second, forgotten_episodes, episodes } =
-            &self.evaluation;
+        let Evaluation { world, agent, games, seed, decisions_per_second, forgotten, episodes } = &self.evaluation;
         writeln!(out, "{world}, {agent}, {games} games, seed {seed}, {decisions_per_second:.0} decisions/s")?;
-        if *forgotten_episodes > 0 {
-            writeln!(
-                out,
-                "up to {forgotten_episodes} oldest episodes were dropped: past the trained context, or nothing found in them"
-            )?;
+        if let Some(words) = forgotten.words() {
+            writeln!(out, "{words}")?;
         }
         write!(out, "episode  mean return  95 % interval  entropy")?;
         for (name, _) in &self.references {

@@ -13,7 +13,7 @@ mod memory;
 mod rules;
 
 pub use live::LiveAgent;
-pub use memory::Thought;
+pub use memory::{Forgotten, Thought};
 pub use rules::Rules;
 
 use crate::blueprint::Blueprint;
@@ -27,7 +27,7 @@ use gpu::GpuBrain;
 use icee_base::math::{entropy, sample};
 use icee_nn::Model;
 use icee_train::Device;
-use icee_worlds::{AgentFailure, Decision, Purpose, StepOutcome, Turn, stream};
+use icee_worlds::{AgentFailure, Decision, Observation, Purpose, StepOutcome, StreamRng, Turn, stream};
 use memory::Memory;
 use std::ops::Range;
 
@@ -37,10 +37,11 @@ pub struct Agent {
     rules: Rules,
     brain: Box<dyn Brain>,
     games: Vec<Memory>,
-    /// Sum and number of the action entropies of each episode.
-    entropies: Vec<(f64, u64)>,
-    /// The most episodes of a game that were dropped in earlier groups of games.
-    forgotten_before: usize,
+    /// Sum and number of the action entropies of each episode; none in games that are not a play's of so many episodes: they may go on
+    /// for ever.
+    entropies: Option<Vec<(f64, u64)>>,
+    /// The most that was dropped of a game in earlier groups of games.
+    forgotten_before: Forgotten,
 }
 
 /// The most numbers that caches hold of all games together: 2 GiB of them in single precision. More games are played in groups.
@@ -73,7 +74,14 @@ impl Agent {
             true => Box::new(GpuBrain::new(device, &models)),
             false => Box::new(CpuBrain::new(device, &models)),
         };
-        Ok(Agent { blueprint, rules, brain, games: Vec::new(), entropies: Vec::new(), forgotten_before: 0 })
+        Ok(Agent {
+            blueprint,
+            rules,
+            brain,
+            games: Vec::new(),
+            entropies: None,
+            forgotten_before: Forgotten::default(),
+        })
     }
 
     /// Changes the acting rules; what is remembered stays.
@@ -98,34 +106,38 @@ impl Agent {
         self.games.get(game).map(|memory| &memory.thought)
     }
 
-    /// How many of a game's oldest episodes were dropped: they no longer fit into the context, or the agent has lost patience.
+    /// Whether an action of a game waits for what it earned.
     #[must_use]
-    pub fn forgotten_episodes(&self, game: usize) -> usize {
+    pub fn waits(&self, game: usize) -> bool {
+        self.games.get(game).is_some_and(Memory::waits)
+    }
+
+    /// What was dropped of a game's oldest: it no longer fits into the context, or the agent has lost patience.
+    #[must_use]
+    pub fn forgotten(&self, game: usize) -> Forgotten {
+        let forgotten = self.games.get(game).map_or(Forgotten::default(), |memory| memory.forgotten);
         match self.blueprint.method.span {
-            Span::Episode => 0,
-            _ => self.games.get(game).map_or(0, |memory| memory.forgotten),
+            Span::Episode => Forgotten { episodes: 0, ..forgotten },
+            _ => forgotten,
         }
     }
 
-    /// The most episodes of a game that were dropped.
+    /// The most that was dropped of a game.
     #[must_use]
-    pub fn most_forgotten(&self) -> usize {
-        let now = (0..self.games.len()).map(|game| self.forgotten_episodes(game)).max();
-        self.forgotten_before.max(now.unwrap_or(0))
+    pub fn most_forgotten(&self) -> Forgotten {
+        (0..self.games.len()).map(|game| self.forgotten(game)).fold(self.forgotten_before, Forgotten::max)
     }
 
-    /// The mean entropy of the action's distribution at each episode, in nats.
+    /// The mean entropy of the action's distribution at each episode of a play, in nats.
     #[must_use]
     pub fn entropy_by_episode(&self) -> Vec<f64> {
-        self.entropies.iter().map(|&(sum, count)| sum / count.max(1) as f64).collect()
+        self.entropies.iter().flatten().map(|&(sum, count)| sum / count.max(1) as f64).collect()
     }
 
-    /// What to tell a user once episodes were dropped.
+    /// What to tell a user once something was dropped.
     #[must_use]
     pub fn notice(&self) -> Option<String> {
-        Some(self.most_forgotten()).filter(|&most| most > 0).map(|most| {
-            format!("the oldest {most} episodes were dropped: past the trained context, or nothing found in them")
-        })
+        self.most_forgotten().words()
     }
 
     /// New games begin: forgets everything. The first has the number `first` among those of the seed, which fix the draws.
@@ -137,8 +149,8 @@ impl Agent {
         let memory =
             |game: u64| Memory::new(observations.clone(), stream(seed, Purpose::Agent, first.wrapping_add(game)));
         self.games = (0..games as u64).map(memory).collect();
-        self.entropies.clear();
-        self.forgotten_before = 0;
+        self.entropies = None;
+        self.forgotten_before = Forgotten::default();
         self.brain.begin(games)
     }
 
@@ -169,51 +181,57 @@ impl Agent {
         self.brain.append(network, games, &lengths, &writer.finish())
     }
 
-    pub(crate) fn decide(&mut self, turn: Turn<'_>, decisions: &mut [Decision]) -> Result<()> {
-        let games = turn.games;
+    fn check_games(&self, games: &[u32]) -> Result<()> {
         if games.windows(2).any(|w| w[0] >= w[1]) || games.last().is_some_and(|&g| g as usize >= self.games.len()) {
             return Err(Error::Agent("the games of a turn must ascend and have begun".into()));
         }
-        let context = self.blueprint.task.tokens(self.blueprint.episodes);
-        let mut crowded = Vec::new();
-        for (index, &game) in games.iter().enumerate() {
-            let memory = &mut self.games[game as usize];
-            if memory.observations.len() != memory.steps() {
-                return Err(Error::Agent(format!("act was called twice in game {game}; observe comes in between")));
+        Ok(())
+    }
+
+    fn check_turn(&self, turn: Turn<'_>) -> Result<()> {
+        self.check_games(turn.games)?;
+        for (index, &game) in turn.games.iter().enumerate() {
+            if self.waits(game as usize) {
+                let of = self.of(game);
+                return Err(Error::Agent(format!("act was called twice{of}; observe comes in between")));
             }
-            if memory.make_room(self.blueprint.episodes, context) {
-                crowded.push(game);
-            }
-            let seen = turn.observations.get(index).filter(|&o| self.blueprint.task.sees(o));
-            if !seen.is_some_and(|observation| memory.see(observation)) {
-                let known = self.blueprint.task.observation.describe();
-                return Err(Error::Agent(format!("the observation of game {game} is not one of {known}")));
-            }
-            if memory.at_episode_start() {
-                // The joint tilt draws it below.
-                let asked = self.blueprint.method.condition == Condition::StepAndEpisode;
-                let most = self.blueprint.task.return_range.1;
-                let possible = self.rules.acting.episode_rule != EpisodeRule::WhilePossible
-                    || memory.best_return().is_none_or(|best| best < most);
-                memory.thought.episode_rtg = u32::from(asked && possible);
+            let seen = turn.observations.get(index);
+            if !seen.is_some_and(|seen| self.blueprint.task.sees(seen)) {
+                return Err(self.unseen(game, &seen.map_or("missing".into(), shown)));
             }
         }
-        if !crowded.is_empty() {
-            self.encode(&crowded, |_| 0)?;
+        Ok(())
+    }
+
+    /// That an observation, `shown` as whoever gave it wrote it, is none of this task's.
+    #[must_use]
+    pub fn unseen(&self, game: u32, shown: &str) -> Error {
+        let (of, known) = (self.of(game), self.blueprint.task.observation.describe_one());
+        Error::Agent(format!("the observation{of} is {shown}; this model sees {known}"))
+    }
+
+    /// Which game is meant, where there are several.
+    fn of(&self, game: u32) -> String {
+        if self.games.len() == 1 { String::new() } else { format!(" in game {game}") }
+    }
+
+    /// Chooses an action in each game of the turn. Where that is not possible, nothing has changed: the turn may be taken once more.
+    pub(crate) fn decide(&mut self, turn: Turn<'_>, decisions: &mut [Decision]) -> Result<()> {
+        self.check_turn(turn)?;
+        let draws: Vec<StreamRng> = chosen(&mut self.games, turn.games).map(|memory| memory.rng.clone()).collect();
+        let thought = self.see(turn).and_then(|()| self.think(turn.games));
+        if thought.is_err() {
+            for (memory, rng) in chosen(&mut self.games, turn.games).zip(draws) {
+                memory.unsee();
+                memory.rng = rng;
+            }
+            return thought;
         }
-        self.append_current(0, games)?;
-        let mind = Mind { blueprint: &self.blueprint, rules: &self.rules };
-        self.brain.choose_returns(mind, &mut self.games, games)?;
-        for network in 1..self.blueprint.networks.len() {
-            self.append_current(network, games)?;
-        }
-        let mind = Mind { blueprint: &self.blueprint, rules: &self.rules };
-        self.brain.choose_actions(mind, &mut self.games, games)?;
-        let entropies = &mut self.entropies;
-        for (memory, decision) in chosen(&mut self.games, games).zip(decisions) {
+        for (memory, decision) in chosen(&mut self.games, turn.games).zip(decisions) {
             let action = sample(&memory.thought.actions, &mut memory.rng);
             *decision = Decision { action: action as u32, probability: memory.thought.actions[action] as f32 };
             memory.decide(action as u32);
+            let Some(entropies) = &mut self.entropies else { continue };
             let episode = memory.episode();
             if entropies.len() <= episode {
                 entropies.resize(episode + 1, (0.0, 0));
@@ -224,6 +242,47 @@ impl Agent {
         Ok(())
     }
 
+    /// Remembers what is seen, and has everything before it in the caches.
+    fn see(&mut self, turn: Turn<'_>) -> Result<()> {
+        let context = self.blueprint.task.tokens(self.blueprint.episodes);
+        let mut changed = Vec::new();
+        for (index, &game) in turn.games.iter().enumerate() {
+            let memory = &mut self.games[game as usize];
+            memory.make_room(self.blueprint.episodes, context);
+            if memory.changed {
+                changed.push(game);
+            }
+            if let Some(seen) = turn.observations.get(index) {
+                memory.see(seen);
+            }
+            if memory.at_episode_start() {
+                // The joint tilt draws it below.
+                let asked = self.blueprint.method.condition == Condition::StepAndEpisode;
+                let most = self.blueprint.task.return_range.1;
+                let possible = self.rules.acting.episode_rule != EpisodeRule::WhilePossible
+                    || memory.best_return().is_none_or(|best| best < most);
+                memory.thought.episode_rtg = u32::from(asked && possible);
+            }
+        }
+        if !changed.is_empty() {
+            self.encode(&changed, |_| 0)?;
+            chosen(&mut self.games, &changed).for_each(|memory| memory.changed = false);
+        }
+        Ok(())
+    }
+
+    /// Chooses c̃ and c, and finds the probabilities of actions.
+    fn think(&mut self, games: &[u32]) -> Result<()> {
+        self.append_current(0, games)?;
+        let mind = Mind { blueprint: &self.blueprint, rules: &self.rules };
+        self.brain.choose_returns(mind, &mut self.games, games)?;
+        for network in 1..self.blueprint.networks.len() {
+            self.append_current(network, games)?;
+        }
+        let mind = Mind { blueprint: &self.blueprint, rules: &self.rules };
+        self.brain.choose_actions(mind, &mut self.games, games)
+    }
+
     /// Remembers that another action was taken than it had decided for: somebody else plays, and it looks on.
     pub(crate) fn take_instead(&mut self, game: usize, action: u32) {
         if let Some(last) = self.games[game].actions.last_mut() {
@@ -231,34 +290,57 @@ impl Agent {
         }
     }
 
+    fn check_outcomes(&self, games: &[u32], outcomes: &[StepOutcome]) -> Result<()> {
+        self.check_games(games)?;
+        for (&game, StepOutcome { reward, .. }) in games.iter().zip(outcomes) {
+            if !self.waits(game as usize) {
+                return Err(Error::Agent(format!("observe was called before act{}", self.of(game))));
+            }
+            if !reward.is_finite() {
+                let of = self.of(game);
+                return Err(Error::Agent(format!("the reward{of} is {reward}: too large, or no number")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Learns what actions earned. Where that is not possible, nothing has changed: it may be told once more.
     pub(crate) fn learn_outcomes(&mut self, games: &[u32], outcomes: &[StepOutcome]) -> Result<()> {
-        let mut over = Vec::new();
+        self.check_outcomes(games, outcomes)?;
+        let (mut over, mut gone) = (Vec::new(), Vec::new());
         for (&game, outcome) in games.iter().zip(outcomes) {
-            let Some(memory) = self.games.get_mut(game as usize) else {
-                return Err(Error::Agent(format!("game {game} has not begun")));
-            };
-            if memory.actions.len() != memory.steps() + 1 {
-                return Err(Error::Agent(format!("observe was called in game {game} before act")));
-            }
-            if !outcome.reward.is_finite() {
-                return Err(Error::Agent(format!("the reward of game {game} is {}", outcome.reward)));
-            }
-            memory.rewards.push(outcome.reward);
+            let memory = &mut self.games[game as usize];
+            memory.earn(outcome);
             if outcome.done {
-                memory.end_episode();
-                let is_lost = memory.is_lost(self.rules.acting.patience);
                 match self.blueprint.method.span {
-                    Span::Episode => memory.clear(),
-                    _ if is_lost => memory.clear(),
+                    Span::Episode => gone.push(game),
+                    _ if memory.is_lost(self.rules.acting.patience) => gone.push(game),
                     _ => over.push(game),
                 }
             }
         }
         // The paper's networks read returns: those of the episode are known now.
         if !over.is_empty() && self.blueprint.networks.len() > 1 {
-            self.encode(&over, Memory::last_episode_start)?;
+            let encoded = self.encode(&over, Memory::last_episode_start);
+            if encoded.is_err() {
+                for (&game, outcome) in games.iter().zip(outcomes) {
+                    let memory = &mut self.games[game as usize];
+                    memory.unearn(outcome);
+                    memory.changed = true;
+                }
+                return encoded;
+            }
         }
+        gone.iter().for_each(|&game| self.games[game as usize].clear());
         Ok(())
+    }
+}
+
+/// An observation, as it stands in a message.
+fn shown(observation: Observation<'_>) -> String {
+    match observation {
+        Observation::Discrete(number) => number.to_string(),
+        Observation::Vector(values) => format!("{values:?}"),
     }
 }
 
@@ -278,6 +360,7 @@ impl icee_worlds::Agent for Agent {
         // What is told of a play is told of all its groups.
         let (entropies, forgotten) = (std::mem::take(&mut self.entropies), self.most_forgotten());
         self.begin_games(games.len(), seed, games.start as u64)?;
+        self.entropies = Some(Vec::new());
         if games.start > 0 {
             (self.entropies, self.forgotten_before) = (entropies, forgotten);
         }
@@ -290,5 +373,153 @@ impl icee_worlds::Agent for Agent {
 
     fn observe(&mut self, games: &[u32], outcomes: &[StepOutcome]) -> std::result::Result<(), AgentFailure> {
         Ok(self.learn_outcomes(games, outcomes)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::brain::HeadAt;
+    use super::*;
+    use crate::Source;
+    use icee_nn::batch::Tokens;
+    use icee_worlds::{Agent as _, Observations, Registry};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Fails once, when this many calls of the engine have been made.
+    struct Failing {
+        brain: Box<dyn Brain>,
+        left: Arc<AtomicUsize>,
+    }
+
+    impl Failing {
+        fn call(&self) -> Result<()> {
+            let now = self.left.fetch_sub(1, Ordering::Relaxed);
+            if now == 0 { Err(Error::Agent("the engine fails".into())) } else { Ok(()) }
+        }
+    }
+
+    impl Brain for Failing {
+        fn begin(&mut self, games: usize) -> Result<()> {
+            self.brain.begin(games)
+        }
+
+        fn append(&mut self, network: usize, games: &[u32], lengths: &[usize], tokens: &Tokens) -> Result<()> {
+            self.call()?;
+            self.brain.append(network, games, lengths, tokens)
+        }
+
+        fn choose_returns(&mut self, mind: Mind<'_>, memories: &mut [Memory], games: &[u32]) -> Result<()> {
+            self.brain.choose_returns(mind, memories, games)?;
+            self.call()
+        }
+
+        fn choose_actions(&mut self, mind: Mind<'_>, memories: &mut [Memory], games: &[u32]) -> Result<()> {
+            self.brain.choose_actions(mind, memories, games)?;
+            self.call()
+        }
+
+        fn imagine(&mut self, head: HeadAt, game: usize, length: usize, tokens: &[Tokens]) -> Result<Vec<f32>> {
+            self.brain.imagine(head, game, length, tokens)
+        }
+    }
+
+    /// An agent that remembers two episodes, in two games.
+    fn agent(method: &str) -> Agent {
+        let small = "world = \"DarkRoomHardTiny-v0\"\n[model]\nlayers = 1\nwidth = 16\nattention_heads = 1\nbins = 8\n\
+                     init_std = 0.3\n[data]\nepisodes = 2\n[acting]\ntemperature = 1.0";
+        let config = Config::layered(&[crate::presets::method(method).unwrap(), small], &[]).unwrap();
+        let task = Source::of_config(&config, &Registry::builtin()).unwrap().task();
+        let models = Blueprint::new(&config, &task).unwrap().fresh_models(1).unwrap();
+        let model = TrainedModel { config, task, step: 0, models, log: None };
+        let mut agent = Agent::new(&Device::cpu(1).unwrap(), &model).unwrap();
+        agent.begin_games(2, 3, 0).unwrap();
+        agent
+    }
+
+    const STEPS: u32 = 12;
+
+    /// Acts in both games and tells what it has earned, until there was no room for more; what fails is tried once more.
+    fn play(agent: &mut Agent, mut try_first: impl FnMut(&mut Agent, u32)) -> Vec<u32> {
+        let mut taken = Vec::new();
+        for step in 0..STEPS {
+            try_first(agent, step);
+            let seen = Observations::Discrete(vec![step, step + 1]);
+            let turn = || Turn { games: &[0, 1], observations: &seen };
+            let mut decisions = [Decision::default(); 2];
+            if agent.decide(turn(), &mut decisions).is_err() {
+                agent.decide(turn(), &mut decisions).unwrap();
+            }
+            taken.extend(decisions.map(|decision| decision.action));
+            let outcomes = [0.0, 1.0].map(|reward| StepOutcome { reward, done: step % 3 == 2 });
+            if agent.learn_outcomes(&[0, 1], &outcomes).is_err() {
+                agent.learn_outcomes(&[0, 1], &outcomes).unwrap();
+            }
+        }
+        taken
+    }
+
+    #[test]
+    fn where_the_engine_fails_nothing_has_changed() {
+        for method in ["icee", "icee-paper", "mgdt"] {
+            let mut whole = agent(method);
+            let wanted = play(&mut whole, |_, _| {});
+            assert_eq!(whole.forgotten(0).episodes > 0, method != "mgdt", "{method} had to make room");
+            let mut fails = 0;
+            loop {
+                let left = Arc::new(AtomicUsize::new(fails));
+                let mut failing = agent(method);
+                failing.brain = Box::new(Failing { brain: failing.brain, left: left.clone() });
+                failing.begin_games(2, 3, 0).unwrap();
+                assert_eq!(play(&mut failing, |_, _| {}), wanted, "{method}, call {fails} fails");
+                if left.load(Ordering::Relaxed) <= fails {
+                    break;
+                }
+                fails += 1;
+            }
+            assert!(fails >= 3 * STEPS as usize, "{method}: only {fails} calls");
+        }
+    }
+
+    /// In every place, also where room has to be made: nothing of what is refused leaves a trace in any game.
+    #[test]
+    fn what_is_wrong_in_one_game_changes_none() {
+        for method in ["icee", "icee-paper"] {
+            let wanted = play(&mut agent(method), |_, _| {});
+            let mistaken = |agent: &mut Agent, step: u32| {
+                let refused = |result: Result<()>, said: &str| {
+                    let error = result.unwrap_err().to_string();
+                    assert!(error.contains(said), "{error}");
+                };
+                let mut decisions = [Decision::default(); 2];
+                let outcome = StepOutcome { reward: 0.0, done: false };
+                let wrong = Observations::Discrete(vec![step, 25]);
+                refused(
+                    agent.decide(Turn { games: &[0, 1], observations: &wrong }, &mut decisions),
+                    "the observation in game 1 is 25; this model sees a cell of 5 x 5: a number from 0 to 24",
+                );
+                refused(agent.learn_outcomes(&[0, 1], &[outcome; 2]), "observe was called before act in game 0");
+                refused(agent.learn_outcomes(&[1, 1], &[outcome; 2]), "must ascend");
+            };
+            assert_eq!(play(&mut agent(method), mistaken), wanted, "{method}");
+            let mut agent = agent(method);
+            let seen = Observations::Discrete(vec![3, 4]);
+            let mut decisions = [Decision::default(); 2];
+            agent.decide(Turn { games: &[0, 1], observations: &seen }, &mut decisions).unwrap();
+            let outcomes = [0.0, f32::INFINITY].map(|reward| StepOutcome { reward, done: false });
+            let said = agent.learn_outcomes(&[0, 1], &outcomes).unwrap_err().to_string();
+            assert!(said.contains("the reward in game 1 is inf: too large"), "{said}");
+            assert_eq!([0, 1].map(|game| agent.waits(game)), [true; 2]);
+        }
+    }
+
+    #[test]
+    fn entropies_are_kept_of_plays_alone() {
+        let mut agent = agent("icee");
+        play(&mut agent, |_, _| {});
+        assert!(agent.entropies.is_none() && agent.entropy_by_episode().is_empty());
+        agent.begin(0..2, 3).unwrap();
+        play(&mut agent, |_, _| {});
+        assert_eq!(agent.entropy_by_episode().len(), STEPS as usize / 3);
     }
 }
