@@ -74,7 +74,7 @@ pub use novelty::Novelty;
 pub use offline::{Difference, Improvement, OfflineEvaluation, Verdict, evaluate_offline};
 pub use sequences::Sequences;
 pub use source::Source;
-pub use task::{GameSpec, ObservationKind};
+pub use task::{GameSpec, LOGS, ObservationKind};
 pub use tokens::{Previous, ReturnInputs, Token, TokenFormat, TokenWriter};
 pub use tune::{ActingResult, tune};
 

@@ -7,7 +7,7 @@ use icee_worlds::{Observation, ObservationSpace, Observations, WorldSpec};
 use serde::{Deserialize, Serialize};
 
 /// The name of games that are known from a log alone.
-pub(crate) const LOGS: &str = "logs";
+pub const LOGS: &str = "logs";
 
 /// Sizes and ranges of a family of games.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use super::lines::{Line, Seen};
 use super::{Logs, MAX_TOKENS};
 use crate::task::{GameSpec, LOGS, ObservationKind, REWARD_CLASSES};
 use icee_train::DataFile;
-use icee_worlds::{Observation, ObservationSpace, Observations, SequenceBatch, WorldSpec, returns_to_go};
+use icee_worlds::{Observation, ObservationSpace, Observations, SequenceBatch, WorldSpec, idle_price, returns_to_go};
 use std::sync::Arc;
 
 pub(super) fn assemble(lines: &[Line], file: DataFile) -> Logs {
@@ -24,7 +24,7 @@ pub(super) fn assemble(lines: &[Line], file: DataFile) -> Logs {
         }
     };
     let mut data = SequenceBatch::new(&WorldSpec {
-        id: "logs".into(),
+        id: LOGS.into(),
         rules: String::new(),
         observation_space: space.clone(),
         action_names: vec![String::new(); actions],
@@ -76,9 +76,7 @@ fn task_of(data: &SequenceBatch, observation: ObservationKind) -> GameSpec {
         if low < high { (low, high) } else { (low.min(0.0), high.max(low.min(0.0) + 1.0)) }
     };
     let reward_range = range(&mut data.rewards.iter().copied());
-    // As in worlds: where a step can cost something, one that costs nothing is the better one.
-    let idle_costs = reward_range.0 >= 0.0;
-    let price = if idle_costs { 1.0 / longest as f32 } else { 0.0 };
+    let price = idle_price(reward_range, longest);
     let mut returns = (0..data.episodes()).flat_map(|e| returns_to_go(&data.rewards[data.episode_steps(e)], price));
     let two_values = data.rewards.iter().all(|&r| r == reward_range.0 || r == reward_range.1);
     GameSpec {
@@ -90,7 +88,7 @@ fn task_of(data: &SequenceBatch, observation: ObservationKind) -> GameSpec {
         return_range: range(&mut returns),
         reward_range,
         reward_classes: if two_values { 2 } else { REWARD_CLASSES },
-        idle_costs,
+        idle_costs: price > 0.0,
         observation_scale: scale(&data.observations),
     }
 }
