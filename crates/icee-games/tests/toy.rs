@@ -3,7 +3,7 @@
 use icee_games::config::Acting;
 use icee_games::logs::Logs;
 use icee_games::{Config, Games, LiveAgent, Source, TrainedModel, Verdict, evaluate_offline};
-use icee_train::{Device, Limits, Problem, RunFolder, RunInfo, Silent, Trainer, train};
+use icee_train::{Device, Limits, Observer, Problem, RunFolder, RunInfo, Silent, Trainer, train};
 use icee_worlds::Observation;
 use std::fmt::Write;
 use std::path::Path;
@@ -197,6 +197,32 @@ fn the_preset_for_logs_learns_which_arm_pays() {
     let bare = Logs::parse(&without_probabilities(&log), Path::new("toy.csv")).unwrap().holding_out(0.1);
     let judged = evaluate_offline(&Device::cpu(1).unwrap(), &model, &bare, bare.held_out()).unwrap();
     assert_eq!(judged.verdict, Verdict::PrefersBetter, "{}", judged.words());
+}
+
+/// Of what is held out the best networks are kept, and who is told that a checkpoint is written finds those of that step in it.
+#[test]
+fn who_hears_of_a_checkpoint_finds_its_networks_there() {
+    #[derive(Default)]
+    struct Saved(Vec<u64>);
+    impl Observer for Saved {
+        fn saved(&mut self, step: u64, checkpoint: &Path) {
+            assert_eq!(TrainedModel::load(checkpoint).unwrap().step, step);
+            self.0.push(step);
+        }
+    }
+    let small = "[model]\nlayers = 1\nwidth = 16\nattention_heads = 1\n[train]\nsteps = 20\nbatch = 4\neval_every = 10\nsave_every = 5";
+    let config = Config::layered(&[icee_games::presets::CUSTOM.1, small], &[]).unwrap();
+    let logs = Logs::parse(&hidden_arm(), Path::new("toy.csv")).unwrap();
+    let games = Games::new(config, Source::Logs(logs)).unwrap();
+    let device = Device::cpu(1).unwrap();
+    let mut trainer = Trainer::fresh(&games, &device).unwrap();
+    let root = std::env::temp_dir().join(format!("icee-toy-saved-{}", std::process::id()));
+    let folder = RunFolder::create(&root, &games, &RunInfo::new(&device, None)).unwrap();
+    let mut saved = Saved::default();
+    train(&mut trainer, &folder, Limits::default(), &mut saved).unwrap();
+    std::fs::remove_dir_all(&root).unwrap();
+    // At step 15 there is something to go on from, and the checkpoint stays that of step 10.
+    assert!(saved.0.starts_with(&[5, 10]) && !saved.0.contains(&15), "{:?}", saved.0);
 }
 
 #[test]

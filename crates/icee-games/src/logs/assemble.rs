@@ -1,13 +1,14 @@
 //! From lines to games: flat arrays, and sizes and ranges as far as they show them.
 
-use super::lines::{Line, Seen};
+use super::lines::{Read, Seen};
 use super::{Logs, MAX_TOKENS};
 use crate::task::{GameSpec, LOGS, ObservationKind, REWARD_CLASSES};
 use icee_train::DataFile;
 use icee_worlds::{Observation, ObservationSpace, Observations, SequenceBatch, WorldSpec, idle_price, returns_to_go};
 use std::sync::Arc;
 
-pub(super) fn assemble(lines: &[Line], file: DataFile) -> Logs {
+pub(super) fn assemble(read: Read, file: DataFile) -> Logs {
+    let Read { lines, unread } = read;
     let actions = lines.iter().map(|l| l.action).max().unwrap_or(0) as usize + 1;
     let without_probability = lines.iter().filter(|l| l.probability.is_none()).count();
     let has_probabilities = without_probability == 0;
@@ -64,7 +65,7 @@ pub(super) fn assemble(lines: &[Line], file: DataFile) -> Logs {
     let task = task_of(&data, observation);
     let split = ((0..data.sequences()).collect(), vec![]);
     let data = Arc::new(data);
-    Logs { data, task, has_probabilities, without_probability, file, split }
+    Logs { data, task, has_probabilities, without_probability, unread, file, split }
 }
 
 /// Sizes and ranges, as far as the data shows them.
