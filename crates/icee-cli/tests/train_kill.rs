@@ -104,9 +104,6 @@ fn a_run_that_is_killed_anywhere_goes_on_with_the_same_bits() {
     assert!(kills > 20, "only {kills} calls");
 }
 
-/// More calls than a run makes before its first update.
-const BEGINS: usize = 60;
-
 /// Before the first save there is nothing to go on from, and that is said.
 #[test]
 fn a_run_that_is_killed_before_its_first_save_says_so() {
@@ -119,8 +116,7 @@ fn a_run_that_is_killed_before_its_first_save_says_so() {
     let wanted = result(&scratch.0.join(whole["run"].as_str().unwrap()));
     let config = std::fs::read(scratch.0.join(whole["run"].as_str().unwrap()).join("config.toml")).unwrap();
     let total = kill_at_call(&mut train(&scratch, "all", &[]), usize::MAX, changes_files).calls.len();
-    // All those by which a run begins, and some of the others: they are as above.
-    for n in (0..total).filter(|n| *n < BEGINS || n % 7 == 0) {
+    for n in 0..total {
         let out = format!("killed-{n}");
         kill_at_call(&mut train(&scratch, &out, &[]), n, changes_files);
         let Some(run) = runs(&out).pop() else { continue };
