@@ -424,10 +424,10 @@ mod tests {
         }
     }
 
-    /// An agent that remembers two episodes, in two games.
+    /// An agent that remembers four episodes, in two games.
     fn agent(method: &str) -> Agent {
         let small = "world = \"DarkRoomHardTiny-v0\"\n[model]\nlayers = 1\nwidth = 16\nattention_heads = 1\nbins = 8\n\
-                     init_std = 0.3\n[data]\nepisodes = 2\n[acting]\ntemperature = 1.0";
+                     init_std = 0.3\n[data]\nepisodes = 4\n[acting]\ntemperature = 1.0";
         let config = Config::layered(&[crate::presets::method(method).unwrap(), small], &[]).unwrap();
         let task = Source::of_config(&config, &Registry::builtin()).unwrap().task();
         let models = Blueprint::new(&config, &task).unwrap().fresh_models(1).unwrap();
@@ -437,10 +437,11 @@ mod tests {
         agent
     }
 
-    const STEPS: u32 = 12;
+    const STEPS: u32 = 18;
 
-    /// Acts in both games and tells what it has earned, until there was no room for more; what fails is tried once more.
-    fn play(agent: &mut Agent, mut try_first: impl FnMut(&mut Agent, u32)) -> Vec<u32> {
+    /// Acts in both games and tells what it has earned, until there was no room for more; what fails is tried once more. Gives what it
+    /// had in mind and did.
+    fn play(agent: &mut Agent, mut try_first: impl FnMut(&mut Agent, u32)) -> Vec<(Thought, u32)> {
         let mut taken = Vec::new();
         for step in 0..STEPS {
             try_first(agent, step);
@@ -450,7 +451,8 @@ mod tests {
             if agent.decide(turn(), &mut decisions).is_err() {
                 agent.decide(turn(), &mut decisions).unwrap();
             }
-            taken.extend(decisions.map(|decision| decision.action));
+            let thoughts = agent.games.iter().map(|memory| memory.thought.clone());
+            taken.extend(thoughts.zip(decisions.map(|decision| decision.action)));
             let outcomes = [0.0, 1.0].map(|reward| StepOutcome { reward, done: step % 3 == 2 });
             if agent.learn_outcomes(&[0, 1], &outcomes).is_err() {
                 agent.learn_outcomes(&[0, 1], &outcomes).unwrap();
@@ -479,6 +481,31 @@ mod tests {
             }
             assert!(fails >= 3 * STEPS as usize, "{method}: only {fails} calls");
         }
+    }
+
+    /// Not even in the caches: what is told next may be something else.
+    #[test]
+    fn an_outcome_at_which_the_engine_fails_is_as_if_it_had_not_been_told() {
+        let thought = |fails: bool| {
+            let mut agent = agent("icee-paper");
+            let left = Arc::new(AtomicUsize::new(usize::MAX));
+            agent.brain = Box::new(Failing { brain: agent.brain, left: left.clone() });
+            agent.begin_games(2, 3, 0).unwrap();
+            let mut decisions = [Decision::default(); 2];
+            for step in 0..4 {
+                let seen = Observations::Discrete(vec![step, step + 1]);
+                agent.decide(Turn { games: &[0, 1], observations: &seen }, &mut decisions).unwrap();
+                let outcome = |done| [StepOutcome { reward: if step == 0 { 0.5 } else { 0.0 }, done }; 2];
+                if fails && step == 2 {
+                    // The first network has read the episode anew, the second has not.
+                    left.store(1, Ordering::Relaxed);
+                    assert!(agent.learn_outcomes(&[0, 1], &outcome(true)).is_err());
+                }
+                agent.learn_outcomes(&[0, 1], &outcome(step == 0)).unwrap();
+            }
+            agent.thought(1).cloned()
+        };
+        assert_eq!(thought(true), thought(false));
     }
 
     /// In every place, also where room has to be made: nothing of what is refused leaves a trace in any game.
