@@ -65,6 +65,7 @@ class Agent:
         about = json.loads(self._native.describe())
         self._task: dict[str, Any] = about["task"]
         self._about: dict[str, Any] = {"name": name, "method": about["method"], "steps": about["step"]}
+        self._remembered: int = about["remembered"]
         ((self._kind, self._size),) = self._task["observation"].items()
 
     @classmethod
@@ -142,8 +143,14 @@ class Agent:
 
     @property
     def episodes(self) -> int:
-        """Episodes of a game, as in training. What is older than its context is forgotten."""
+        """Episodes that a game of its world or log has; as many are played by :func:`icee.evaluate`. How many of them it
+        can remember is :attr:`remembered_episodes`."""
         return int(self._task["episodes"])
+
+    @property
+    def remembered_episodes(self) -> int:
+        """The most episodes that it was trained to remember. When there are more, the oldest quarter is forgotten."""
+        return self._remembered
 
     @property
     def episode_limit(self) -> int:

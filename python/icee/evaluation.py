@@ -26,8 +26,10 @@ def evaluate(
 
     ``env`` is the id of an environment, a function ``make(game)`` that gives an environment for each game, or one
     environment, in which ``reset(seed=seed + game)`` must make a new game and ``reset()`` begin the next episode of the same
-    one. Without it, the world of the model is played. What is made of an id or by a function is closed at the end. ``agent`` is an
-    agent or the name or folder of a model; it is copied, so that what it plays elsewhere goes on.
+    one. Without it, the world of the model is played. What is made of an id or by a function is closed at the end. ``episodes`` of each
+    game are played, by default as many as one of that world, or of the agent's own, has; an agent may remember fewer
+    (:attr:`Agent.remembered_episodes`). ``agent`` is an agent or the name or folder of a model; it is copied, so that what it plays
+    elsewhere goes on.
 
     The worlds of icee are played many at once, the games that ``icee eval --seed`` plays with the same returns:
 

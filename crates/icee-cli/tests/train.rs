@@ -436,6 +436,7 @@ fn a_model_of_logs_is_judged_by_logs() {
         (&["eval", run, "--csv", "returns.csv"][..], "--csv is for games that are played"),
         (&["eval", run, "--episodes", "3"], "--episodes is for games that are played"),
         (&["eval", run, "--training-games"], "--training-games is for games that are played"),
+        (&["eval", run, "--seed", "1"], "--seed is for games that are played"),
         (&["play", run], "let it play yours (`icee act "),
         (&["train", "--logs", &log, "--set", "data.searchers=0.5"], "data.searchers needs a world"),
     ] {
