@@ -1,9 +1,10 @@
-"""What is given to a study, checked where it is given: errors name the argument and say what it may be."""
+"""What is given by callers, checked where it is given: errors name the argument and say what it may be."""
 
 from __future__ import annotations
 
 import datetime
 import math
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,14 +17,27 @@ def names(what: str, names: Iterable[str]) -> list[str]:
     return [str(name) for name in names]
 
 
-def whole(what: str, number: Any, least: int) -> int:
+def positive(**counts: int) -> None:
+    """Refuses counts below 1."""
+    for name, count in counts.items():
+        if count < 1:
+            raise Error(f"{name} is {count}; at least 1 is needed")
+
+
+def whole(number: Any) -> int | None:
+    """A whole number, if it is one: 1.7 and "1" are none."""
     try:
-        whole = int(number)
-        if isinstance(number, bool) or whole != number or not least <= whole < 2**63:
-            raise ValueError
-    except (TypeError, ValueError, OverflowError):
-        raise Error(f"{what} is a whole number from {least}, not {number!r}") from None
-    return whole
+        return operator.index(number)
+    except TypeError:
+        return None
+
+
+def natural(name: str, value: Any, least: int = 0) -> int:
+    """A whole number from 0, or from 1, on: seeds, the numbers of games, counts."""
+    number = None if isinstance(value, bool) else whole(value)
+    if number is None or not least <= number < 2**64:
+        raise Error(f"{name} is {value!r}; a whole number from {least} on, below 2^64, is needed")
+    return number
 
 
 def number(what: str, value: Any) -> float:

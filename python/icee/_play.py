@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from icee._gymnasium import MISSING, NAMESPACE
+from icee._checks import whole
 from icee._native import Error
 
 WORLD = f"{NAMESPACE}/"
@@ -135,29 +135,6 @@ def _made(id: str, split: str) -> Any:
     except ImportError as missing:
         raise ImportError(MISSING) from missing
     return gymnasium.make(id)
-
-
-def positive(**counts: int) -> None:
-    """Refuses counts below 1."""
-    for name, count in counts.items():
-        if count < 1:
-            raise Error(f"{name} is {count}; at least 1 is needed")
-
-
-def whole(number: Any) -> int | None:
-    """A whole number, if it is one: 1.7 and "1" are none."""
-    try:
-        return operator.index(number)
-    except TypeError:
-        return None
-
-
-def natural(name: str, value: Any) -> int:
-    """A whole number from 0 on, as seeds and the numbers of games are."""
-    number = whole(value)
-    if number is None or not 0 <= number < 2**64:
-        raise Error(f"{name} is {value!r}; a whole number from 0 on, below 2^64, is needed")
-    return number
 
 
 def stacked(observations: list[Any], translator: Translator) -> NDArray[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from icee import _play
+from icee import _checks as checks
 from icee._gymnasium import MISSING
 from icee._native import Error, Worlds
 from icee.worlds import spec
@@ -43,7 +43,7 @@ class WorldEnv(gymnasium.Env[Any, Any]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begins an episode; of a new game where a seed, a game or a split is given."""
-        seed = None if seed is None else _play.natural("seed", seed)
+        seed = None if seed is None else checks.natural("seed", seed)
         super().reset(seed=seed)
         game, split = _options(options, ())
         if seed is None and game is None and (split is not None or not self._dealt):
@@ -55,7 +55,7 @@ class WorldEnv(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Takes an action."""
-        number = _play.whole(action)
+        number = checks.whole(action)
         if number is None:
             raise Error(f"the action is {action!r}, which is none of {self.action_space}")
         observation, reward, terminated, truncated = self._worlds.step_one(number)
@@ -83,7 +83,7 @@ class VectorWorldEnv(VectorEnv[Any, Any, Any]):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
     ) -> None:
         super().__init__()
-        _play.positive(num_envs=num_envs)
+        checks.positive(num_envs=num_envs)
         self.num_envs = num_envs
         self.render_mode = _render_mode(render_mode)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
@@ -181,8 +181,8 @@ def _seeds(seed: Any) -> tuple[int | None, list[int | None] | None]:
     if seed is None:
         return None, None
     if np.ndim(seed) == 0:
-        return _play.natural("seed", seed), None
-    return None, [None if each is None else _play.natural("seed", each) for each in seed]
+        return checks.natural("seed", seed), None
+    return None, [None if each is None else checks.natural("seed", each) for each in seed]
 
 
 def _options(options: dict[str, Any] | None, more: tuple[str, ...]) -> tuple[int | None, str | None]:
@@ -193,7 +193,7 @@ def _options(options: dict[str, Any] | None, more: tuple[str, ...]) -> tuple[int
         if key not in known:
             raise Error(f"options has {key!r}; known are {', '.join(known)}")
     game, split = options.get("game"), options.get("split")
-    return None if game is None else _play.natural("game", game), None if split is None else _checked_split(split)
+    return None if game is None else checks.natural("game", game), None if split is None else _checked_split(split)
 
 
 def _checked_split(split: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from icee import _checks as checks
 from icee import _play
 from icee._native import Error
 from icee.agent import Agent
@@ -40,8 +41,8 @@ def evaluate(
     >>> bool(returns[:, 5].mean() > returns[:, 0].mean())   # it has found the goals
     True
     """
-    _play.positive(games=games)
-    seed = _play.natural("seed", seed)
+    checks.positive(games=games)
+    seed = checks.natural("seed", seed)
     player = agent if isinstance(agent, Agent) else Agent(agent)
     if env is None:
         if player._task["name"] == "logs":
@@ -50,7 +51,7 @@ def evaluate(
     if isinstance(env, str) and env.startswith(_play.WORLD):
         return _in_world(player.copy(games, seed), env, episodes)
     episodes = player.episodes if episodes is None else episodes
-    _play.positive(episodes=episodes)
+    checks.positive(episodes=episodes)
     if isinstance(env, str) or _play.makes(env):
         with _play.all_games(env, games, seed) as made:
             return _side_by_side(player.copy(games, seed), made, episodes)
@@ -70,7 +71,7 @@ def _in_world(agent: Agent, id: str, episodes: int | None) -> NDArray[np.float64
 
     world = spec(id)
     episodes = world.episodes if episodes is None else episodes
-    _play.positive(episodes=episodes)
+    checks.positive(episodes=episodes)
     rooms = VectorWorldEnv(agent.games, world=id.removeprefix(_play.WORLD), split="evaluation")
     _check(agent, world.id, len(world.actions), world.observations, None if world.low is None else len(world.low))
     observations, _ = rooms.reset(seed=agent.seed, options={"game": 0})

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from icee import _checks as checks
 from icee import _native, _play, frames
 from icee._native import Error
 
@@ -128,8 +129,8 @@ def collect(env: Any, policy: Policy, games: int, episodes: int, seed: int = 0) 
     >>> icee.collect("icee/DarkRoomTiny-v0", lambda cell: (cell % 5, 1.0), games=1, episodes=1).action
     array([2, 2, 2, 2, 2, 2, 2, 2])
     """
-    _play.positive(games=games, episodes=episodes)
-    seed = _play.natural("seed", seed)
+    checks.positive(games=games, episodes=episodes)
+    seed = checks.natural("seed", seed)
     if not (policy == "random" or callable(policy)):
         raise Error(f'the policy is a function of the observation or "random", not {policy!r}')
     rows: list[tuple[int, int, int, Any, int, float, float | None]] = []

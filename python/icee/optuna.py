@@ -23,7 +23,7 @@ try:
 except ImportError as missing:
     raise ImportError("icee.optuna needs Optuna: pip install icee[optuna]") from missing
 
-from icee._play import natural
+from icee._checks import natural
 from icee._space import ENUMERATED, Space, new
 from icee._surrogate import surrogate
 from icee._trials import Told, groups, outcomes, points

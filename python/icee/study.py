@@ -136,7 +136,7 @@ class Study:
             raise Error("give the path of the study's file, or the url of one on a server, and the pool of rows")
         target = None if target is None else checks.number("the target", target)
         limits = None if bounds is None else checks.bounds(bounds)
-        seed = checks.whole("the seed", seed, 0)
+        seed = checks.natural("seed", seed)
         wishes = checks.names("also", also)
         scales = [(name, "log") for name in checks.names("log", log)]
         scales += [(name, "linear") for name in checks.names("linear", linear)]
@@ -267,7 +267,7 @@ class Study:
         """
         within = None if within is None else checks.time(within)
         text = self._native.ask(
-            checks.whole("n", n, 1), condition=where, more=more, same=checks.names("same", same), within=within, by=by, sampler=sampler
+            checks.natural("n", n, 1), condition=where, more=more, same=checks.names("same", same), within=within, by=by, sampler=sampler
         )
         answer = json.loads(text)
         self._answer = answer
@@ -357,7 +357,7 @@ class Study:
         if top is not None:
             rows = [row for row in rows if row["status"] == "left"]
             rows.sort(key=lambda row: -row["beats_best"])
-            rows = rows[: checks.whole("top", top, 1)]
+            rows = rows[: checks.natural("top", top, 1)]
         _warn(self._native.take_notes())
         return self._rows(rows)
 
@@ -426,7 +426,7 @@ class Study:
         """
         beside = Path(f"{self.name}.html") if isinstance(self._native, Served) else self.path.with_suffix(".html")
         where = beside if path is None else Path(path)
-        _warn(self._native.report(where, checks.whole("ahead", ahead, 1)))
+        _warn(self._native.report(where, checks.natural("ahead", ahead, 1)))
         return where
 
     def renew(self, *rows: Any, within: str | float | datetime.timedelta, by: str | None = None) -> None:

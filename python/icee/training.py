@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from icee import _native, _play
+from icee import _checks as checks
+from icee import _native
 from icee._native import Error
 from icee.agent import Agent
 from icee.logs import Logs
@@ -108,7 +109,7 @@ def train(
     if steps is not None:
         chosen.append(f"train.steps={steps}")
     if seed is not None:
-        chosen.append(f"seed={_play.natural('seed', seed)}")
+        chosen.append(f"seed={checks.natural('seed', seed)}")
     path: str | None = None
     if isinstance(logs, (str, os.PathLike)):
         path = os.fspath(logs)
@@ -123,7 +124,7 @@ def train(
             logs=path,
             out=os.fspath(out),
             device=device,
-            threads=_play.natural("threads", threads),
+            threads=checks.natural("threads", threads),
             max_minutes=max_minutes,
             watch=watcher,
             every_step=watcher.every_step,
@@ -154,7 +155,7 @@ def resume(
         lambda: _native.resume(
             folder,
             device=device,
-            threads=_play.natural("threads", threads),
+            threads=checks.natural("threads", threads),
             max_minutes=max_minutes,
             watch=watcher,
             every_step=watcher.every_step,
