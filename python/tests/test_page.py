@@ -253,7 +253,7 @@ def test_tokens_that_may_not_or_are_revoked_are_said_and_another_can_be_entered(
     page.reads("None yet.")
     (tmp_path / "bread.csv").write_text(SHEET)
     page.one("#sheet").send_keys(str(tmp_path / "bread.csv"))
-    page.reads('the token "rita" has the role read')
+    page.reads('this needs the role write, and the token "rita" has the role read')
     page.one("#token").send_keys(writes, Keys.ENTER)
     page.one("#good-maximize").click()
     page.button("Start the study").click()

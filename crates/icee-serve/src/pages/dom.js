@@ -70,6 +70,7 @@ export function noNumber(text) {
 const WORDS = [
   [/ \(as names of the rows: --id\)/g, "; if they name the rows, take the column as \"the name of the row\""],
   [/add --ignore "[^"]*"/g, "take it as \"not to be learned from\""],
+  [/add --value "[^"]*"/g, "choose it as the column with results"],
   [/create the study with --id COLUMN/g, "take a column as \"the name of the row\""],
   [/create the study with --id [^;,)]*/g, "take it as \"the name of the row\""],
   [/ \(a column that names the rows, --id, keeps this from happening\)/g, ""],

@@ -65,7 +65,8 @@ export async function newStudy({ main, attempt, say }) {
     all = await post("/api/survey", sheet);
   } catch (error) {
     // It would be refused every time; the next one may be mended.
-    if (error.status !== 0 && error.status !== 401 && error.status !== 403) dropped = null;
+    if ([0, 401, 403, 429, 503].includes(error.status)) throw error;
+    dropped = null;
     throw Object.assign(error, { message: `${file} cannot be used: ${error.message}` });
   }
   const state = { value: "", direction: "", target: "", low: "", high: "", also: [], roles: {} };
@@ -110,7 +111,9 @@ export async function newStudy({ main, attempt, say }) {
       const summary = await post("/api/studies", { name, ...sheet, ...request(state) });
       dropped = null;
       // The view of the study begins with nothing said.
-      window.addEventListener("hashchange", () => say(summary.notes), { once: true });
+      const read = (note) => survey.notes.includes(note) || all.suspects.some(({ reason }) => note.includes(reason));
+      const news = summary.notes.filter((note) => !read(note));
+      window.addEventListener("hashchange", () => say(news), { once: true });
       location.hash = `#/study/${name}`;
     });
   };

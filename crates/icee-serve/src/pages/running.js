@@ -13,7 +13,12 @@ export function runningRows(study) {
     const card = leftOver(study, id, typed, () => card.remove());
     list.prepend(card);
   };
+  let latest = [];
+  // Somebody's time may be up while nothing else happens.
+  const clock = setInterval(() => latest.forEach((row) => cards.get(row.id)?.update(row)), 30_000);
+  study.left.addEventListener("abort", () => clearInterval(clock));
   const update = (rows) => {
+    latest = rows;
     none.hidden = rows.length > 0;
     const running = new Set(rows.map((row) => row.id));
     let focused = false;
