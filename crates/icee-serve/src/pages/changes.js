@@ -71,7 +71,7 @@ export async function undo(study) {
 
 /** What happened last, in words, and the number of lines that the study has then. */
 async function lastChange({ path, summary, lines }) {
-  if (summary.told.length > FEW_TOLD) return { words: "whatever came last, also if somebody else has done it", lines };
+  if (summary.told.length > FEW_TOLD) return { words: "whatever came last, also if somebody else has done it", lines: summary.lines ?? lines };
   const { journal } = await get(`${path}/journal`);
   const all = journal.trimEnd().split("\n");
   const counting = [];

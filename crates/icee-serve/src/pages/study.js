@@ -104,7 +104,8 @@ async function listen(study) {
         }
         if (event !== "change") continue;
         study.lines = data.lines;
-        if (!first) soon();
+        // What has been loaded since, perhaps by a change from here, is known.
+        if (!first && data.lines !== study.summary.lines) soon();
         first = false;
       }
     } catch (error) {
