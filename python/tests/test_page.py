@@ -1,6 +1,8 @@
 """The page of a server in a real browser: from a dropped sheet to results, by mouse, keyboard and in two windows at once."""
 
 import json
+import subprocess
+import time
 import urllib.request
 
 import pytest
@@ -10,6 +12,7 @@ pytest.importorskip("selenium", reason="no selenium: pages are not tested")
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 FLOURS = ["rye", "wheat", "spelt"]
@@ -56,6 +59,31 @@ class Page:
     def cards(self):
         return [card.get_attribute("data-row") for card in self.all("li.card")]
 
+    def undo(self, words):
+        """Takes back the last change, which the page says in these words."""
+        self.button("Undo the last change").click()
+        asked = self.alert()
+        assert f"The last change: {words}." in asked.text, asked.text
+        asked.accept()
+
+    def alert(self):
+        return WebDriverWait(self.browser, 20).until(expected_conditions.alert_is_present())
+
+    def opens(self, words):
+        """What is folded away under these words."""
+        self.wait(lambda: [one for one in self.all("summary") if one.text.startswith(words)])[0].click()
+
+    def says(self, words):
+        self.wait(lambda: words in self.one("#messages").text)
+
+    def narrow(self, width):
+        """How wide the page is on a telephone."""
+        size = {"width": width, "height": 700, "deviceScaleFactor": 1, "mobile": True}
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        wide = self.browser.execute_script("return document.documentElement.scrollWidth")
+        self.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        return wide
+
     def starts(self, server, path, direction="maximize"):
         """A study of the sheet at a path, as the page has understood it."""
         self.browser.get(server.base.removesuffix("/api") + "/")
@@ -95,7 +123,8 @@ def test_from_a_sheet_to_results(server, page, tmp_path):
     page.choose("#role-2", "numbers, by orders of magnitude")
     page.reads("log")
     page.button("Start the study").click()
-    page.reads("which values are good?")
+    page.reads("Which values are good: high ones, low ones")
+    assert page.browser.switch_to.active_element.get_attribute("id") == "good-maximize"
     page.one("#good-maximize").click()
     page.button("Start the study").click()
     page.reads("40 rows; score: higher is better.")
@@ -113,19 +142,15 @@ def test_from_a_sheet_to_results(server, page, tmp_path):
     told = read(server, "/studies/my-bread")["told"]
     assert [(row["id"], row["value"]) for row in told[3:]] == [(rows[0], 7.5), (rows[1], 8.0)]
     assert page.all("figure svg circle.dot")
-    page.button("Undo the last change").click()
+    page.undo(f"the result of row {rows[1]} (8)")
     page.wait(lambda: page.cards() == rows[1:])
-    for question, there in [("How far could its predictions", "figure"), ("What do the columns do?", "svg rect.bar")]:
+    page.reads(f"Taken back: telling row {rows[1]}.")
+    for question, there in [("How far could its predictions", "figure"), ("What do the columns do?", "svg circle.place")]:
         (summary,) = [one for one in page.all("summary") if one.text.startswith(question)]
         summary.click()
         page.wait(lambda there=there: page.all(f"details[open] {there}"))
     # On a telephone nothing sticks out.
-    page.browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": 360, "height": 700, "deviceScaleFactor": 1, "mobile": True}
-    )
-    width = page.browser.execute_script("return document.documentElement.scrollWidth")
-    page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert width == 360
+    assert page.narrow(360) == 360
 
 
 def test_what_others_do_is_seen_at_once_and_what_is_typed_stays(server, page, tmp_path):
@@ -174,3 +199,164 @@ def test_who_has_no_token_is_asked_for_one(server, page, tmp_path):
     page.one("#ask").click()
     page.reads("ada has it")
     page.browser.execute_script("sessionStorage.clear()")
+
+
+def test_with_several_outcomes_no_row_is_the_best(server, page):
+    sheet = "heat,flour\n" + "".join(f"{150 + 10 * row},{FLOURS[row % 3]}\n" for row in range(20))
+    post(server, "/studies", {"name": "soup", "sheet": sheet, "direction": "max", "also": ["pH = 7.2", "salt <= 9"]})
+    for row, (value, ph, salt) in enumerate([(140, 3, 1), (90, 7.2, 1), (80, 6, 1), (150, 7.2, 99)], 1):
+        post(server, "/studies/soup/tell", {"row": row, "value": value, "further": {"pH": ph, "salt": salt}})
+    page.browser.get(f"{server.base}/#/study/soup")
+    page.reads("2 rows are beaten by none")
+    front = page.all(".table")[0].find_elements(By.CSS_SELECTOR, "tbody th")
+    assert sorted(row.text for row in front) == ["1", "2"]
+    page.one("#ask").click()
+    page.reads("It is beaten by no row so far with a chance of")
+    assert "best so far" not in page.text().replace("Best so far", "") and "Points: every experiment." in page.text()
+    # All that was measured can be corrected.
+    page.all("table.cards")[1].find_elements(By.XPATH, ".//button[text()='correct']")[0].click()
+    for value in ("151", "7,3", "8"):
+        page.alert().send_keys(value)
+        page.alert().accept()
+    page.wait(lambda: read(server, "/studies/soup")["told"][3]["further"] == [["pH", 7.3], ["salt", 8]])
+
+
+def test_a_sheet_that_is_refused_leaves_room_for_the_next(server, page, tmp_path):
+    (tmp_path / "words.csv").write_text("heat,flour,score\n1,a,2\n2,b,n.d.\n3,a,\n")
+    (tmp_path / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0\0\0\0\0\0")
+    (tmp_path / "ansi.csv").write_bytes("Mehl;Wärme (°C)\nRoggen;200\nWeizen;210\nWeizen;220\n".encode("cp1252"))
+    page.browser.get(server.base + "/")
+    page.one("#sheet").send_keys(str(tmp_path / "words.csv"))
+    page.says('"n.d." is not a finite number')
+    # Another column may be the one with results, or another sheet the right one.
+    page.choose("#value", "no column: I type results in here")
+    page.wait(lambda: "n.d." not in page.one("#messages").text)
+    page.one("#sheet").send_keys(str(tmp_path / "old.xls"))
+    page.says("old.xls cannot be used")
+    assert "One moment" not in page.text()
+    # What older programs save is read.
+    page.one("#sheet").send_keys(str(tmp_path / "ansi.csv"))
+    page.reads("Wärme (°C)")
+    page.reads("read as Windows writes them")
+    page.browser.get("about:blank")
+    for name, words in [("%", "name"), ("nowhere", 'there is no study "nowhere"')]:
+        page.browser.get(f"{server.base}/#/study/{name}")
+        page.reads("All studies")
+        page.says(words)
+        assert not page.all("#ask") and "POST" not in page.text(), page.text()
+
+
+def test_tokens_that_may_not_or_are_revoked_are_said_and_another_can_be_entered(server, page, tmp_path):
+    looks, writes = server.token("rita", "read"), server.token("wim", "write")
+    page.browser.get(server.base + "/")
+    page.one("#token").send_keys(looks, Keys.ENTER)
+    page.reads("None yet.")
+    (tmp_path / "bread.csv").write_text(SHEET)
+    page.one("#sheet").send_keys(str(tmp_path / "bread.csv"))
+    page.reads('this needs the role write, and the token "rita" has the role read')
+    page.one("#token").send_keys(writes, Keys.ENTER)
+    page.one("#good-maximize").click()
+    page.button("Start the study").click()
+    page.one("#ask")
+    subprocess.run([server.program, "serve", "token", "revoke", "wim", "--studies", server.folder], check=True, capture_output=True)
+    page.reads("This token is not known here, or not any more.")
+    page.one("#token").send_keys(looks, Keys.ENTER)
+    page.wait(lambda: not page.one("#door").is_displayed())
+    page.button("another token").click()
+    assert page.one("#door").is_displayed()
+    page.browser.execute_script("sessionStorage.clear()")
+
+
+def test_what_was_typed_for_a_row_that_others_have_told_is_not_lost(server, page, tmp_path):
+    (tmp_path / "bread.csv").write_text(SHEET)
+    page.starts(server, tmp_path / "bread.csv")
+    page.one("#by").send_keys("Bob")
+    page.one("#ask").click()
+    page.reads("Bob has it")
+    (row,) = page.cards()
+    page.one(f"#value-{row}").send_keys("6,5")
+    post(server, "/studies/bread/tell", {"row": row, "value": 9})
+    page.reads("It has been told meanwhile: 9. You had typed:")
+    page.button("Add mine as another measurement").click()
+    page.reads("mean of 2")
+    assert read(server, "/studies/bread")["told"][-1]["values"] == [9, 6.5] and not page.all("li.left")
+    page.browser.execute_script("localStorage.clear()")
+
+
+def test_what_would_be_undone_is_said_first(server, page, tmp_path):
+    (tmp_path / "bread.csv").write_text(SHEET)
+    page.starts(server, tmp_path / "bread.csv")
+    row = post(server, "/studies/bread/ask", {"by": "Ada"})["suggestions"][0]["id"]
+    post(server, "/studies/bread/tell", {"row": row, "value": 9})
+    page.button("Undo the last change").click()
+    asked = page.alert()
+    assert f"the result of row {row} (9), which Ada had" in asked.text, asked.text
+    asked.dismiss()
+    assert len(read(server, "/studies/bread")["told"]) == 4
+    page.undo(f"the result of row {row} (9), which Ada had")
+    page.undo(f"row {row} asked for by Ada")
+    page.reads("Nothing is running.")
+
+
+def test_results_of_any_row_sheets_that_change_and_the_end(server, page, tmp_path):
+    sheet = SHEET.replace("score\n", "score,crust (mm)\n").replace("\n", ",\n").replace("(mm),\n", "(mm)\n")
+    (tmp_path / "bread.csv").write_text(sheet)
+    page.browser.get(server.base + "/")
+    page.one("#sheet").send_keys(str(tmp_path / "bread.csv"))
+    page.choose("#role-0", "the name of the row")
+    page.reads("names the rows")
+    # Ends of what can be, and a further outcome.
+    page.opens("limits, and what else is measured")
+    page.one("#low").send_keys("0")
+    page.one("#high").send_keys("100")
+    page.button("Add a further outcome").click()
+    page.choose("#also-name-0", "crust (mm)")
+    page.choose("#also-wish-0", "at least")
+    page.one("#also-number-0").send_keys("1,5", Keys.TAB)
+    page.one("#good-maximize").click()
+    page.button("Start the study").click()
+    page.reads("crust (mm): at least 1.5")
+    post(server, "/studies/bread/ask", {})
+    page.opens("Type in the result of another row")
+    page.one("#any-row").send_keys("b30")
+    for typed, words in [("1,234", "Type 1.234 or 1234."), ("0x10", '"0x10" is no number'), ("500", "0 to 100")]:
+        page.one("#any-value").send_keys(Keys.CONTROL, "a", Keys.NULL, typed, Keys.ENTER)
+        page.says(words)
+    page.one("#any-value").send_keys(Keys.CONTROL, "a", Keys.NULL, "7,25", Keys.TAB, "2", Keys.ENTER)
+    page.wait(lambda: read(server, "/studies/bread")["told"][-1]["id"] == "b30")
+    told = read(server, "/studies/bread")["told"][-1]
+    assert (told["value"], told["further"]) == (7.25, [["crust (mm)", 2]])
+    # The sheet has a row more, and another cell where something was told.
+    changed = sheet.replace("b0,150,", "b0,155,") + "b40,1,1,rye,,\n"
+    (tmp_path / "bread.csv").write_text(changed)
+    page.opens("The sheet has changed")
+    page.one("#new-sheet").send_keys(str(tmp_path / "bread.csv"))
+    page.one("#take-in").click()
+    page.says('tick "rows whose cells have changed keep their results"')
+    page.one("#keep").click()
+    page.one("#take-in").click()
+    page.says("40 rows before, 41 now")
+    page.button("Delete the study").click()
+    page.alert().accept()
+    page.reads("None yet.")
+
+
+def test_a_lease_that_is_over_and_names_that_are_long(server, page, tmp_path):
+    long = "Temperatur_des_Reaktionsgemisches_nach_der_Zugabe_(Grad_Celsius)"
+    sheet = f"{long},flour,{long.lower()}\n" + "".join(f"{row},{FLOURS[row % 3] * 20},\n" for row in range(9))
+    (tmp_path / "long.csv").write_text(sheet)
+    page.browser.get(server.base + "/")
+    page.one("#sheet").send_keys(str(tmp_path / "long.csv"))
+    page.one("#good-maximize")
+    assert page.narrow(390) == 390
+    page.choose("#value", long.lower())
+    page.wait(lambda: not page.all("#role-2"))
+    page.one("#good-maximize").click()
+    page.button("Start the study").click()
+    page.one("#ask")
+    post(server, "/studies/long/ask", {"within": "1s"})
+    page.browser.get("about:blank")
+    time.sleep(2)
+    page.browser.get(f"{server.base}/#/study/long")
+    page.reads("its time was up")
+    assert page.narrow(390) == 390

@@ -172,6 +172,13 @@ impl Block {
 }
 
 impl Table {
+    /// The table as a piece of HTML.
+    pub(crate) fn to_html(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out);
+        out
+    }
+
     fn write(&self, out: &mut String) {
         let caption = escape(&self.caption);
         // A box that scrolls by itself where the table is too wide, also with the keyboard; the caption stays where it is.

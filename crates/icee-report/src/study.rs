@@ -18,6 +18,8 @@ const POINTS: usize = 1000;
 const LEVELS_SHOWN: usize = 12;
 /// Characters of a cell.
 const CELL: usize = 60;
+/// Rows told that are shown at a glance.
+const LAST: usize = 8;
 
 /// The page of a study as it stands, looking this many rows ahead, and what else is to be said. Nothing is written down in the
 /// study.
@@ -25,7 +27,11 @@ const CELL: usize = 60;
 /// # Errors
 /// Where the study cannot be read, or its model is another one.
 pub fn page_of(study: &mut Study, name: &str, ahead: usize) -> icee_study::Result<(Page, Vec<String>)> {
-    let review = study.review(None)?;
+    let mut review = study.review(None)?;
+    if study.objectives() > 1 {
+        // Rows are beaten by none, or not; no row is the best.
+        review.steps.iter_mut().for_each(|step| step.best = None);
+    }
     let effects = study.effects(None)?;
     let running = study.running(None)?.map(|answer| answer.suggestions).unwrap_or_default();
     let mut notes = Vec::new();
@@ -50,7 +56,8 @@ pub fn page_of(study: &mut Study, name: &str, ahead: usize) -> icee_study::Resul
     Ok((page.page(), notes))
 }
 
-/// A study at a glance, as a piece of HTML for a page of somebody else's: where it stands, and a picture of how it came there.
+/// A study at a glance, as a piece of HTML for a page of somebody else's: where it stands, a picture of how it came there, and the
+/// rows told last.
 #[must_use]
 pub fn glance(summary: &Summary, name: &str) -> String {
     let Summary { rows, direction, told, .. } = summary;
@@ -64,8 +71,11 @@ pub fn glance(summary: &Summary, name: &str) -> String {
     }
     let items: String = standing(summary).iter().map(|item| format!("<li>{}</li>", escape(item))).collect();
     let picture = progress(&steps, &value_name(summary)).map_or_else(String::new, |figure| svg_file(&figure));
+    let last: Vec<ToldRow> = told.iter().rev().take(LAST).cloned().collect();
+    let caption = if told.len() > LAST { "Told last." } else { "What was told, the latest first." };
+    let table = if last.is_empty() { String::new() } else { outcomes(summary, caption, &last).to_html() };
     let (title, wishes) = (escape(&cut(name)), escape(&wishes(summary)));
-    format!("<div><p><b>Study {title}</b>: {rows} rows; {wishes}.</p><ul>{items}</ul>{picture}</div>")
+    format!("<div><p><b>Study {title}</b>: {rows} rows; {wishes}.</p><ul>{items}</ul>{picture}{table}</div>")
 }
 
 /// What is wanted, in words.
@@ -103,11 +113,11 @@ fn value_name(summary: &Summary) -> String {
 }
 
 /// The value of an experiment, and the best up to there.
-type Shown = (Option<f64>, Option<f64>);
+type Stepped = (Option<f64>, Option<f64>);
 
 /// Values one after another, and the best so far.
-fn progress(steps: &[Shown], value_name: &str) -> Option<Figure> {
-    let of = |value: fn(&Shown) -> Option<f64>| -> Vec<Point> {
+fn progress(steps: &[Stepped], value_name: &str) -> Option<Figure> {
+    let of = |value: fn(&Stepped) -> Option<f64>| -> Vec<Point> {
         let every = steps.len().div_ceil(POINTS).max(1);
         let points = steps.iter().enumerate().step_by(every).filter_map(|(at, step)| Some((at, value(step)?)));
         points.map(|(at, y)| Point { x: at as f64 + 1.0, y, half_width: None }).collect()
@@ -116,9 +126,13 @@ fn progress(steps: &[Shown], value_name: &str) -> Option<Figure> {
     if values.len() < 2 {
         return None;
     }
-    let best = Series::new(ink::of("icee"), Mark::Line, bests).called("best so far");
     let each = Series::new(ink::of("random"), Mark::Points, values).called("each experiment");
     let axes = (Axis::count("experiment"), Axis::linear(value_name));
+    if bests.is_empty() {
+        let caption = "Every experiment in the order told.";
+        return Some(Figure::single("progress", "What came out", caption, axes.0, axes.1, vec![each]));
+    }
+    let best = Series::new(ink::of("icee"), Mark::Line, bests).called("best so far");
     let caption = "Every experiment in the order told, and the best up to there.";
     Some(Figure::single("progress", "Best so far", caption, axes.0, axes.1, vec![best, each]))
 }
@@ -166,7 +180,7 @@ impl StudyPage<'_> {
         let mut blocks = vec![Block::List(items)];
         blocks.extend(self.progress().map(Block::Figure));
         if !self.summary.front.is_empty() {
-            blocks.push(Block::Table(self.outcomes("Rows that are beaten by none.", &self.summary.front)));
+            blocks.push(Block::Table(outcomes(self.summary, "Rows that are beaten by none.", &self.summary.front)));
         }
         Section { heading: "At a glance".into(), blocks }
     }
@@ -200,16 +214,20 @@ impl StudyPage<'_> {
     }
 
     fn suggestions(&self, caption: &str, rows: &[Suggestion]) -> Table {
-        let names = rows.first().map(|row| row.cells.0.iter().map(|(name, _)| cut(name)).collect::<Vec<_>>());
-        let mut head = vec!["row".to_owned()];
-        head.extend(names.unwrap_or_default());
-        let further = rows.iter().find_map(|row| row.forecast.as_ref()).map(|forecast| &forecast.further);
-        head.push(format!("{}, predicted", self.value_name()));
-        head.extend(further.into_iter().flatten().map(|further| format!("{}, predicted", cut(&further.name))));
-        head.push("chance to beat the best".into());
+        // What is predicted stands beside the row: there may be many columns.
+        let mut head = vec!["row".to_owned(), format!("{}, predicted", self.value_name())];
+        let further = rows.iter().find_map(|row| row.forecast.as_ref()).map_or(&[][..], |forecast| &forecast.further);
+        head.extend(further.iter().map(|further| format!("{}, predicted", cut(&further.name))));
+        let limited = further.iter().any(|further| further.holds.is_some());
+        head.push(match further.iter().any(|further| further.holds.is_none()) {
+            true => "chance to be beaten by no row".into(),
+            false if limited => "chance to beat the best within the limits".into(),
+            false => "chance to beat the best".into(),
+        });
+        let shown = Shown::of(rows.iter().map(|row| &row.cells));
+        head.extend(shown.names());
         let row = |row: &Suggestion| {
             let mut cells = vec![Cell::from(cut(&row.id))];
-            cells.extend(row.cells.0.iter().map(|(_, cell)| Cell::from(cut(cell))));
             match &row.forecast {
                 Some(Forecast { mean, low, high, beats_best, further }) => {
                     let predicted = |mean: f64, low: f64, high: f64| {
@@ -220,9 +238,13 @@ impl StudyPage<'_> {
                     cells.extend(further.iter().map(|other| predicted(other.mean, other.low, other.high)));
                     cells.push(Cell::from(percent(*beats_best)));
                 }
-                None if self.summary.sampler == SamplerKind::Random => cells.extend(["by chance", ""].map(Cell::from)),
-                None => cells.extend(["too little told", ""].map(Cell::from)),
+                None => {
+                    let by_chance = self.summary.sampler == SamplerKind::Random;
+                    cells.push(Cell::from(if by_chance { "by chance" } else { "too little told" }));
+                    cells.extend(std::iter::repeat_n(Cell::default(), further.len() + 1));
+                }
             }
+            cells.extend(shown.cells(&row.cells));
             cells
         };
         Table { caption: caption.into(), groups: vec![], head, rows: rows.iter().take(ROWS).map(row).collect() }
@@ -298,31 +320,52 @@ impl StudyPage<'_> {
             true => format!("What was told, the latest first. {ROWS} of {} rows.", told.len()),
             false => "What was told, the latest first.".into(),
         };
-        let blocks = vec![Block::Table(self.outcomes(&caption, &latest))];
+        let blocks = vec![Block::Table(outcomes(self.summary, &caption, &latest))];
         Some(Section { heading: "What was told".into(), blocks })
     }
+}
 
-    fn outcomes(&self, caption: &str, rows: &[ToldRow]) -> Table {
-        let names = rows.first().map(|row| row.cells.0.iter().map(|(name, _)| cut(name)).collect::<Vec<_>>());
-        let further = rows.first().map(|row| row.further.iter().map(|(name, _)| cut(name)).collect::<Vec<_>>());
-        let mut head = vec!["row".to_owned(), self.value_name()];
-        head.extend(further.into_iter().chain(names).flatten());
-        let row = |row: &ToldRow| {
-            let value = match (row.value, row.status) {
-                (Some(value), _) if row.values.len() > 1 => {
-                    Cell::from(short(value)).noted(format!("mean of {}", row.values.len()), Tone::Plain)
-                }
-                (Some(value), _) => Cell::from(short(value)),
-                (None, Status::Impossible) => Cell { text: "impossible".into(), tone: Tone::None, ..Cell::default() },
-                (None, _) => Cell { text: "failed".into(), tone: Tone::Bad, ..Cell::default() },
-            };
-            let mut cells = vec![Cell::from(cut(&row.id)), value];
-            let missing = || Cell { text: "–".into(), tone: Tone::None, ..Cell::default() };
-            cells.extend(row.further.iter().map(|(_, value)| value.map_or_else(missing, |value| short(value).into())));
-            cells.extend(row.cells.0.iter().map(|(_, cell)| Cell::from(cut(cell))));
-            cells
+/// Rows with what came out of them.
+fn outcomes(summary: &Summary, caption: &str, rows: &[ToldRow]) -> Table {
+    let rows = &rows[..rows.len().min(ROWS)];
+    let shown = Shown::of(rows.iter().map(|row| &row.cells));
+    let further = rows.first().map(|row| row.further.iter().map(|(name, _)| cut(name)).collect::<Vec<_>>());
+    let mut head = vec!["row".to_owned(), value_name(summary)];
+    head.extend(further.into_iter().flatten().chain(shown.names()));
+    let row = |row: &ToldRow| {
+        let value = match (row.value, row.status) {
+            (Some(value), _) if row.values.len() > 1 => {
+                Cell::from(short(value)).noted(format!("mean of {}", row.values.len()), Tone::Plain)
+            }
+            (Some(value), _) => Cell::from(short(value)),
+            (None, Status::Impossible) => Cell { text: "impossible".into(), tone: Tone::None, ..Cell::default() },
+            (None, _) => Cell { text: "failed".into(), tone: Tone::Bad, ..Cell::default() },
         };
-        Table { caption: caption.into(), groups: vec![], head, rows: rows.iter().take(ROWS).map(row).collect() }
+        let mut cells = vec![Cell::from(cut(&row.id)), value];
+        let missing = || Cell { text: "–".into(), tone: Tone::None, ..Cell::default() };
+        cells.extend(row.further.iter().map(|(_, value)| value.map_or_else(missing, |value| short(value).into())));
+        cells.extend(shown.cells(&row.cells));
+        cells
+    };
+    Table { caption: caption.into(), groups: vec![], head, rows: rows.iter().map(row).collect() }
+}
+
+/// The columns of some rows in which anything stands.
+struct Shown(Vec<(usize, String)>);
+
+impl Shown {
+    fn of<'a>(rows: impl Iterator<Item = &'a Cells> + Clone) -> Shown {
+        let names = rows.clone().next().map_or(&[][..], |row| &row.0);
+        let filled = |at: usize| rows.clone().any(|row| row.0.get(at).is_some_and(|(_, cell)| !cell.trim().is_empty()));
+        Shown(names.iter().enumerate().filter(|(at, _)| filled(*at)).map(|(at, (name, _))| (at, cut(name))).collect())
+    }
+
+    fn names(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|(_, name)| name.clone())
+    }
+
+    fn cells(&self, row: &Cells) -> impl Iterator<Item = Cell> {
+        self.0.iter().map(|(at, _)| Cell::from(row.0.get(*at).map_or_else(String::new, |(_, cell)| cut(cell))))
     }
 }
 

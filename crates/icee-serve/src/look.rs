@@ -12,7 +12,8 @@ use crate::places::What;
 use crate::registry::Open;
 use crate::routes::{CSV, HTML, METRICS};
 use crate::wire::{Line, WithCells};
-use icee_report::{check, study::page_of};
+use icee_report::check;
+use icee_report::study::{glance as glance_of, page_of};
 use icee_study::{MOST_SUGGESTIONS, Models, RowForecast, Status, Study, Summary};
 use serde_json::json;
 
@@ -73,6 +74,13 @@ pub fn show(open: &mut Open, call: &Call) -> Done {
 /// A study at a glance, without the server's paths.
 pub fn for_clients(summary: Summary, call: &Call) -> Summary {
     Summary { pool: call.tidy(&summary.pool), notes: call.tidy_all(&summary.notes), ..summary }
+}
+
+/// The same as a piece of HTML, for notebooks and pages of other people.
+pub fn glance(open: &mut Open, call: &Call) -> Done {
+    let summary = for_clients(open.study.summary(), call);
+    let html = glance_of(&summary, call.name()?.as_str());
+    Ok(Reply::of(HTML, html).beside(summary.notes))
 }
 
 /// The best row, or the front.

@@ -251,6 +251,13 @@ pub const ROUTES: &[Route] = &[
         "A look back: the best so far, and what would have been predicted of each row before it was told.",
     ),
     route(
+        (Get, "/api/studies/{name}/glance"),
+        Some(Read),
+        (NO, HTML),
+        Work::Study(look::glance),
+        "The study at a glance, a piece of HTML: where it stands, a picture, the rows told last.",
+    ),
+    route(
         (Get, "/api/studies/{name}/report"),
         Some(Read),
         (fields::REPORT, HTML),

@@ -39,6 +39,10 @@ pub(super) fn draw_panel(panel: &Panel, grid: &Grid, named: bool, outer: Outer, 
             .with_stroke_width(strength * grid.line);
         plots.push(if series.mark == Mark::Dashed { line.with_dashed() } else { line }.into());
     }
+    if plots.is_empty() {
+        // Without a line there would be no axes either.
+        plots.push(LinePlot::new().into());
+    }
     let layout = layout(panel, grid, &outer, paint);
     let computed = ComputedLayout::from_layout(&layout);
     let mut scene = render_multiple(plots, layout);

@@ -6,15 +6,23 @@ import { dropZone } from "/pages/new.js";
 
 export async function allStudies({ main, attempt }) {
   document.title = "icee: which experiment next?";
-  const studies = await get("/api/studies");
+  // The list may take a while; a sheet can be dropped at once.
+  const list = h("div", {}, h("p.quiet", {}, "One moment …"));
   fill(
     main,
     h("h1", {}, "Which experiment next?"),
     h("p", {}, "Give it the sheet of what you could try, one row each. It says which row to try next and why, and what to expect."),
     dropZone(attempt),
     h("h2", {}, "Studies"),
-    studies.length ? table(studies) : h("p.quiet", {}, "None yet."),
+    list,
   );
+  try {
+    const studies = await get("/api/studies");
+    fill(list, studies.length ? table(studies) : h("p.quiet", {}, "None yet."));
+  } catch (error) {
+    fill(list);
+    throw error;
+  }
 }
 
 function table(studies) {

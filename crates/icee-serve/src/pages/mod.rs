@@ -30,6 +30,7 @@ pub const FILES: &[PageFile] = &[
     PageFile { path: "/pages/new.js", kind: JS, text: include_str!("new.js") },
     PageFile { path: "/pages/study.js", kind: JS, text: include_str!("study.js") },
     PageFile { path: "/pages/running.js", kind: JS, text: include_str!("running.js") },
+    PageFile { path: "/pages/changes.js", kind: JS, text: include_str!("changes.js") },
     PageFile { path: "/pages/told.js", kind: JS, text: include_str!("told.js") },
     PageFile { path: "/pages/plots.js", kind: JS, text: include_str!("plots.js") },
     PageFile { path: "/pages/studies.js", kind: JS, text: include_str!("studies.js") },

@@ -20,8 +20,14 @@ function ticks(low, high, wanted = 5) {
   return Array.from({ length: last - first + 1 }, (_, at) => (first + at) * step);
 }
 
+/** The least and the greatest, however many there are. */
+const ends = (values) => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
+
+/** Points that are drawn at most; of more, every so many. */
+const POINTS = 1000;
+
 function scale(values, from, to) {
-  const all = ticks(Math.min(...values), Math.max(...values));
+  const all = ticks(...ends(values));
   const [low, high] = [all[0], all[all.length - 1]];
   return { ticks: all, at: (value) => from + ((value - low) / (high - low)) * (to - from) };
 }
@@ -48,14 +54,15 @@ export function progress(values, bests, name) {
   const x = scale([1, values.length], LEFT, WIDTH - RIGHT);
   const y = scale(known, HEIGHT - BOTTOM, TOP);
   x.ticks = x.ticks.filter((tick) => tick >= 1 && tick <= values.length && Number.isInteger(tick));
-  const dots = values.map((value, at) => (value === null ? null : s("circle.dot", { cx: x.at(at + 1), cy: y.at(value), r: 3.5 }, s("title", {}, short(value)))));
+  const every = Math.max(1, Math.ceil(values.length / POINTS));
+  const dots = values.map((value, at) => (value === null || (values.length - 1 - at) % every ? null : s("circle.dot", { cx: x.at(at + 1), cy: y.at(value), r: 3.5 }, s("title", {}, short(value)))));
   let path = "";
   bests.forEach((best, at) => {
-    if (best === null) return;
+    if (best === null || (best === bests[at - 1] && at < bests.length - 1)) return;
     path += path ? `H${x.at(at + 1)}V${y.at(best)}` : `M${x.at(at + 1)} ${y.at(best)}`;
   });
-  const title = `${known.length} values from ${short(Math.min(...known))} to ${short(Math.max(...known))}, in the order told`;
-  return figure(frame(title, x, y, "experiment", name, [path ? s("path.line", { d: path }) : null, dots]), "Points: every experiment. Line: the best so far.");
+  const title = `${known.length} values ${ends(known).map((end, at) => `${at ? "to" : "from"} ${short(end)}`).join(" ")}, in the order told`;
+  return figure(frame(title, x, y, "experiment", name, [path ? s("path.line", { d: path }) : null, dots]), `Points: every ${every > 1 ? `${every}th ` : ""}experiment.${path ? " Line: the best so far." : ""}`);
 }
 
 /** What was predicted of each row before it was told, against what came out. */
@@ -65,7 +72,7 @@ export function trust(steps, checked, held) {
   const measured = points.map((point) => point.value);
   const x = scale(measured, LEFT, WIDTH - RIGHT);
   const y = scale([...measured, ...points.flatMap(({ forecast }) => [forecast.low, forecast.high])], HEIGHT - BOTTOM, TOP);
-  const [low, high] = [Math.min(...measured), Math.max(...measured)];
+  const [low, high] = ends(measured);
   const marks = points.map(({ id, value, forecast }) => [
     s("line.range", { x1: x.at(value), x2: x.at(value), y1: y.at(forecast.low), y2: y.at(forecast.high) }),
     s("circle.dot", { cx: x.at(value), cy: y.at(forecast.mean), r: 3.5 }, s("title", {}, `row ${id}: predicted ${short(forecast.mean)}, measured ${short(value)}`)),
@@ -78,15 +85,17 @@ export function trust(steps, checked, held) {
 /** What each column does: the mean prediction by its words or numbers. */
 export function effects(all) {
   const means = all.flatMap((effect) => effect.levels.map((level) => level.mean));
-  const [low, high] = [Math.min(...means), Math.max(...means)];
-  const width = (mean) => (high > low ? 8 + (92 * (mean - low)) / (high - low) : 50);
+  const [low, high] = ends(means);
+  // A place says nothing about how many times one is another, as the length of a bar would.
+  const place = (mean) => (high > low ? 6 + (108 * (mean - low)) / (high - low) : 60);
   const row = (effect) => effect.levels.slice(0, 12).map((level, at) =>
     h("tr", {},
       at === 0 ? h("th", { scope: "row", rowspan: Math.min(effect.levels.length, 12) }, effect.column) : null,
       h("td", {}, level.label),
       h("td.number", {}, short(level.mean)),
-      h("td", {}, s("svg", { width: 120, height: 12, viewBox: "0 0 120 12", "aria-hidden": "true" }, s("rect.bar", { x: 0, y: 1, width: 1.2 * width(level.mean), height: 10, rx: 2 })))));
-  const head = ["column", "its value", "mean prediction", ""].map((name) => h("th", { scope: "col" }, name));
+      h("td", {}, s("svg", { width: 120, height: 12, viewBox: "0 0 120 12", "aria-hidden": "true" }, s("line.grid", { x1: 6, x2: 114, y1: 6, y2: 6 }), s("circle.place", { cx: place(level.mean), cy: 6, r: 5 })))));
+  const range = high > low ? `${short(low)} to ${short(high)}` : "";
+  const head = ["column", "its value", "mean prediction", range].map((name) => h("th", { scope: "col" }, name));
   return h("div.table", {}, h("table", {}, h("thead", {}, h("tr", {}, head)), all.map((effect) => h("tbody", {}, row(effect)))));
 }
 

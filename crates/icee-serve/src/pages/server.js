@@ -1,5 +1,7 @@
 // Requests to the server that this page comes from.
 
+import { plainly } from "/pages/dom.js";
+
 const TOKEN = "icee-token";
 
 /** What the server says no to, in its own words. */
@@ -13,6 +15,11 @@ export class Refused extends Error {
 /** The token of this tab; nothing where none is needed. */
 export const token = () => sessionStorage.getItem(TOKEN) ?? "";
 export const setToken = (text) => sessionStorage.setItem(TOKEN, text.trim());
+
+/** What a person calls himself, where no token says it; this browser remembers it. */
+const NAME = "icee-name";
+export const myName = () => localStorage.getItem(NAME) ?? "";
+export const setMyName = (text) => localStorage.setItem(NAME, text.trim());
 
 function headers(more) {
   const all = { ...more };
@@ -28,7 +35,10 @@ async function refused(response) {
   } catch {
     // Something in between has answered, not the server.
   }
-  return new Refused(response.status, words || `the server answered ${response.status}`);
+  // The field for it is on the page.
+  if (response.status === 401) words = token() ? "This token is not known here, or not any more." : "";
+  else words ||= `the server answered ${response.status}`;
+  return new Refused(response.status, plainly(words));
 }
 
 async function send(path, request) {
@@ -77,6 +87,22 @@ export async function download(path, name) {
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** A file as requests have it: text where it is text, in UTF-8 or as older programs write it. */
+export async function sheetOf(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const starts = (...first) => first.every((byte, at) => bytes[at] === byte);
+  try {
+    return { sheet: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+  } catch {
+    // Excel's "CSV" is in the code page of Windows, its "Unicode Text" in UTF-16. Tables of other kinds have bytes that no text has.
+    if (starts(0xff, 0xfe) || starts(0xfe, 0xff)) return { sheet: new TextDecoder(bytes[0] === 0xff ? "utf-16le" : "utf-16be").decode(bytes) };
+    if (!bytes.includes(0)) return { sheet: new TextDecoder("windows-1252").decode(bytes), guessed: true };
+    let binary = "";
+    for (let at = 0; at < bytes.length; at += 0x8000) binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+    return { sheet_base64: btoa(binary) };
+  }
 }
 
 /** Server-sent events, one after another, as { event, data }, until the signal says that nobody listens any more. (The browser's own

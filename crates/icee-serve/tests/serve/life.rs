@@ -63,6 +63,15 @@ fn the_whole_life_of_a_study() {
     assert_eq!(server.read("/api/studies/bread/effects").as_array().unwrap().len(), 3);
     let page = server.get("/api/studies/bread/report?count=2");
     assert!(page.status == 200 && page.body.contains("<html") && page.head.contains("sandbox"), "{}", page.head);
+    let glance = server.get("/api/studies/bread/glance");
+    assert!(
+        glance.status == 200 && glance.head.contains("sandbox") && !glance.body.contains("<html"),
+        "{}",
+        glance.head
+    );
+    let at = |words: &str| glance.body.find(words).unwrap_or_else(|| panic!("no {words} in {}", glance.body));
+    assert!(at("Study bread") < at("<svg") && at("<svg") < at("<th scope=\"row\">3</th><td>3.5</td>"));
+    assert!(at("<th scope=\"row\">3</th>") < at("<th scope=\"row\">1</th>"));
     let told = server.get("/api/studies/bread/export");
     assert!(
         told.head.contains("content-type: text/csv")
@@ -79,6 +88,31 @@ fn the_whole_life_of_a_study() {
     let mut kept = Study::open(&kept.join("bread.jsonl"), None, study_models().unwrap()).unwrap();
     assert_eq!(kept.why("1", None).unwrap().value, Some(2.5));
     server.create("bread");
+}
+
+#[test]
+fn with_several_outcomes_no_row_is_the_best_and_columns_without_cells_take_no_room() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    let rows: String = (0..9).map(|row| format!("{row},,{}\n", row * row)).collect();
+    let sheet = format!("heat,later,flour\n{rows}");
+    server.done("/api/studies", json!({ "name": "soup", "sheet": sheet, "direction": "max", "also": ["pH = 7.2"] }));
+    for row in 1..=5 {
+        let told = json!({ "row": row, "value": row * 10, "further": { "pH": 7.2 + f64::from(row) } });
+        server.done("/api/studies/soup/tell", told);
+    }
+    server.done("/api/studies/soup/ask", json!({}));
+    let page = server.get("/api/studies/soup/report?count=2").body;
+    for words in ["5 rows are beaten by none", "chance to be beaten by no row", "Every experiment in the order told. "]
+    {
+        assert!(page.contains(words), "no {words} in {page}");
+    }
+    for words in ["best so far", "the best up to there", ">later</th>"] {
+        assert!(!page.contains(words), "{words} in {page}");
+    }
+    // What is predicted stands beside the row.
+    let head = "<th scope=\"col\">row</th><th scope=\"col\">value, predicted</th><th scope=\"col\">pH, predicted</th>";
+    assert!(page.contains(head), "{page}");
 }
 
 #[test]
