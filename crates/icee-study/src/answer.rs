@@ -217,6 +217,9 @@ pub struct Summary {
     pub running: Vec<String>,
     /// Rows to which nothing has happened.
     pub left: usize,
+    /// Lines of the journal: whoever sees another number sees another study.
+    #[serde(default)]
+    pub lines: u64,
     /// What the user should know.
     pub notes: Vec<String>,
 }

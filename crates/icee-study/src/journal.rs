@@ -84,7 +84,7 @@ impl Journal {
         });
         match created {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                return Err(Error::Study(format!("{} exists already; choose another name", path.display())));
+                return Err(Error::Conflict(format!("{} exists already; choose another name", path.display())));
             }
             created => created.map_err(FileError::io(path))?,
         }
@@ -235,7 +235,7 @@ impl Storage for Journal {
         if !self.in_place()? {
             let problem =
                 "another file has taken its place while it was written to, so nothing was noted down; do it again";
-            return Err(FileError::content(&self.path, problem).into());
+            return Err(Error::Conflict(format!("{}: {problem}", self.path.display())));
         }
         self.at = position(lines + 1, length + line.len() as u64, chain);
         Ok(())

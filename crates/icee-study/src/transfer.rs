@@ -108,7 +108,7 @@ impl StudyFiles {
 }
 
 fn taken(path: &Path) -> Error {
-    Error::Study(format!("{} exists already; choose another name", path.display()))
+    Error::Conflict(format!("{} exists already; choose another name", path.display()))
 }
 
 #[cfg(test)]

@@ -81,7 +81,8 @@ pub struct AskArgs {
     /// How many rows.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]
     pub count: usize,
-    /// Only rows that satisfy this: comparisons of columns with < <= > >= = != and in (a, b), joined by and, or, not.
+    /// Only rows that satisfy this: comparisons of columns with < <= > >= = != and in (a, b), joined by and, or, not. Names and words with
+    /// blanks or signs stand in quotes: '"Pigment %" < 10 and solvent = "butyl acetate"'.
     #[arg(long = "where", value_name = "CONDITION")]
     pub condition: Option<String>,
     /// New rows, also while others are still running. Without it, ask repeats those.
