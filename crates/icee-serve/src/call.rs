@@ -21,8 +21,6 @@ pub struct Call {
     pub body: Bytes,
     /// Where it went, for what stands behind the question mark.
     pub uri: Uri,
-    /// When, in seconds since 1970.
-    pub now: u64,
     /// Who asks: the name of the token.
     pub user: Option<String>,
     /// The beginning of the paths of all files here, which is not for clients.
@@ -158,7 +156,7 @@ pub fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Failure> {
     Ok(found)
 }
 
-/// Seconds since 1970.
+/// Seconds since 1970, by this machine's clock.
 pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

@@ -61,7 +61,7 @@ fn turn<T>(
     work: impl FnOnce(&mut dyn Ledger) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let (_home, mut ledger) = store.seat(name)?;
-    ledger.begin_turn()?;
+    ledger.begin_turn()?.ok_or_else(|| Failure::internal("a study that was just opened is not there"))?;
     let done = ledger.settle(lines).map_err(Failure::from).and_then(|()| work(&mut *ledger));
     ledger.end_turn();
     done

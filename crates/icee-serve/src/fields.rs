@@ -339,6 +339,21 @@ pub const UPDATE: &[Field] = &[
 #[serde(deny_unknown_fields, default)]
 pub struct Nothing {}
 
+/// Undoing.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Undo {
+    /// How many lines the study had when it was looked at: refused where others have changed it since.
+    pub lines: Option<u64>,
+}
+
+/// The fields of [`Undo`].
+pub const UNDO: &[Field] = &[field(
+    "lines",
+    Holds::Count,
+    "How many lines the study had when it was looked at: refused where others have changed it since.",
+)];
+
 /// Beliefs of rows.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -13,11 +13,12 @@ use crate::registry::Open;
 use crate::routes::{CSV, HTML, METRICS};
 use crate::wire::{Line, WithCells};
 use icee_report::{check, study::page_of};
-use icee_study::{MOST_SUGGESTIONS, Models, RowForecast, Status, Study, Summary};
+use icee_study::{RowForecast, Status, Summary};
 use serde_json::json;
 
-/// Rows that a page looks ahead.
+/// Rows that a page looks ahead, and how many it does at most: with each the model thinks once more.
 const AHEAD: usize = 5;
+const MOST_AHEAD: usize = 50;
 
 /// Whether the server lives.
 pub fn health(_: &App) -> Done {
@@ -40,22 +41,13 @@ pub fn metrics(app: &App) -> Done {
 
 /// All studies.
 pub fn list(app: &App, _: &Call) -> Done {
-    let store = app.registry.store();
-    let line = |study: StudyName| {
-        let name = study.as_str().to_owned();
-        match store.seat(&study).and_then(|(home, _)| Study::open_in(&*home, None, Models::default())) {
-            Ok(mut study) => {
-                let Summary { rows, told, running, left, best, .. } = study.summary();
-                let best = best.and_then(|best| best.row.value);
-                Line { name, rows, told: told.len(), running: running.len(), left, best, problem: None }
-            }
-            Err(error) => {
-                let problem = Some(app.for_clients(&Failure::stored(error)));
-                Line { name, rows: 0, told: 0, running: 0, left: 0, best: None, problem }
-            }
-        }
+    let names = app.registry.store().names()?;
+    let line = |name: &StudyName| {
+        let line = app.registry.line(name, || app.places.wait_here(What::Sheets));
+        line.unwrap_or_else(|failure| Line::problem(name.as_str(), app.for_clients(&failure)))
     };
-    let lines: Vec<Line> = store.names()?.into_iter().map(line).collect();
+    let lines: Vec<Line> = names.iter().map(line).collect();
+    app.registry.forget_lines_but(&names);
     Reply::json(&lines)
 }
 
@@ -149,8 +141,8 @@ pub fn review(open: &mut Open, call: &Call) -> Done {
 /// A page about the study.
 pub fn report(open: &mut Open, call: &Call) -> Done {
     let count = call.query::<Report>()?.count.unwrap_or(AHEAD);
-    if !(1..=MOST_SUGGESTIONS).contains(&count) {
-        return Err(Failure::bad(format!("{count} rows were asked for; ask for 1 to {MOST_SUGGESTIONS}")));
+    if !(1..=MOST_AHEAD).contains(&count) {
+        return Err(Failure::bad(format!("a page looks 1 to {MOST_AHEAD} rows ahead, not {count}")));
     }
     let (page, notes) = page_of(&mut open.study, call.name()?.as_str(), count)?;
     let html = page.to_html().map_err(|error| Failure::internal(error.to_string()))?;

@@ -182,5 +182,5 @@ function toolbar(study) {
   return h("p.line", {},
     h("button", { onclick: save("export", `${study.name}.csv`) }, "Save results as CSV"),
     h("button", { onclick: save("report", `${study.name}.html`) }, "Save a report"),
-    h("button", { onclick: () => study.change("undo", {}) }, "Undo the last change"));
+    h("button", { onclick: () => study.change("undo", { lines: study.summary.lines }) }, "Undo the last change"));
 }

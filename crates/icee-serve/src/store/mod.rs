@@ -10,6 +10,7 @@ mod postgres;
 mod seat;
 mod tokens;
 
+use crate::call::now;
 use crate::failure::{Failure, ServeError};
 use crate::keys::{Keyed, Known};
 use crate::name::StudyName;
@@ -120,9 +121,10 @@ pub trait Store: Send + Sync {
 /// A server does one writing request of a study at a time, from [`Ledger::begin_turn`] to [`Ledger::end_turn`], and so do all servers
 /// together. A request that was begun and has no answer, when it is somebody's turn, is therefore one that failed or died.
 pub trait Ledger: Send {
-    /// Waits for one's turn among servers.
-    fn begin_turn(&mut self) -> Result<()> {
-        Ok(())
+    /// Waits for one's turn among servers, and says what time it is where the study is kept, in seconds since 1970. None where the name
+    /// is another study's by now, or its sheet another one: then it is nobody's turn, and the study is to be opened anew.
+    fn begin_turn(&mut self) -> Result<Option<u64>> {
+        Ok(Some(now()))
     }
 
     /// Lets the others go on.

@@ -8,7 +8,7 @@ use super::{Draft, Ledger, Sheet, Store, ledger, lines, tokens};
 use crate::failure::{Failure, ServeError};
 use crate::name::StudyName;
 use crate::tokens::{Stamp, Tokens, hex};
-use icee_base::files::{FileError, write_atomically};
+use icee_base::files::{FileError, folder_of, write_atomically};
 use icee_study::memory::journal_of;
 use icee_study::{Error, Home, Result};
 use postgres::types::Type;
@@ -62,28 +62,30 @@ impl Database {
         Ok(found.ok_or_else(none)?.get(0))
     }
 
-    /// A study's sheet as a file, and its folder. What is there already is not fetched again, so that studies that are open go on.
-    fn sheet(&self, name: &StudyName, id: i32) -> Result<(PathBuf, PathBuf)> {
+    /// A study's sheet as a file, and which version of it that is. What is there already is not fetched again, so that studies that are open
+    /// go on.
+    fn sheet(&self, name: &StudyName, id: i32) -> Result<(PathBuf, i32)> {
         let missing = || Error::Stored {
             name: self.pool.name().into(),
             problem: format!("the sheet of {} is missing", name.as_str()),
         };
         let sql = "SELECT version, ending FROM icee.sheets WHERE study = $1";
         let known = self.pool.with(|client| client.query_typed_opt(sql, &[(&id, Type::INT4)]))?.ok_or_else(missing)?;
-        let place = |row: &postgres::Row| -> Result<(PathBuf, PathBuf)> {
-            let folder = ledger::sheet_folder(&self.scratch, id, row.get(0))?;
-            Ok((name.file(&folder, &format!("sheet.{}", row.get::<_, &str>(1))), folder))
+        let place = |row: &postgres::Row| -> Result<(PathBuf, i32)> {
+            let version = row.get(0);
+            let folder = ledger::sheet_folder(&self.scratch, id, version)?;
+            Ok((name.file(&folder, &format!("sheet.{}", row.get::<_, &str>(1))), version))
         };
-        let (path, folder) = place(&known)?;
+        let (path, version) = place(&known)?;
         if path.is_file() {
-            return Ok((path, folder));
+            return Ok((path, version));
         }
         let sql = "SELECT version, ending, bytes FROM icee.sheets WHERE study = $1";
         let row = self.pool.with(|client| client.query_typed_opt(sql, &[(&id, Type::INT4)]))?.ok_or_else(missing)?;
         // Somebody may have replaced it meanwhile.
-        let (path, folder) = place(&row)?;
+        let (path, version) = place(&row)?;
         write_atomically(&path, row.get(2))?;
-        Ok((path, folder))
+        Ok((path, version))
     }
 }
 
@@ -145,10 +147,10 @@ impl Store for Database {
 
     fn seat(&self, name: &StudyName) -> Result<(Box<dyn Home>, Box<dyn Ledger>)> {
         let id = self.number(name)?;
-        let (sheet, _) = self.sheet(name, id)?;
+        let (sheet, version) = self.sheet(name, id)?;
         let (pool, seat) = (Arc::clone(&self.pool), Seat::new(&self.pool));
-        let ledger = ledger::InDatabase::new(Arc::clone(&seat), id, &self.scratch);
         let study = name.as_str().to_owned();
+        let ledger = ledger::InDatabase::new(Arc::clone(&seat), id, (study.clone(), version), &self.scratch);
         let home = lines::InDatabase { pool, study, seat: Some(seat), sheet: Some(sheet), draft: None };
         Ok((Box::new(home), Box::new(ledger)))
     }
@@ -169,12 +171,12 @@ impl Store for Database {
             return Ok(None);
         }
         let id = self.number(name)?;
-        let (_, folder) = self.sheet(name, id)?;
+        let (sheet, _) = self.sheet(name, id)?;
         let rows = self.pool.with(|client| {
             client.query_typed("SELECT line FROM icee.lines WHERE study = $1 ORDER BY seq", &[(&id, Type::INT4)])
         })?;
         let lines: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-        let journal = name.journal(&folder);
+        let journal = name.journal(&folder_of(&sheet));
         write_atomically(&journal, journal_of(&lines).as_bytes())?;
         Ok(Some(journal))
     }
@@ -182,13 +184,12 @@ impl Store for Database {
     fn put_away(&self, name: &StudyName, now: u64) -> Result<()> {
         let (id, now) = (self.number(name)?, i64::try_from(now).unwrap_or(i64::MAX));
         let seat = Seat::new(&self.pool);
-        let mut turn = ledger::InDatabase::new(Arc::clone(&seat), id, &self.scratch);
-        turn.begin_turn()?;
+        ledger::wait(&seat, id)?;
         let gone = seat.write(|client| {
             let sql = "UPDATE icee.studies SET deleted = $2 WHERE id = $1 AND deleted IS NULL";
             client.execute_typed(sql, &[(&id, Type::INT4), (&now, Type::INT8)])
         });
-        turn.end_turn();
+        seat.unlock();
         gone.map(|_| ())
     }
 }

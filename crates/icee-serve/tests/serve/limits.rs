@@ -155,6 +155,22 @@ fn small_bodies_make_no_endless_work() {
     server.refused("/api/survey", most, 400, "at most 1024 can be used");
     let many: Vec<String> = (0..1_000_000).map(|at| format!("c{at}")).collect();
     server.refused("/api/survey", make(json!({ "sheet": sheet(3), "log": many })), 400, "no column \"c3\"");
+    // With a look at each value for every row, or at all rows for every row, these would, too.
+    let rows: Vec<usize> = (1..=50_000).collect();
+    let lines: String = rows.iter().map(|row| format!("{row},{row}.5\n")).collect();
+    server.done("/api/studies", make(json!({ "sheet": format!("a,b\n{lines}"), "id": "a" })));
+    let begun = std::time::Instant::now();
+    let values = |count: usize| (0..count).map(|at| format!("{at}.25")).collect::<Vec<_>>();
+    let ask = |condition: String| json!({ "where": condition, "more": true });
+    let path = "/api/studies/wide/ask";
+    server.refused(path, ask(format!("b in ({})", values(100_000).join(","))), 400, "more than 1000 values");
+    server.refused(path, ask(format!("b in ({})", values(1000).join(","))), 400, "stands nowhere in \"b\"");
+    let each: Vec<String> = values(1000).iter().map(|value| format!("b = {value}")).collect();
+    server.refused(path, ask(each.join(" or ")), 400, "stands nowhere in \"b\"");
+    server.refused(path, json!({ "same": vec!["b"; 100_000], "more": true }), 400, "\"b\" stands there twice");
+    server.refused("/api/studies/wide/renew", json!({ "rows": rows, "within": "1h" }), 409, "is not running");
+    server.refused("/api/studies/wide/withdraw", json!({ "rows": rows }), 409, "is not running");
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
 }
 
 #[test]
