@@ -377,9 +377,12 @@ class Study:
         self._native.renew([frames.text(row) for row in rows], within=within, by=by)
         _warn(self._native.take_notes())
 
-    def withdraw(self, *rows: Any) -> None:
-        """Takes back rows that were asked for and will not be tried."""
-        self._native.withdraw([frames.text(row) for row in rows])
+    def withdraw(self, *rows: Any, by: str | None = None) -> None:
+        """Takes back rows that were asked for and will not be tried.
+
+        ``by`` says who has them: refused where somebody else has one by now.
+        """
+        self._native.withdraw([frames.text(row) for row in rows], by=by)
         _warn(self._native.take_notes())
 
     def forget(self, *rows: Any) -> None:
