@@ -20,7 +20,7 @@ use crate::routes::{HTML, JSON, Route, Verb, Work};
 use crate::store::Store;
 use crate::tokens::{Stamp, Tokens};
 use crate::transfer;
-use crate::wire::Deleted;
+use crate::wire::{Deleted, KEY};
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path as Named, Request};
 use axum::http::request::Parts;
@@ -30,9 +30,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::watch;
-
-/// Another header that is known by name.
-const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Bytes of a body that is small: as many of them may come in as there are connections.
 const SMALL: usize = 64 << 10;
@@ -294,7 +291,7 @@ impl App {
         places: (Held, Option<Held>),
     ) -> Done {
         let name = if route.path.contains("{name}") { Some(name_in(&mut parts).await?) } else { None };
-        let key = match parts.headers.get(&KEY) {
+        let key = match parts.headers.get(KEY) {
             Some(key) => Some(key.to_str().map_err(|_| keys::wrong()).and_then(keys::check)?.to_owned()),
             None => None,
         };

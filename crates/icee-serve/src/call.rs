@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::name::StudyName;
 use crate::routes::JSON;
-use crate::wire::{NOTES, Noted, sheet_bytes};
+use crate::wire::{NOTES, Noted, ascii, sheet_bytes};
 use axum::body::Bytes;
 use axum::extract::Query;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
@@ -132,18 +132,6 @@ impl IntoResponse for Reply {
         }
         response
     }
-}
-
-/// JSON in plain ASCII: headers have nothing else.
-fn ascii(json: &str) -> String {
-    let mut text = String::with_capacity(json.len());
-    for c in json.chars() {
-        match c {
-            ' '..='~' => text.push(c),
-            _ => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}"))),
-        }
-    }
-    text
 }
 
 /// What stands behind the question mark.

@@ -34,7 +34,10 @@ pub fn check(place: &Place) -> Checked {
     check_settling(&*store, &name("settling")?)?;
     check_names(&*store, &name("names")?)?;
     check_turns(place, &*store, &name("turns")?)?;
-    check_tokens(place, &*store)
+    check_tokens(place, &*store)?;
+    drop(store);
+    let again = place.open().map(drop);
+    require(again.is_ok(), "a place is free for others when its server is gone", again)
 }
 
 fn require(holds: bool, rule: &str, seen: impl std::fmt::Debug) -> Checked {
@@ -160,7 +163,7 @@ fn check_turns(place: &Place, store: &dyn Store, name: &StudyName) -> Checked {
     create(store, name)?;
     let other = match place.open() {
         Ok(other) => other,
-        // Then it is always this server's turn.
+        // Then no other server has a turn as long as this one lives; and its own requests are one at a time in any case.
         Err(ServeError::Taken(_)) => return Ok(()),
         Err(error) => return Err(error.to_string()),
     };

@@ -13,7 +13,7 @@ use crate::registry::Open;
 use crate::routes::{CSV, HTML, METRICS};
 use crate::wire::{Line, WithCells};
 use icee_report::{check, study::page_of};
-use icee_study::{RowForecast, Status, Summary};
+use icee_study::{RowForecast, Summary};
 use serde_json::json;
 
 /// Rows that a page looks ahead, and how many it does at most: with each the model thinks once more.
@@ -95,9 +95,7 @@ pub fn predict(open: &mut Open, call: &Call) -> Done {
     let Predict { top, sampler: name } = call.query()?;
     let mut forecasts = open.study.predict(sampler(name.as_deref())?)?;
     if let Some(top) = top {
-        forecasts.retain(|row| row.status == Status::Left);
-        forecasts.sort_by(|a, b| b.forecast.beats_best.total_cmp(&a.forecast.beats_best));
-        forecasts.truncate(top);
+        forecasts = RowForecast::most_promising(forecasts, top);
     }
     let with_cells = |row: RowForecast| WithCells { cells: open.study.cells(row.row), row };
     let rows: Vec<WithCells> = forecasts.into_iter().map(with_cells).collect();

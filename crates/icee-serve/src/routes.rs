@@ -134,7 +134,7 @@ pub const ROUTES: &[Route] = &[
     route(
         (Post, "/api/survey"),
         Some(Write),
-        (fields::CREATE, JSON),
+        (fields::SURVEY, JSON),
         Work::Server(look::survey),
         "What is understood of a sheet's columns; nothing is kept.",
     ),

@@ -108,6 +108,18 @@ impl Line {
     }
 }
 
+/// JSON in plain ASCII: headers have nothing else, no terminal obeys it, and no program of logs stumbles over it.
+pub fn ascii(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            ' '..='~' => text.push(c),
+            _ => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}"))),
+        }
+    }
+    text
+}
+
 /// A row's forecast and cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WithCells {
@@ -195,4 +207,17 @@ pub struct Noted<T> {
 pub struct Refused {
     /// What is wrong, and the way out.
     pub error: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_json_is_the_same_json() {
+        let text = "a\u{202e}\u{7f}\n\u{1b}[2Jä🙂";
+        let line = ascii(&serde_json::to_string(text).unwrap());
+        assert!(line.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
+        assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
+    }
 }

@@ -224,6 +224,17 @@ pub struct Summary {
     pub notes: Vec<String>,
 }
 
+impl RowForecast {
+    /// So many of the rows that are left, the most promising first.
+    #[must_use]
+    pub fn most_promising(mut forecasts: Vec<RowForecast>, count: usize) -> Vec<RowForecast> {
+        forecasts.retain(|row| row.status == Status::Left);
+        forecasts.sort_by(|a, b| b.forecast.beats_best.total_cmp(&a.forecast.beats_best));
+        forecasts.truncate(count);
+        forecasts
+    }
+}
+
 impl Status {
     pub(crate) fn told(known: &Known) -> Status {
         match known {

@@ -11,7 +11,7 @@ use crate::lines::{damaged, parse, position, seal};
 use crate::memory::journal_of;
 use crate::storage::{Home, News, PATIENCE, Position, SHEETS, Storage};
 use crate::{Error, Result};
-use icee_base::files::{FileError, folder_of, open_regular, require_regular};
+use icee_base::files::{FileError, folder_of, open_regular, require_regular, sync_folder};
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -283,14 +283,6 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     })?;
     sync_folder(path);
     Ok(())
-}
-
-/// Forces the name of a file to disk.
-fn sync_folder(path: &Path) {
-    // Not every system can open a folder; there the name is as safe as that system makes it.
-    if let Ok(folder) = File::open(folder_of(path)) {
-        let _ = folder.sync_all();
-    }
 }
 
 #[cfg(test)]

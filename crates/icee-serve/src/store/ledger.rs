@@ -144,9 +144,12 @@ impl Ledger for InDatabase {
     fn put_sheet(&mut self, sheet: &[u8], place: &Path) -> Result<PathBuf> {
         let (study, ending) = (self.study, ending_of(sheet));
         let row = self.seat.write(|client| {
-            let sql = "UPDATE icee.sheets SET bytes = $2, ending = $3, version = version + 1 WHERE study = $1 RETURNING version";
-            client.query_typed_one(sql, &[(&study, Type::INT4), (&sheet, Type::BYTEA), (&ending, Type::TEXT)])
+            let sql = "UPDATE icee.sheets SET bytes = $2, ending = $3, version = version + 1 \
+                       WHERE study = $1 AND (bytes <> $2 OR ending <> $3) RETURNING version";
+            client.query_typed_opt(sql, &[(&study, Type::INT4), (&sheet, Type::BYTEA), (&ending, Type::TEXT)])
         })?;
+        // It is the same.
+        let Some(row) = row else { return Ok(place.to_owned()) };
         let name = format!("{}.{ending}", place.file_stem().unwrap_or_default().display());
         self.opened.1 = row.get(0);
         let place = sheet_folder(&self.scratch, study, self.opened.1)?.join(name);
@@ -160,11 +163,26 @@ pub fn wait(seat: &Seat, study: i32) -> Result<()> {
     seat.lock(study, PATIENCE, &|| (), Some(PATIENCE))
 }
 
-/// The folder of a study's sheet: each of its versions has one, so that whoever reads an older one can go on.
+/// The folder of a study's sheet: each of its versions has one, so that whoever reads the one before can go on. Older ones go.
 pub fn sheet_folder(scratch: &Path, study: i32, version: i32) -> Result<PathBuf> {
     let folder = scratch.join(format!("{study}-{version}"));
-    std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
+    if !folder.is_dir() {
+        std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
+        remove_sheets(scratch, study, version - 1);
+    }
     Ok(folder)
+}
+
+/// Removes the folders of a study's sheets of versions before one.
+pub fn remove_sheets(scratch: &Path, study: i32, before: i32) {
+    for folder in std::fs::read_dir(scratch).into_iter().flatten().flatten() {
+        let name = folder.file_name();
+        let version = name.to_str().and_then(|name| name.strip_prefix(&format!("{study}-"))?.parse::<i32>().ok());
+        if version.is_some_and(|version| version < before) {
+            // If it stays, it is only in the way until the server ends.
+            let _ = std::fs::remove_dir_all(folder.path());
+        }
+    }
 }
 
 fn number(count: u64) -> i64 {

@@ -15,8 +15,8 @@ use crate::failure::{Failure, ServeError};
 use crate::keys::{Keyed, Known};
 use crate::name::StudyName;
 use crate::tokens::{Stamp, Tokens};
-use icee_base::files::FileError;
-use icee_study::{Home, Result};
+use icee_base::files::{FileError, sync_folder};
+use icee_study::{Home, Result, is_archive};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -145,7 +145,7 @@ pub trait Ledger: Send {
 
 /// How the name of a sheet ends, by its first bytes.
 pub fn ending_of(sheet: &[u8]) -> &'static str {
-    if sheet.starts_with(b"PK\x03\x04") { "xlsx" } else { "csv" }
+    if is_archive(sheet) { "xlsx" } else { "csv" }
 }
 
 /// A study that is about to be.
@@ -175,6 +175,7 @@ impl Sheet {
             OpenOptions::new().write(true).create_new(true).open(&path).map_err(|error| in_the_way(&path, error))?;
         let sheet = Sheet { path, wanted: false, draft: None };
         file.write_all(bytes).and_then(|()| file.sync_all()).map_err(FileError::io(&sheet.path))?;
+        sync_folder(&sheet.path);
         Ok(sheet)
     }
 
@@ -191,6 +192,7 @@ impl Sheet {
         let mut first = Sheet::write(draft, bytes)?;
         match std::fs::hard_link(&first.path, &path) {
             Ok(()) => {
+                sync_folder(&path);
                 first.draft = Some(std::mem::replace(&mut first.path, path));
                 Ok(first)
             }

@@ -6,6 +6,7 @@ use super::pool::Pool;
 use super::seat::Seat;
 use super::{Draft, Ledger, Sheet, Store, ledger, lines, tokens};
 use crate::failure::{Failure, ServeError};
+use crate::locks;
 use crate::name::StudyName;
 use crate::tokens::{Stamp, Tokens, hex};
 use icee_base::files::{FileError, folder_of, write_atomically};
@@ -14,13 +15,20 @@ use icee_study::{Error, Home, Result};
 use postgres::types::Type;
 use rand::TryRng;
 use rand::rngs::SysRng;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// What the name of a folder of the moment begins with, and the file in it that shows that its server lives.
+const FOLDER: &str = "icee-serve-";
+const ALIVE: &str = "alive";
 
 /// The database.
 pub struct Database {
     pool: Arc<Pool>,
     scratch: PathBuf,
+    /// Locked as long as the server lives.
+    _alive: File,
 }
 
 impl Database {
@@ -31,7 +39,9 @@ impl Database {
     pub fn open(url: &str) -> std::result::Result<Database, ServeError> {
         let pool = Pool::new(url)?;
         pool.prepare()?;
-        Ok(Database { pool, scratch: private_folder()? })
+        let (scratch, alive) = private_folder()?;
+        remove_left_folders(&scratch);
+        Ok(Database { pool, scratch, _alive: alive })
     }
 
     /// The tokens of a database, for whoever needs nothing else of it.
@@ -90,15 +100,44 @@ impl Database {
 }
 
 /// A folder for one's own eyes, whose name nobody can guess: other users of this machine write to the same folder of temporary ones.
-fn private_folder() -> std::result::Result<PathBuf, ServeError> {
-    let mut random = [0; 16];
-    SysRng.try_fill_bytes(&mut random).map_err(|error| ServeError::Store(format!("no random numbers: {error}")))?;
-    let folder = std::env::temp_dir().join(format!("icee-serve-{}", hex(&random)));
-    let mut builder = std::fs::DirBuilder::new();
+///
+/// A file in it is locked as long as its server lives.
+fn private_folder() -> std::result::Result<(PathBuf, File), ServeError> {
+    loop {
+        let mut random = [0; 16];
+        SysRng.try_fill_bytes(&mut random).map_err(|error| ServeError::Store(format!("no random numbers: {error}")))?;
+        let folder = std::env::temp_dir().join(format!("{FOLDER}{}", hex(&random)));
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&folder).map_err(FileError::io(&folder))?;
+        let alive = locks::open(&folder.join(ALIVE))?;
+        // Another server may have taken it for one that was left, a moment ago.
+        if alive.try_lock().is_ok() && folder.join(ALIVE).is_file() {
+            return Ok((folder, alive));
+        }
+    }
+}
+
+/// Removes the folders of servers that were killed: our own, whose lock nobody holds.
+fn remove_left_folders(ours: &Path) {
     #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(&folder).map_err(FileError::io(&folder))?;
-    Ok(folder)
+    let owner =
+        |path: &Path| std::fs::symlink_metadata(path).ok().map(|known| std::os::unix::fs::MetadataExt::uid(&known));
+    #[cfg(not(unix))]
+    let owner = |path: &Path| path.is_dir().then_some(());
+    for folder in std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
+        let path = folder.path();
+        let name = folder.file_name();
+        let random = name.to_str().and_then(|name| name.strip_prefix(FOLDER)).unwrap_or_default();
+        let is_left = random.len() == 32
+            && random.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && owner(&path) == owner(ours)
+            && path.join(ALIVE).is_file();
+        if is_left && locks::open(&path.join(ALIVE)).is_ok_and(|file| file.try_lock().is_ok()) {
+            let _ = std::fs::remove_dir_all(path);
+        }
+    }
 }
 
 impl Drop for Database {
@@ -190,6 +229,7 @@ impl Store for Database {
             client.execute_typed(sql, &[(&id, Type::INT4), (&now, Type::INT8)])
         });
         seat.unlock();
+        ledger::remove_sheets(&self.scratch, id, i32::MAX);
         gone.map(|_| ())
     }
 }

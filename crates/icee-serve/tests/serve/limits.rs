@@ -186,3 +186,29 @@ fn a_client_waits_as_long_as_the_server_is_busy() {
         all.into_iter().for_each(|one| one.join().unwrap().unwrap());
     });
 }
+
+#[test]
+fn a_study_whose_deletion_was_not_heard_of_is_deleted() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let answers =
+        ["", "HTTP/1.1 404 Not Found\r\nContent-Length: 17\r\nConnection: close\r\n\r\n{\"error\":\"none\"} "];
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for answer in [answers[0], answers[1], answers[1]] {
+                let (mut stream, _) = listener.accept().unwrap();
+                let _ = std::io::Read::read(&mut stream, &mut [0; 4096]).unwrap();
+                std::io::Write::write_all(&mut stream, answer.as_bytes()).unwrap();
+            }
+        });
+        let client = icee_serve::Client::new(&url, None).unwrap();
+        client.delete("/api/studies/bread").unwrap();
+        assert_eq!(client.delete("/api/studies/bread").unwrap_err().to_string(), "none");
+    });
+}
+
+#[test]
+fn a_server_that_is_to_end_waits_for_the_longest_request() {
+    let limits = Limits { time: Duration::from_secs(3600), ..wide() };
+    assert!(limits.grace() > limits.time);
+}

@@ -251,3 +251,37 @@ fn time_that_one_has_waited_is_not_time_that_one_has() {
     let now = database.sql("SELECT extract(epoch FROM clock_timestamp())::bigint").trim().parse::<u64>().unwrap();
     assert!(asked["suggestions"][0]["until"].as_u64().unwrap() > now, "{asked}");
 }
+
+#[test]
+fn of_sheets_on_this_machine_few_are_kept_and_none_of_servers_that_were_killed() {
+    let Some(database) = Database::start() else { return };
+    let temporary = || {
+        let all = std::fs::read_dir(std::env::temp_dir()).unwrap().map(|file| file.unwrap().path());
+        all.filter(|path| path.join("1-0").is_dir() || path.join("alive").is_file()).collect::<BTreeSet<_>>()
+    };
+    // As a server that was killed leaves it, and one that lives.
+    let folder = |digit: &str| std::env::temp_dir().join(format!("icee-serve-{}", digit.repeat(32)));
+    let (left, lives) = (folder("e"), folder("f"));
+    [&left, &lives].iter().for_each(|folder| std::fs::create_dir_all(folder.join("9-0")).unwrap());
+    std::fs::write(left.join("alive"), "").unwrap();
+    let alive = std::fs::File::create(lives.join("alive")).unwrap();
+    alive.lock().unwrap();
+    let before = temporary();
+    let server = Running::at(&database.place());
+    assert!(!left.exists() && lives.exists());
+    server.create("bread");
+    let ours: Vec<_> = temporary().difference(&before).cloned().collect();
+    let [scratch] = ours.as_slice() else { return };
+    let update = |sheet: String| server.done("/api/studies/bread/update", json!({ "sheet": sheet }));
+    let sheet = crate::client::sheet();
+    for rows in 1..=4 {
+        (0..3).for_each(|_| drop(update(sheet.clone() + &"500,99,rye\n".repeat(rows))));
+        server.read("/api/studies/bread");
+    }
+    assert_eq!(database.sql("SELECT version FROM icee.sheets"), "4\n", "what is the same is no other version");
+    let kept = std::fs::read_dir(scratch).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    let kept: BTreeSet<String> = kept.filter(|name| name.starts_with("1-")).collect();
+    assert_eq!(kept, BTreeSet::from(["1-3".into(), "1-4".into()]));
+    drop(server);
+    std::fs::remove_dir_all(lives).unwrap();
+}
