@@ -318,8 +318,13 @@ impl App {
             }
             None => None,
         };
-        // Of sheets few are taken apart at once. Whoever waits here has his turn already, and holds up nobody else's study.
-        let sheet = if route.reads_sheet() { Some(self.places.wait(What::Sheets, None).await?) } else { None };
+        // Of sheets few are taken apart at once. Whoever waits here has his turn already, and holds up nobody else's study. Those who have
+        // yet to wait for other servers do so first.
+        let sheet = match route.work {
+            Work::Once(_) => None,
+            _ if route.reads_sheet() => Some(self.places.wait(What::Sheets, None).await?),
+            _ => None,
+        };
         let app = Arc::clone(self);
         let work = move || {
             let _places = (places, sheet);
@@ -347,9 +352,9 @@ impl App {
         key: Option<&str>,
     ) -> Done {
         // Whoever finds the sheet not read yet reads it.
-        let room = |open: &Open| match route.reads_sheet() || open.study.is_loaded() {
-            true => Ok(None),
-            false => self.places.wait_here(What::Sheets).map(Some),
+        let room = |open: &Open| match route.reads_sheet() || !open.study.is_loaded() {
+            true => self.places.wait_here(What::Sheets).map(Some),
+            false => Ok(None),
         };
         match route.work {
             Work::Delete => {

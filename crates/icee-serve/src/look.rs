@@ -43,10 +43,14 @@ pub fn metrics(app: &App) -> Done {
 pub fn list(app: &App, _: &Call) -> Done {
     let names = app.registry.store().names()?;
     let line = |name: &StudyName| {
-        let line = app.registry.line(name, || app.places.wait_here(What::Sheets));
-        line.unwrap_or_else(|failure| Line::problem(name.as_str(), app.for_clients(&failure)))
+        match app.registry.line(name, || app.places.wait_here(What::Sheets)) {
+            // In a moment it will be otherwise.
+            Err(failure) if failure.retry.is_some() => Err(failure),
+            Err(failure) => Ok(Line::problem(name.as_str(), app.for_clients(&failure))),
+            line => line,
+        }
     };
-    let lines: Vec<Line> = names.iter().map(line).collect();
+    let lines = names.iter().map(line).collect::<Result<Vec<Line>, Failure>>()?;
     app.registry.forget_lines_but(&names);
     Reply::json(&lines)
 }

@@ -212,3 +212,46 @@ fn a_server_that_is_to_end_waits_for_the_longest_request() {
     let limits = Limits { time: Duration::from_secs(3600), ..wide() };
     assert!(limits.grace() > limits.time);
 }
+
+#[test]
+fn who_waits_for_room_for_a_body_is_told_to_come_again() {
+    let folder = Folder::new();
+    let server = Running::with(&folder.0, Limits { bodies: 1, time: Duration::from_secs(2), ..wide() });
+    server.create("bread");
+    let head = format!(
+        "POST /api/studies/bread/tell HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{{",
+        server.address
+    );
+    // The first has the place for two seconds, and then the second.
+    let slow = [0, 1].map(|_| {
+        let mut slow = std::net::TcpStream::connect(server.address).unwrap();
+        std::io::Write::write_all(&mut slow, head.as_bytes()).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        slow
+    });
+    let third =
+        server.post("/api/studies/bread/tell", json!({ "csv": format!("row,value\n1,2\n{}", "\n".repeat(100_000)) }));
+    assert!(third.head.contains("retry-after"), "{}", third.head);
+    third.refused(503, "too many large bodies");
+    drop(slow);
+}
+
+#[test]
+fn studies_that_are_open_are_counted() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    let open = |count: usize| {
+        let text = server.get("/metrics").body;
+        assert!(text.contains(&format!("\nicee_studies_open {count}\n")), "{text}");
+    };
+    server.create("bread");
+    server.get("/api/studies/nobody").refused(404, "there is no study");
+    open(0);
+    server.read("/api/studies/bread");
+    open(1);
+    // Once for who looks, once for who changes it.
+    server.done("/api/studies/bread/ask", json!({}));
+    open(2);
+    server.read("/api/studies");
+    open(2);
+}
