@@ -129,7 +129,7 @@ fn a_server_that_is_killed_loses_nothing_and_gives_no_row_twice() {
     client().post::<Value>("/api/studies", &made).unwrap();
     let over = AtomicBool::new(false);
     let work = || {
-        let (client, mut asked, mut told) = (client(), vec![], vec![]);
+        let (client, mut asked, mut told) = (client(), Vec::<u64>::new(), Vec::<(u64, f64)>::new());
         while !over.load(Ordering::Relaxed) {
             // Where nobody knows whether it was done, another row will do.
             let Ok(answer) = client.post::<Value>("/api/studies/s/ask", &json!({ "more": true })) else { continue };
@@ -141,7 +141,7 @@ fn a_server_that_is_killed_loses_nothing_and_gives_no_row_twice() {
         }
         (asked, told)
     };
-    let done: Vec<(Vec<u64>, Vec<(u64, f64)>)> = std::thread::scope(|scope| {
+    let done: Vec<_> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
         for pause in [311, 173, 97, 239, 401] {
             std::thread::sleep(Duration::from_millis(pause));
