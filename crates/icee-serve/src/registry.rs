@@ -106,6 +106,7 @@ pub struct Registry {
     store: Box<dyn Store>,
     slots: Mutex<(u64, HashMap<StudyName, Slot>)>,
     opened: Arc<Opened>,
+    most_sheets: u64,
     /// Studies in the list of all, by what they looked like from outside then.
     lines: Mutex<HashMap<StudyName, (Stamp, Line)>>,
 }
@@ -113,7 +114,13 @@ pub struct Registry {
 impl Registry {
     /// Nothing open yet.
     pub fn new(store: Box<dyn Store>) -> Registry {
-        Registry { store, slots: Mutex::default(), opened: Arc::default(), lines: Mutex::default() }
+        Registry {
+            store,
+            slots: Mutex::default(),
+            opened: Arc::default(),
+            most_sheets: MOST_SHEETS,
+            lines: Mutex::default(),
+        }
     }
 
     /// Where studies are kept.
@@ -138,7 +145,7 @@ impl Registry {
             let slot = slots.entry(name.clone()).or_default();
             slot.used = *clock;
             let place = Arc::clone(slot.place(what));
-            while slots.len() > MOST_OPEN || self.opened.bytes.load(Ordering::Relaxed) > MOST_SHEETS {
+            while slots.len() > MOST_OPEN || self.opened.bytes.load(Ordering::Relaxed) > self.most_sheets {
                 // Those that somebody uses or waits for stay.
                 let idle = slots.iter().filter(|(_, slot)| slot.is_idle());
                 let Some(oldest) = idle.min_by_key(|(_, slot)| slot.used).map(|(name, _)| name.clone()) else { break };
@@ -269,5 +276,66 @@ impl Registry {
         let result = ready.map_err(Failure::stored).and_then(|()| work(open));
         open.ledger.end_turn();
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Place as Stored;
+    use icee_study::{Repeat, StudyOptions};
+    use std::time::Duration;
+    use tokio::time::timeout;
+
+    /// Studies of sheets of 25 bytes in a folder of their own.
+    fn studies(label: &str, names: [&str; 3]) -> (std::path::PathBuf, Registry, [StudyName; 3]) {
+        let folder = std::env::temp_dir().join(format!("icee-registry-{label}-{}", std::process::id()));
+        let store = Stored::Folder(folder.clone()).open().unwrap();
+        let names = names.map(|name| {
+            let name = StudyName::new(name).unwrap();
+            let pool = name.file(&folder, "csv");
+            std::fs::write(&pool, "heat,flour\n1,rye\n2,wheat\n").unwrap();
+            let options = StudyOptions { pool, ..StudyOptions::default() };
+            Study::create(&name.journal(&folder), &options, Models::default()).unwrap();
+            name
+        });
+        (folder, Registry::new(store), names)
+    }
+
+    #[tokio::test]
+    async fn who_looks_keeps_nobody_from_changing_and_sees_what_was_changed() {
+        let (folder, registry, [bread, ..]) = studies("looks", ["a", "b", "c"]);
+        let told = |open: &mut Open| Ok(open.study.summary().told.len());
+        let mut looks = registry.turn(&bread, For::Looks).await;
+        assert_eq!(registry.with(&bread, &mut looks, For::Looks, told).unwrap(), 0);
+        let changes = timeout(Duration::from_secs(60), registry.turn(&bread, For::Changes)).await;
+        let mut changes = changes.unwrap();
+        let tell = |open: &mut Open| Ok(open.study.tell("1", 2.0, Repeat::Refuse)?.new);
+        assert_eq!(registry.with(&bread, &mut changes, For::Changes, tell).unwrap(), 1);
+        assert_eq!(registry.with(&bread, &mut looks, For::Looks, told).unwrap(), 1);
+        drop((looks, changes, registry));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[tokio::test]
+    async fn studies_of_many_bytes_are_closed_when_nobody_is_at_them() {
+        let (folder, registry, [a, b, c]) = studies("bytes", ["a", "b", "c"]);
+        let registry = Registry { most_sheets: 60, ..registry };
+        let look = async |name: &StudyName| {
+            let mut place = registry.turn(name, For::Looks).await;
+            registry.with(name, &mut place, For::Looks, |_| Ok(())).unwrap();
+            place
+        };
+        let at_a = look(&a).await;
+        drop((look(&b).await, look(&c).await));
+        assert_eq!(registry.count(), 3);
+        // The one that somebody is at stays, and of the others the latest.
+        drop(look(&c).await);
+        assert_eq!(registry.count(), 2);
+        drop(at_a);
+        drop(look(&a).await);
+        assert_eq!((registry.count(), registry.opened.bytes.load(Ordering::Relaxed)), (2, 2 * 25));
+        drop(registry);
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -50,7 +50,7 @@ impl Token {
 /// A token and where it stands in the text: from and to.
 type Placed = (Token, usize, usize);
 
-fn tokens(text: &str) -> std::result::Result<Vec<Placed>, String> {
+fn tokens(text: &str) -> Result<Vec<Placed>, String> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
@@ -77,7 +77,7 @@ fn tokens(text: &str) -> std::result::Result<Vec<Placed>, String> {
     Ok(tokens)
 }
 
-fn comparison(rest: &str) -> std::result::Result<(Token, usize), String> {
+fn comparison(rest: &str) -> Result<(Token, usize), String> {
     const ALL: [(&str, Comparison); 8] = [
         ("<=", Comparison::AtMost),
         (">=", Comparison::AtLeast),
@@ -107,7 +107,7 @@ struct Parser<'a> {
     columns: Vec<Column>,
 }
 
-type Parsed<T> = std::result::Result<T, String>;
+type Parsed<T> = Result<T, String>;
 
 impl<'a> Parser<'a> {
     fn token(&self, at: usize) -> Option<&'a Token> {
