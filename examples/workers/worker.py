@@ -3,8 +3,8 @@
     export ICEE_TOKEN=icee_...
     python worker.py http://127.0.0.1:8642/studies/bread
 
-The row is lent for two hours and renewed while the experiment runs. An experiment that raises is told as failed, and a server that
-cannot be reached for a while is waited for.
+The row is lent for two hours and renewed while the experiment runs. An experiment that raises is told as failed; a server that is busy or
+cannot be reached for a while is waited for; what it refuses is printed, and the next row is tried.
 """
 
 import os
@@ -30,12 +30,16 @@ def experiment(cells: dict[str, str]) -> float:
 
 
 def patiently(request: Callable[[], T]) -> T:
-    """Sends a request until the server can be reached."""
+    """Sends a request until it is known what became of it."""
     while True:
         try:
             return request()
         except ConnectionError:
             time.sleep(PAUSE)
+        except icee.Error as error:
+            # The server was stopped in the middle of it. What was told is not told twice.
+            if "nobody knows" not in str(error):
+                raise
 
 
 def keep(study: icee.Study, row: str, name: str, done: threading.Event) -> None:
@@ -70,8 +74,12 @@ def work(url: str) -> int:
             outcome = {"failed": True}
         done.set()
         keeper.join()
-        patiently(lambda: study.tell(row["id"], by=name, **outcome))
-        tried += 1
+        try:
+            patiently(lambda: study.tell(row["id"], by=name, **outcome))
+            tried += 1
+        except Exception:
+            traceback.print_exc()
+            print(f"not taken: row {row['id']}, {outcome}", file=sys.stderr)
 
 
 if __name__ == "__main__":

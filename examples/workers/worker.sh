@@ -6,7 +6,8 @@
 #
 # The experiment gets the row as JSON, {"heat": "180", "flour": "rye"}, and prints one number. If it fails, that is told. The row is
 # lent for LEASE (2 h by default) and renewed every RENEW (30 min) while the experiment runs; a worker that dies loses it to the
-# others when the lease ends. A server that cannot be reached for a while is waited for. Needs jq.
+# others when the lease ends. A server that is busy or cannot be reached for a while is waited for; what it refuses is said, and the next
+# row is tried. Needs jq.
 set -euo pipefail
 study=$1
 shift
@@ -17,10 +18,10 @@ errors=$(mktemp)
 keeper=
 trap 'rm -f "$errors"; [ -z "$keeper" ] || kill "$keeper" 2>/dev/null || true' EXIT
 
-# icee study ... at the server, again and again while it cannot be reached.
+# icee study ... at the server, again and again until it is known what became of it.
 at_server() {
     until icee study "$@" --by "$name" --at "$ICEE_URL" 2>"$errors"; do
-        grep -qE "no answer from|cannot be reached|is busy|too many requests" "$errors" || return 1
+        grep -qE "no answer|try again in a moment|too many requests|nobody knows" "$errors" || return 1
         sleep "${PAUSE:-30}"
     done
 }
@@ -46,7 +47,7 @@ while answer=$(at_server ask "$study" --more --within "$lease" --json); do
     wait "$keeper" 2>/dev/null || true
     keeper=
     # What is refused, for instance because the experiment has printed no number, is said, and the next row is tried.
-    at_server tell "$study" --row "$row" "${outcome[@]}" || cat "$errors" >&2
+    at_server tell "$study" --row "$row" "${outcome[@]}" || { echo "not taken: row $row, ${outcome[*]}"; cat "$errors"; } >&2
 done
 # Done, or something went wrong.
 grep -q "nothing is left" "$errors" || { cat "$errors" >&2; exit 1; }

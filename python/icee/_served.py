@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import html
+import email.utils
 import http.client
 import json
 import math
@@ -173,8 +173,8 @@ class Served:
     def renew(self, rows: Sequence[str], *, within: float | str, by: str | None) -> None:
         self._noted(self._post("renew", {"rows": rows, "within": _time(within)} | ({} if by is None else {"by": by})))
 
-    def withdraw(self, rows: Sequence[str]) -> None:
-        self._noted(self._post("withdraw", {"rows": rows}))
+    def withdraw(self, rows: Sequence[str], *, by: str | None) -> None:
+        self._noted(self._post("withdraw", {"rows": rows} | ({} if by is None else {"by": by})))
 
     def forget(self, rows: Sequence[str]) -> None:
         self._noted(self._post("forget", {"rows": rows}))
@@ -193,10 +193,7 @@ class Served:
         return self.take_notes()
 
     def glance(self) -> str:
-        summary = json.loads(self.summary())
-        best = "" if summary["best"] is None else f", best {summary['best']['value']:g}"
-        words = f"{self.name}: {summary['rows']} rows, {len(summary['told'])} told, {len(summary['running'])} running{best}"
-        return f"<p>{html.escape(words)}</p>"
+        return self._get("glance")
 
     def _told(self, body: dict[str, Any]) -> str:
         return json.dumps(json.loads(self._noted(self._post("tell", body)))["told"])
@@ -235,7 +232,8 @@ class Served:
                 failure = _failure(status, text, creates=path == "/api/studies")
                 if found.get("retry-after") is None:
                     raise failure
-                wait, patience = float(found["retry-after"]), BUSY
+                # It could not be done for now, as if nobody had answered.
+                failure, wait, patience = ConnectionError(str(failure)), _seconds(found["retry-after"]), BUSY
             # Not all come back at once who were sent away at once.
             wait = max(wait, pause / 2) + random.uniform(0, pause)
             if time.monotonic() - begun + wait >= patience:
@@ -269,6 +267,18 @@ def _failure(status: int, text: str, *, creates: bool) -> Exception:
     if status == 409 and creates:
         return FileExistsError(words)
     return Error(words)
+
+
+def _seconds(after: str) -> float:
+    """How long to wait, as an answer says it: in seconds, or until when."""
+    try:
+        return max(0.0, float(after))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(after).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return 1.0
 
 
 def _time(within: float | str) -> str:

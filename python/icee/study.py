@@ -441,15 +441,17 @@ class Study:
         self._native.renew([frames.text(row) for row in rows], within=checks.time(within), by=by)
         _warn(self._native.take_notes())
 
-    def withdraw(self, *rows: Any) -> None:
+    def withdraw(self, *rows: Any, by: str | None = None) -> None:
         """Takes back rows that were asked for and will not be tried.
+
+        ``by`` says who has them: refused where somebody else has one by now.
 
         >>> study = icee.Study.create(folder / "back.jsonl", {"heat": [1, 2, 3, 4]}, direction="minimize")
         >>> study.withdraw(*study.ask(2)["row"])
         >>> study
         <Study back: 4 rows; lower is better; 0 told, 0 running, 4 left>
         """
-        self._native.withdraw([frames.text(row) for row in rows])
+        self._native.withdraw([frames.text(row) for row in rows], by=by)
         _warn(self._native.take_notes())
 
     def forget(self, *rows: Any) -> None:

@@ -1,10 +1,12 @@
 """Studies on a server: the same methods, values and errors as of a file."""
 
+import email.utils
 import importlib.util
 import pathlib
 import pickle
 import subprocess
 import threading
+import time
 
 import pandas
 import pytest
@@ -65,7 +67,7 @@ def test_a_server_answers_like_a_file(server, tmp_path):
         assert words[0] == words[1]
     page = there.report(tmp_path / "page.html")
     assert "<svg" in page.read_text()
-    assert "bread" in there._repr_html_()
+    assert there._repr_html_() == here._repr_html_() and "<table" in there._repr_html_() and "<svg" in there._repr_html_()
     with pytest.raises(icee.Error, match="no file"):
         there.path
 
@@ -129,14 +131,62 @@ def test_who_may_what_and_what_is_there(server, tmp_path, monkeypatch):
         icee.Study(url=server.url("bread"), token=writer)
 
 
-def test_the_worker_of_the_examples(server):
-    url = server.url("bread")
-    study = icee.Study.create(url=url, pool=BREAD, direction="maximize", sampler="random")
+@pytest.fixture
+def worker():
     spec = importlib.util.spec_from_file_location("worker", ROOT / "examples" / "workers" / "worker.py")
     worker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(worker)
+    return worker
+
+
+def test_the_worker_of_the_examples(server, worker):
+    url = server.url("bread")
+    study = icee.Study.create(url=url, pool=BREAD, direction="maximize", sampler="random")
     tried = []
     workers = [threading.Thread(target=lambda: tried.append(worker.work(url))) for _ in range(3)]
     [thread.start() for thread in workers]
     [thread.join() for thread in workers]
     assert sum(tried) == 12 == len(study.summary()["told"])
+
+
+def test_a_worker_goes_on_whatever_a_server_answers(server, worker, monkeypatch, capsys):
+    study = icee.Study.create(url=server.url("bread"), pool=BREAD, direction="maximize", sampler="random")
+    tell, told = icee.Study.tell, []
+
+    def troubled(self, row, **outcome):
+        told.append(row)
+        if len(told) == 1:
+            raise ConnectionError("the server is busy; try again in a moment")
+        if len(told) == 2:
+            tell(self, row, **outcome)
+            raise icee.Error('nobody knows whether the request "k" was done')
+        if len(told) == 4:
+            raise icee.Error("the value lies outside of what can be")
+        return tell(self, row, **outcome)
+
+    monkeypatch.setattr(icee.Study, "tell", troubled)
+    monkeypatch.setattr(worker, "PAUSE", 0)
+    assert worker.work(server.url("bread")) == 10
+    assert told[0] == told[1] == told[2] != told[3]
+    # The first was told before, the other is not, and both are printed.
+    said = capsys.readouterr().err
+    assert all(f"not taken: row {row}, " in said for row in (told[0], told[3]))
+    assert len(study.summary()["told"]) == 11
+
+
+def test_rows_are_given_back_by_who_has_them(server):
+    study = icee.Study.create(url=server.url("bread"), pool=BREAD, direction="maximize", sampler="random")
+    study.ask(by="ada", within="1h")
+    row = study.answer["suggestions"][0]["id"]
+    with pytest.raises(icee.Error, match="is held by ada now"):
+        study.withdraw(row, by="bob")
+    study.withdraw(row, by="ada")
+    assert study.summary()["running"] == []
+
+
+def test_when_to_come_again_may_be_a_date():
+    from icee._served import _seconds
+
+    soon = email.utils.formatdate(time.time() + 100, usegmt=True)
+    assert (_seconds("2"), _seconds("-1"), _seconds("soon")) == (2.0, 0.0, 1.0)
+    assert 90 < _seconds(soon) <= 100

@@ -13,7 +13,7 @@ end no row may have been given to two workers, everything that was acknowledged 
 but the study.
 """
 
-import argparse, glob, http.client, json, os, random, shutil, signal, socket, subprocess, tempfile, threading, time, uuid
+import argparse, collections, glob, http.client, json, os, random, shutil, signal, socket, subprocess, tempfile, threading, time, uuid
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ICEE = os.environ.get("ICEE", os.path.join(ROOT, "target/debug/icee"))
@@ -83,6 +83,9 @@ class Server:
 class Client:
     """One worker's connection: sends again what got no answer, to the next server, with the same key."""
 
+    #: What was answered where it was to be sent again, and how often.
+    refused = collections.Counter()
+
     def __init__(self, ports, first=0):
         self.ports, self.at, self.connection = ports, first, None
 
@@ -100,6 +103,7 @@ class Client:
                 text = answer.read()
                 if answer.status not in (429, 503):
                     return answer.status, json.loads(text)
+                self.refused[json.loads(text)["error"]] += 1
             except (OSError, http.client.HTTPException):
                 self.connection = None
                 self.at += 1
@@ -132,7 +136,8 @@ def load(args, servers):
     setup = Client(ports)
     for study in range(args.studies):
         create(setup, f"s{study}", args.rows, args.sampler)
-    times, problems, lock, end = {"ask": [], "tell": []}, [], threading.Lock(), time.time() + args.seconds
+    create(setup, "idle", args.rows, args.sampler)
+    times, problems, lock, end = {"ask": [], "tell": [], "look": []}, [], threading.Lock(), time.time() + args.seconds
 
     def work(number):
         client, path = Client(ports, number), f"/api/studies/s{number % args.studies}"
@@ -152,15 +157,26 @@ def load(args, servers):
                 problems.append((status, told))
                 return
 
+    def look(number):
+        # At a study that nobody else is at.
+        client = Client(ports, number)
+        while time.time() < end:
+            begun = time.time()
+            client.send("GET", "/api/studies/idle/front")
+            with lock:
+                times["look"].append(time.time() - begun)
+            time.sleep(0.1)
+
     begun = time.time()
     threads = [threading.Thread(target=work, args=(n,)) for n in range(args.workers)]
+    threads += [threading.Thread(target=look, args=(n,)) for n in range(args.lookers)]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
     took = time.time() - begun
     print("store,servers,workers,studies,sampler,what,count,per_second,p50_ms,p99_ms")
     for what, all_times in times.items():
         print(f"{args.store},{len(servers)},{args.workers},{args.studies},{args.sampler},{what},{len(all_times)},{len(all_times) / took:.1f},{percentile(all_times, 0.5):.1f},{percentile(all_times, 0.99):.1f}")
-    print(f"problems: {len(problems)} {problems[:2]}")
+    print(f"problems: {len(problems)} {problems[:2]}; sent again: {dict(Client.refused)}")
 
 
 def told(args, servers):

@@ -59,6 +59,14 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     })
 }
 
+/// Forces the name of a file to disk, where it was made, replaced or removed.
+pub fn sync_folder(path: &Path) {
+    // Not every system can open a folder; there the name is as safe as that system makes it.
+    if let Ok(folder) = File::open(folder_of(path)) {
+        let _ = folder.sync_all();
+    }
+}
+
 /// Opens a file for reading, which must be a regular one: a device may have no end, and a pipe no beginning.
 ///
 /// # Errors

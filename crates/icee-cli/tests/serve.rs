@@ -3,9 +3,13 @@
 mod common;
 
 use common::{Scratch, complaint, ok, said};
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// A server that is killed when the test ends.
 struct Served {
@@ -15,7 +19,11 @@ struct Served {
 
 impl Served {
     fn start(scratch: &Scratch, folder: &str) -> Served {
-        let mut command = scratch.icee(&["serve", "--port", "0", "--studies", folder]);
+        Served::at(scratch, folder, "0")
+    }
+
+    fn at(scratch: &Scratch, folder: &str, port: &str) -> Served {
+        let mut command = scratch.icee(&["serve", "--port", port, "--studies", folder]);
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -92,9 +100,10 @@ fn a_server_answers_like_a_file() {
     let journals =
         ["here", "served"].map(|folder| std::fs::read_to_string(scratch.file(folder) + "/bread.jsonl").unwrap());
     let lines = journals.map(|journal| {
-        journal.lines().skip(1).map(|line| line.split("\"sum\"").next().unwrap().to_owned()).collect::<Vec<_>>()
+        journal.lines().skip(1).map(|line| line.split(",\"check\"").next().unwrap().to_owned()).collect::<Vec<_>>()
     });
-    assert_eq!(lines[0].len(), lines[1].len());
+    assert!(lines[0].len() > 5);
+    assert_eq!(lines[0], lines[1], "the same lines, but for the sheet's place in the first and what follows from that");
     let page = scratch.file("page.html");
     said(served(&["report", "bread", "--out", &page]));
     assert!(std::fs::read_to_string(&page).unwrap().contains("<html"));
@@ -104,6 +113,56 @@ fn a_server_answers_like_a_file() {
     assert_eq!(renewed, format!("renewed: row {row}, to be told within 3 h\n"));
     assert!(complaint(served(&["show", "bread", "--pool", "x.csv"])).contains("the server has its own"));
     assert!(complaint(served(&["show", "../bread"])).contains("cannot be the name of a study"));
+}
+
+/// A server that is killed again and again, whatever it is doing, and clients that send once more what had no answer.
+#[test]
+fn a_server_that_is_killed_loses_nothing_and_gives_no_row_twice() {
+    const WORKERS: usize = 3;
+    let scratch = Scratch::new("serve-kill");
+    let folder = scratch.file("served");
+    let mut server = Served::start(&scratch, &folder);
+    let (url, port) = (server.url.clone(), server.url.rsplit(':').next().unwrap().to_owned());
+    let client = || icee_serve::Client::new(&url, None).unwrap();
+    let sheet: String = (0..5000).map(|row| format!("{row},{}\n", row % 7)).collect();
+    let made = json!({ "name": "s", "sheet": format!("a,b\n{sheet}"), "direction": "max", "sampler": "random" });
+    client().post::<Value>("/api/studies", &made).unwrap();
+    let over = AtomicBool::new(false);
+    let work = || {
+        let (client, mut asked, mut told) = (client(), Vec::<u64>::new(), Vec::<(u64, f64)>::new());
+        while !over.load(Ordering::Relaxed) {
+            // Where nobody knows whether it was done, another row will do.
+            let Ok(answer) = client.post::<Value>("/api/studies/s/ask", &json!({ "more": true })) else { continue };
+            let row = answer["suggestions"][0]["row"].as_u64().unwrap();
+            asked.push(row);
+            let value = row as f64 / 8.0;
+            let tell = json!({ "row": row, "value": value });
+            told.extend(client.post::<Value>("/api/studies/s/tell", &tell).is_ok().then_some((row, value)));
+        }
+        (asked, told)
+    };
+    let done: Vec<_> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
+        for pause in [311, 173, 97, 239, 401] {
+            std::thread::sleep(Duration::from_millis(pause));
+            drop(std::mem::replace(
+                &mut server,
+                Served { process: Command::new("true").spawn().unwrap(), url: url.clone() },
+            ));
+            server = Served::at(&scratch, &folder, &port);
+        }
+        over.store(true, Ordering::Relaxed);
+        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+    });
+    let asked: Vec<u64> = done.iter().flat_map(|(asked, _)| asked.clone()).collect();
+    assert!(asked.len() > 2 * WORKERS, "{asked:?}");
+    assert_eq!(asked.iter().collect::<HashSet<_>>().len(), asked.len(), "no row is given twice");
+    let (summary, _) = client().get::<Value>("/api/studies/s", &json!({})).unwrap();
+    let known = summary["told"].as_array().unwrap().iter();
+    let known: HashMap<u64, &Value> = known.map(|told| (told["row"].as_u64().unwrap(), &told["values"])).collect();
+    for (row, value) in done.iter().flat_map(|(_, told)| told) {
+        assert_eq!(known.get(row), Some(&&json!([value])), "what was acknowledged is there, once");
+    }
 }
 
 #[test]

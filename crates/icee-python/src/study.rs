@@ -285,8 +285,9 @@ impl Study {
         })
     }
 
-    fn withdraw(&self, py: Python<'_>, rows: Vec<String>) -> PyResult<()> {
-        self.with(py, |study| Ok(study.withdraw(&rows.iter().map(String::as_str).collect::<Vec<_>>(), None)?))
+    #[pyo3(signature = (rows, *, by))]
+    fn withdraw(&self, py: Python<'_>, rows: Vec<String>, by: Option<&str>) -> PyResult<()> {
+        self.with(py, |study| Ok(study.withdraw(&rows.iter().map(String::as_str).collect::<Vec<_>>(), by)?))
     }
 
     fn forget(&self, py: Python<'_>, rows: Vec<String>) -> PyResult<()> {

@@ -14,13 +14,13 @@ use crate::metrics::Metrics;
 use crate::name::StudyName;
 use crate::pages::PageFile;
 use crate::places::{Held, Places, What};
-use crate::registry::{Open, Registry};
+use crate::registry::{For, Open, Registry};
 use crate::room;
 use crate::routes::{HTML, JSON, Route, Verb, Work};
 use crate::store::Store;
 use crate::tokens::{Stamp, Tokens};
 use crate::transfer;
-use crate::wire::Deleted;
+use crate::wire::{Deleted, KEY};
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path as Named, Request};
 use axum::http::request::Parts;
@@ -30,9 +30,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::watch;
-
-/// Another header that is known by name.
-const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Bytes of a body that is small: as many of them may come in as there are connections.
 const SMALL: usize = 64 << 10;
@@ -237,10 +234,13 @@ impl App {
             Work::Game => return room::stream(Arc::clone(self), user, request.uri()).await,
             _ => {}
         }
-        // Until all of it has come nobody else has to wait.
+        // Until all of it has come nobody else has to wait, but for those with large bodies.
+        let full =
+            |_| Failure::busy(StatusCode::SERVICE_UNAVAILABLE, "too many large bodies come in; try again in a moment");
+        let room = tokio::time::timeout(self.limits.time, self.room(route, user, request.headers())).await;
+        let room = room.map_err(full)??;
         let slow = |_| Failure::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time");
-        let (parts, body, room) =
-            tokio::time::timeout(self.limits.time, self.read(route, user, request)).await.map_err(slow)??;
+        let (parts, body) = tokio::time::timeout(self.limits.time, self.read(route, request)).await.map_err(slow)??;
         let place = self.places.take(What::Requests, user)?;
         let late = |_| {
             let words = format!(
@@ -254,23 +254,22 @@ impl App {
         tokio::time::timeout(self.limits.time, work).await.map_err(late)?.map(IntoResponse::into_response)
     }
 
+    /// A place for a request's body, if it needs one.
+    async fn room(&self, route: &Route, user: Option<&str>, headers: &HeaderMap) -> Result<Option<Held>, Failure> {
+        let length = guard::text(headers, &header::CONTENT_LENGTH).and_then(|length| length.parse().ok());
+        match length {
+            _ if route.verb != Verb::Post => Ok(None),
+            Some(0..=SMALL) => Ok(None),
+            _ => self.places.wait(What::Bodies, user).await.map(Some),
+        }
+    }
+
     /// Reads a request's body; only that of a POST says anything.
-    async fn read(
-        &self,
-        route: &Route,
-        user: Option<&str>,
-        request: Request,
-    ) -> Result<(Parts, Bytes, Option<Held>), Failure> {
+    async fn read(&self, route: &Route, request: Request) -> Result<(Parts, Bytes), Failure> {
         let (parts, body) = request.into_parts();
         if route.verb != Verb::Post {
-            return Ok((parts, Bytes::new(), None));
+            return Ok((parts, Bytes::new()));
         }
-        let length: Option<usize> =
-            guard::text(&parts.headers, &header::CONTENT_LENGTH).and_then(|length| length.parse().ok());
-        let room = match length {
-            Some(length) if length <= SMALL => None,
-            _ => Some(self.places.wait(What::Bodies, user).await?),
-        };
         let body = Bytes::from_request(Request::from_parts(parts.clone(), body), &()).await;
         let body = body.map_err(|refused| match refused.status() {
             StatusCode::PAYLOAD_TOO_LARGE => {
@@ -279,7 +278,7 @@ impl App {
             }
             _ => Failure::bad("the body did not arrive whole"),
         })?;
-        Ok((parts, body, room))
+        Ok((parts, body))
     }
 
     /// Does the work of a request on a thread that may take its time. Its places go along: work that nobody waits for any more counts
@@ -292,21 +291,21 @@ impl App {
         places: (Held, Option<Held>),
     ) -> Done {
         let name = if route.path.contains("{name}") { Some(name_in(&mut parts).await?) } else { None };
-        let key = match parts.headers.get(&KEY) {
+        let key = match parts.headers.get(KEY) {
             Some(key) => Some(key.to_str().map_err(|_| keys::wrong()).and_then(keys::check)?.to_owned()),
             None => None,
         };
         let (uri, user) = (parts.uri, user.map(str::to_owned));
         let unpacked = (self.limits.body as u64).saturating_mul(UNPACKED);
-        let mut call = Call { name, body, uri, now: now(), user, folder: self.folder(), unpacked };
-        let new = match route.work {
-            Work::Create => Some(call.body::<Create>()?.name),
-            Work::Import => Some(call.body::<Import>()?.name),
-            _ => None,
+        let call = Call { name, body, uri, user, folder: self.folder(), unpacked };
+        // It may be long, and to take it apart takes a while.
+        let (mut call, new) = match route.work {
+            Work::Create | Work::Import => aside(move || New::of(route, call)).await?,
+            _ => (call, None),
         };
-        if let Some(name) = &new {
+        if let Some(new) = &new {
             let missing = || Failure::bad("name is missing: what is the study called?");
-            call.name = Some(StudyName::new(name.as_deref().ok_or_else(missing)?)?);
+            call.name = Some(StudyName::new(new.name().ok_or_else(missing)?)?);
         }
         let mut place = match &call.name {
             Some(name) => {
@@ -314,17 +313,27 @@ impl App {
                 if new.is_none() {
                     self.require(name).await?;
                 }
-                Some(self.registry.turn(name).await)
+                let what = if matches!(route.work, Work::Study(_)) { For::Looks } else { For::Changes };
+                Some(self.registry.turn(name, what).await)
             }
             None => None,
         };
-        // Of sheets few are taken apart at once. Whoever waits here has his turn already, and holds up nobody else's study.
-        let sheet = if route.reads_sheet() { Some(self.places.wait(What::Sheets, None).await?) } else { None };
+        // Of sheets few are taken apart at once. Whoever waits here has his turn already, and holds up nobody else's study. Those who have
+        // yet to wait for other servers do so first.
+        let sheet = match route.work {
+            Work::Once(_) => None,
+            _ if route.reads_sheet() => Some(self.places.wait(What::Sheets, None).await?),
+            _ => None,
+        };
         let app = Arc::clone(self);
         let work = move || {
             let _places = (places, sheet);
-            match (&call.name, place.as_deref_mut()) {
-                (Some(name), Some(place)) => app.with_study(route, name, place, &call, key.as_deref()),
+            match (&call.name, place.as_deref_mut(), new) {
+                (Some(name), Some(place), Some(new)) => {
+                    *place = None;
+                    new.make(app.registry.store(), name, &call)
+                }
+                (Some(name), Some(place), None) => app.with_study(route, name, place, &call, key.as_deref()),
                 _ => match route.work {
                     Work::Server(work) => work(&app, &call),
                     _ => Err(Failure::internal("the route has no name of a study")),
@@ -342,27 +351,61 @@ impl App {
         call: &Call,
         key: Option<&str>,
     ) -> Done {
-        let store = self.registry.store();
+        // Whoever finds the sheet not read yet reads it.
+        let room = |open: &Open| match route.reads_sheet() || !open.study.is_loaded() {
+            true => self.places.wait_here(What::Sheets).map(Some),
+            false => Ok(None),
+        };
         match route.work {
-            Work::Create => {
-                *place = None;
-                create::create(store, name, call)
-            }
-            Work::Import => {
-                *place = None;
-                transfer::import(store, name, call)
-            }
             Work::Delete => {
                 *place = None;
                 self.registry.require(name)?;
-                store.put_away(name, call.now)?;
+                self.registry.store().put_away(name, now())?;
                 Reply::json(&Deleted { deleted: name.as_str().to_owned() })
             }
-            Work::Study(work) => self.registry.with(name, place, false, |open| work(open, call)),
-            Work::Once(work) => self.registry.with(name, place, true, |open| once(route, open, call, key, work)),
-            Work::Now(_) | Work::Server(_) | Work::Events | Work::Game => {
+            Work::Study(work) => self.registry.with(name, place, For::Looks, |open| {
+                let _room = room(open)?;
+                work(open, call)
+            }),
+            Work::Once(work) => self.registry.with(name, place, For::Changes, |open| {
+                let _room = room(open)?;
+                once(route, open, call, key, work)
+            }),
+            Work::Create | Work::Import | Work::Now(_) | Work::Server(_) | Work::Events | Work::Game => {
                 Err(Failure::internal("the route is about no study"))
             }
+        }
+    }
+}
+
+/// What a new study is made of.
+enum New {
+    Created(Box<Create>),
+    Imported(Box<Import>),
+}
+
+impl New {
+    /// What a request says, in the place of its body.
+    fn of(route: &Route, mut call: Call) -> Result<(Call, Option<New>), Failure> {
+        let new = match route.work {
+            Work::Create => New::Created(Box::new(call.body()?)),
+            _ => New::Imported(Box::new(call.body()?)),
+        };
+        call.body = Bytes::new();
+        Ok((call, Some(new)))
+    }
+
+    fn name(&self) -> Option<&str> {
+        match self {
+            New::Created(wanted) => wanted.name.as_deref(),
+            New::Imported(wanted) => wanted.name.as_deref(),
+        }
+    }
+
+    fn make(self, store: &dyn Store, name: &StudyName, call: &Call) -> Done {
+        match self {
+            New::Created(wanted) => create::create(store, name, &wanted, call),
+            New::Imported(wanted) => transfer::import(store, name, *wanted, call),
         }
     }
 }
@@ -387,7 +430,7 @@ pub async fn aside<T: Send + 'static>(
 fn once(route: &Route, open: &mut Open, call: &Call, key: Option<&str>, work: fn(&mut Open, &Call) -> Done) -> Done {
     let Some(key) = key else { return work(open, call) };
     let keyed = Keyed::new(key, call.user.as_deref(), route.path, &call.body);
-    match open.ledger.begin(&keyed, call.now, open.study.lines())? {
+    match open.ledger.begin(&keyed, open.now, open.study.lines())? {
         Known::Done(text) => return Ok(Reply::of(JSON, text)),
         Known::New => {}
     }

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::name::StudyName;
 use crate::routes::JSON;
-use crate::wire::{NOTES, Noted, sheet_bytes};
+use crate::wire::{NOTES, Noted, ascii, sheet_bytes};
 use axum::body::Bytes;
 use axum::extract::Query;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
@@ -21,8 +21,6 @@ pub struct Call {
     pub body: Bytes,
     /// Where it went, for what stands behind the question mark.
     pub uri: Uri,
-    /// When, in seconds since 1970.
-    pub now: u64,
     /// Who asks: the name of the token.
     pub user: Option<String>,
     /// The beginning of the paths of all files here, which is not for clients.
@@ -136,18 +134,6 @@ impl IntoResponse for Reply {
     }
 }
 
-/// JSON in plain ASCII: headers have nothing else.
-fn ascii(json: &str) -> String {
-    let mut text = String::with_capacity(json.len());
-    for c in json.chars() {
-        match c {
-            ' '..='~' => text.push(c),
-            _ => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}"))),
-        }
-    }
-    text
-}
-
 /// What stands behind the question mark.
 ///
 /// # Errors
@@ -158,7 +144,7 @@ pub fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Failure> {
     Ok(found)
 }
 
-/// Seconds since 1970.
+/// Seconds since 1970, by this machine's clock.
 pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

@@ -2,7 +2,7 @@
 
 use crate::call::{Call, Done, Reply};
 use crate::failure::Failure;
-use crate::fields::{Ask, Nothing, Renew, RowId, Rows, Tell, Update, Withdraw};
+use crate::fields::{Ask, Renew, RowId, Rows, Tell, Undo, Update, Withdraw};
 use crate::registry::Open;
 use crate::wire::{Forgotten, Renewed, Taken, Undone, Withdrawn};
 use icee_base::table::Table;
@@ -14,7 +14,7 @@ pub fn ask(open: &mut Open, call: &Call) -> Done {
     let ask: Ask = call.body()?;
     let sampler = sampler(ask.sampler.as_deref())?;
     let within = ask.within.as_deref().map(duration).transpose().map_err(Failure::bad)?;
-    let study = &mut open.study;
+    let (study, now) = (&mut open.study, open.now);
     if ask.accept_model {
         study.accept_model(sampler)?;
     }
@@ -23,10 +23,10 @@ pub fn ask(open: &mut Open, call: &Call) -> Done {
         sampler,
         condition: ask.condition,
         same: ask.same,
-        until: within.map(|seconds| call.now.saturating_add(seconds)),
+        until: within.map(|seconds| now.saturating_add(seconds)),
         by: ask.by.or_else(|| call.user.clone()),
     };
-    let mut answer = study.ask_or_repeat(&wanted, ask.more, call.now)?;
+    let mut answer = study.ask_or_repeat(&wanted, ask.more, now)?;
     answer.notes = call.tidy_all(&answer.notes);
     Reply::json(&answer)
 }
@@ -80,7 +80,7 @@ fn outcome(tell: &Tell) -> Result<Outcome, Failure> {
 /// More time for rows.
 pub fn renew(open: &mut Open, call: &Call) -> Done {
     let Renew { rows, within, by } = call.body()?;
-    let until = call.now.saturating_add(duration(&within).map_err(Failure::bad)?);
+    let until = open.now.saturating_add(duration(&within).map_err(Failure::bad)?);
     let (rows, study) = (texts(&rows)?, &mut open.study);
     study.renew(&refs(&rows), until, by.as_deref())?;
     let notes = call.tidy_all(&study.take_notes());
@@ -126,8 +126,12 @@ pub fn forget(open: &mut Open, call: &Call) -> Done {
 
 /// Takes back the last thing.
 pub fn undo(open: &mut Open, call: &Call) -> Done {
-    let Nothing {} = call.body()?;
-    let undone = open.study.undo()?;
+    let Undo { lines } = call.body()?;
+    let study = &mut open.study;
+    let undone = match lines {
+        Some(lines) => study.undo_seen(lines)?,
+        None => study.undo()?,
+    };
     let notes = call.tidy_all(&open.study.take_notes());
     Reply::noted(Undone { undone }, notes)
 }

@@ -8,6 +8,7 @@ use rand::rngs::SysRng;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 use ureq::http::{Response, header};
@@ -169,10 +170,18 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::get`].
-    pub fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+    pub fn delete(&self, path: &str) -> Result<(), ClientError> {
         let request = self.request("DELETE", path).body(()).map_err(|error| self.strange(error))?;
-        let answer = self.patiently(|| request.clone().with_agent(&self.agent).run())?;
-        self.parsed(&answer.text)
+        let sent = Cell::new(0);
+        let answer = self.patiently(|| {
+            sent.set(sent.get() + 1);
+            request.clone().with_agent(&self.agent).run()
+        });
+        match answer {
+            // The answer to the first time was lost.
+            Err(ClientError::Refused { status: 404, .. }) if sent.get() > 1 => Ok(()),
+            answer => answer.map(drop),
+        }
     }
 
     fn request(&self, method: &str, path: &str) -> http::request::Builder {

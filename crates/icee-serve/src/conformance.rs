@@ -34,7 +34,10 @@ pub fn check(place: &Place) -> Checked {
     check_settling(&*store, &name("settling")?)?;
     check_names(&*store, &name("names")?)?;
     check_turns(place, &*store, &name("turns")?)?;
-    check_tokens(place, &*store)
+    check_tokens(place, &*store)?;
+    drop(store);
+    let again = place.open().map(drop);
+    require(again.is_ok(), "a place is free for others when its server is gone", again)
 }
 
 fn require(holds: bool, rule: &str, seen: impl std::fmt::Debug) -> Checked {
@@ -61,7 +64,7 @@ fn turn<T>(
     work: impl FnOnce(&mut dyn Ledger) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let (_home, mut ledger) = store.seat(name)?;
-    ledger.begin_turn()?;
+    ledger.begin_turn()?.ok_or_else(|| Failure::internal("a study that was just opened is not there"))?;
     let done = ledger.settle(lines).map_err(Failure::from).and_then(|()| work(&mut *ledger));
     ledger.end_turn();
     done
@@ -160,7 +163,7 @@ fn check_turns(place: &Place, store: &dyn Store, name: &StudyName) -> Checked {
     create(store, name)?;
     let other = match place.open() {
         Ok(other) => other,
-        // Then it is always this server's turn.
+        // Then no other server has a turn as long as this one lives; and its own requests are one at a time in any case.
         Err(ServeError::Taken(_)) => return Ok(()),
         Err(error) => return Err(error.to_string()),
     };

@@ -23,15 +23,14 @@ const PREVIEW: usize = 5;
 ///
 /// # Errors
 /// Where there is one of that name, or the sheet or a choice makes no sense; then nothing is left behind.
-pub fn create(store: &dyn Store, name: &StudyName, call: &Call) -> Done {
-    let wanted: Create = call.body()?;
+pub fn create(store: &dyn Store, name: &StudyName, wanted: &Create, call: &Call) -> Done {
     require_free(store, name)?;
-    let direction = direction(&wanted)?.ok_or_else(|| {
+    let direction = direction(wanted)?.ok_or_else(|| {
         Failure::bad("which values are good? add direction, maximize or minimize, or target with a number")
     })?;
-    let bytes = bytes(&wanted, call)?;
+    let bytes = bytes(wanted, call)?;
     let mut draft = store.draft(name, ending_of(&bytes), &bytes)?;
-    let options = StudyOptions { direction, ..options(store, &wanted, &draft.sheet.path)? };
+    let options = StudyOptions { direction, ..options(store, wanted, &draft.sheet.path)? };
     let doubts = suspects(&options)?;
     let models = study_models().map_err(|error| Failure::internal(error.to_string()))?;
     let mut study = Study::create_in(&*draft.home, &options, models)?;

@@ -5,6 +5,7 @@ use crate::app::{App, Ending, aside};
 use crate::failure::Failure;
 use crate::name::StudyName;
 use crate::places::{Held, What};
+use crate::registry::For;
 use crate::routes::Route;
 use crate::tokens::Stamp;
 use axum::http::HeaderMap;
@@ -100,7 +101,7 @@ impl Listener {
     /// The lines of the study as it stands.
     async fn count(&self) -> Result<u64, Failure> {
         let (app, name) = (Arc::clone(&self.app), self.name.clone());
-        let mut place = app.registry.turn(&name).await;
-        aside(move || app.registry.with(&name, &mut place, false, |open| Ok(open.study.lines()))).await
+        let mut place = app.registry.turn(&name, For::Looks).await;
+        aside(move || app.registry.with(&name, &mut place, For::Looks, |open| Ok(open.study.lines()))).await
     }
 }

@@ -9,17 +9,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error as Words;
 
-/// Words of errors that are about the study as it stands, not about the request. A test makes each of them happen.
-const CONFLICTS: [&str; 7] = [
-    "exists already",
-    "was told already",
-    "is not running",
-    "is held by",
-    "nothing is left",
-    "has changed since",
-    "do it again",
-];
-
 /// Bytes of an error's words.
 const MOST_WORDS: usize = 2048;
 
@@ -58,7 +47,7 @@ impl Failure {
     /// What is wrong where studies are kept: the client has not done it.
     pub fn stored(error: Error) -> Failure {
         match error {
-            Error::Unavailable { .. } => Failure::from(error),
+            Error::Unavailable { .. } | Error::Busy(_) => Failure::from(error),
             error => Failure::internal(error.to_string()),
         }
     }
@@ -94,17 +83,15 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         let words = error.to_string();
-        if matches!(error, Error::Unavailable { .. }) {
+        if matches!(error, Error::Unavailable { .. } | Error::Busy(_)) {
             return Failure::busy(StatusCode::SERVICE_UNAVAILABLE, words);
         }
-        let conflict = || CONFLICTS.iter().any(|known| words.contains(known));
         let status = match &error {
-            Error::OtherModel { .. } => StatusCode::CONFLICT,
+            Error::Conflict(_) | Error::OtherModel { .. } => StatusCode::CONFLICT,
             Error::File(FileError::Io { .. }) | Error::Table(TableError::File(FileError::Io { .. })) => {
                 StatusCode::INTERNAL_SERVER_ERROR
             }
-            Error::Stored { .. } if !conflict() => StatusCode::INTERNAL_SERVER_ERROR,
-            _ if conflict() => StatusCode::CONFLICT,
+            Error::Stored { .. } => StatusCode::INTERNAL_SERVER_ERROR,
             _ => StatusCode::BAD_REQUEST,
         };
         Failure::new(status, words)

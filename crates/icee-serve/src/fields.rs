@@ -108,7 +108,16 @@ pub struct Create {
 }
 
 /// The fields of [`Create`].
-pub const CREATE: &[Field] = &[
+pub const CREATE: &[Field] = &ABOUT_SHEETS;
+
+/// The same where nothing is kept, and nothing needs a name.
+pub const SURVEY: &[Field] = &{
+    let mut fields = ABOUT_SHEETS;
+    fields[0].required = false;
+    fields
+};
+
+const ABOUT_SHEETS: [Field; 18] = [
     required("name", Holds::Text, "The study's name: 1 to 64 letters, digits, - and _. Not needed to survey."),
     field("sheet", Holds::Text, "The sheet of candidates as CSV text; this or sheet_base64."),
     field("sheet_base64", Holds::Text, "The sheet in base64: an .xlsx or .xlsm file, or CSV."),
@@ -338,6 +347,21 @@ pub const UPDATE: &[Field] = &[
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Nothing {}
+
+/// Undoing.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Undo {
+    /// How many lines the study had when it was looked at: refused where others have changed it since.
+    pub lines: Option<u64>,
+}
+
+/// The fields of [`Undo`].
+pub const UNDO: &[Field] = &[field(
+    "lines",
+    Holds::Count,
+    "How many lines the study had when it was looked at: refused where others have changed it since.",
+)];
 
 /// Beliefs of rows.
 #[derive(Debug, Default, Serialize, Deserialize)]

@@ -9,6 +9,8 @@ const MOST_CLIENTS: usize = 10_000;
 
 /// How many clients one address may be, as far as rates go: a network behind one address, or a proxy.
 const CLIENTS: f64 = 20.0;
+/// How long it may take to send an answer when the server is to stop.
+const SENDING: Duration = Duration::from_secs(5);
 /// The longest that one is told to wait, in seconds.
 const LONGEST_WAIT: f64 = 3600.0;
 
@@ -39,8 +41,6 @@ pub struct Limits {
     pub rate: f64,
     /// How many it may send at once after a pause.
     pub burst: f64,
-    /// How long requests may go on when the server is to stop.
-    pub grace: Duration,
 }
 
 impl Default for Limits {
@@ -58,12 +58,16 @@ impl Default for Limits {
             games: 4,
             rate: 50.0,
             burst: 200.0,
-            grace: Duration::from_secs(30),
         }
     }
 }
 
 impl Limits {
+    /// How long requests may go on when the server is to stop: as long as any may take, and until its answer has been sent.
+    pub fn grace(&self) -> Duration {
+        self.time + SENDING
+    }
+
     /// What a client may ask for.
     pub fn of_client(&self) -> Rate {
         Rate { second: self.rate, burst: self.burst }

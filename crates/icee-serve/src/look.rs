@@ -14,11 +14,12 @@ use crate::routes::{CSV, HTML, METRICS};
 use crate::wire::{Line, WithCells};
 use icee_report::check;
 use icee_report::study::{glance as glance_of, page_of};
-use icee_study::{MOST_SUGGESTIONS, Models, RowForecast, Status, Study, Summary};
+use icee_study::{RowForecast, Summary};
 use serde_json::json;
 
-/// Rows that a page looks ahead.
+/// Rows that a page looks ahead, and how many it does at most: with each the model thinks once more.
 const AHEAD: usize = 5;
+const MOST_AHEAD: usize = 50;
 
 /// Whether the server lives.
 pub fn health(_: &App) -> Done {
@@ -41,22 +42,17 @@ pub fn metrics(app: &App) -> Done {
 
 /// All studies.
 pub fn list(app: &App, _: &Call) -> Done {
-    let store = app.registry.store();
-    let line = |study: StudyName| {
-        let name = study.as_str().to_owned();
-        match store.seat(&study).and_then(|(home, _)| Study::open_in(&*home, None, Models::default())) {
-            Ok(mut study) => {
-                let Summary { rows, told, running, left, best, .. } = study.summary();
-                let best = best.and_then(|best| best.row.value);
-                Line { name, rows, told: told.len(), running: running.len(), left, best, problem: None }
-            }
-            Err(error) => {
-                let problem = Some(app.for_clients(&Failure::stored(error)));
-                Line { name, rows: 0, told: 0, running: 0, left: 0, best: None, problem }
-            }
+    let names = app.registry.store().names()?;
+    let line = |name: &StudyName| {
+        match app.registry.line(name, || app.places.wait_here(What::Sheets)) {
+            // In a moment it will be otherwise.
+            Err(failure) if failure.retry.is_some() => Err(failure),
+            Err(failure) => Ok(Line::problem(name.as_str(), app.for_clients(&failure))),
+            line => line,
         }
     };
-    let lines: Vec<Line> = store.names()?.into_iter().map(line).collect();
+    let lines = names.iter().map(line).collect::<Result<Vec<Line>, Failure>>()?;
+    app.registry.forget_lines_but(&names);
     Reply::json(&lines)
 }
 
@@ -111,9 +107,7 @@ pub fn predict(open: &mut Open, call: &Call) -> Done {
     let Predict { top, sampler: name } = call.query()?;
     let mut forecasts = open.study.predict(sampler(name.as_deref())?)?;
     if let Some(top) = top {
-        forecasts.retain(|row| row.status == Status::Left);
-        forecasts.sort_by(|a, b| b.forecast.beats_best.total_cmp(&a.forecast.beats_best));
-        forecasts.truncate(top);
+        forecasts = RowForecast::most_promising(forecasts, top);
     }
     let with_cells = |row: RowForecast| WithCells { cells: open.study.cells(row.row), row };
     let rows: Vec<WithCells> = forecasts.into_iter().map(with_cells).collect();
@@ -157,8 +151,8 @@ pub fn review(open: &mut Open, call: &Call) -> Done {
 /// A page about the study.
 pub fn report(open: &mut Open, call: &Call) -> Done {
     let count = call.query::<Report>()?.count.unwrap_or(AHEAD);
-    if !(1..=MOST_SUGGESTIONS).contains(&count) {
-        return Err(Failure::bad(format!("{count} rows were asked for; ask for 1 to {MOST_SUGGESTIONS}")));
+    if !(1..=MOST_AHEAD).contains(&count) {
+        return Err(Failure::bad(format!("a page looks 1 to {MOST_AHEAD} rows ahead, not {count}")));
     }
     let (page, notes) = page_of(&mut open.study, call.name()?.as_str(), count)?;
     let html = page.to_html().map_err(|error| Failure::internal(error.to_string()))?;

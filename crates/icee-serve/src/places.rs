@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::limits::Limits;
 use axum::http::StatusCode;
 use std::sync::Arc;
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Of what there is only so much.
@@ -91,6 +92,14 @@ impl Places {
         let closed = |_| Failure::internal("the server has closed its doors");
         let _permit = Arc::clone(self.free(what)).acquire_owned().await.map_err(closed)?;
         Ok(Held { _permit, _share })
+    }
+
+    /// The same on a thread that may wait.
+    ///
+    /// # Errors
+    /// As [`Places::wait`].
+    pub fn wait_here(&self, what: What) -> Result<Held, Failure> {
+        Handle::current().block_on(self.wait(what, None))
     }
 
     fn free(&self, what: What) -> &Arc<Semaphore> {

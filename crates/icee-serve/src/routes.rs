@@ -134,7 +134,7 @@ pub const ROUTES: &[Route] = &[
     route(
         (Post, "/api/survey"),
         Some(Write),
-        (fields::CREATE, JSON),
+        (fields::SURVEY, JSON),
         Work::Server(look::survey),
         "What is understood of a sheet's columns; nothing is kept.",
     ),
@@ -150,7 +150,7 @@ pub const ROUTES: &[Route] = &[
         Some(Admin),
         (NO, JSON),
         Work::Delete,
-        "Put the study away, into the folder deleted/; its name is free again.",
+        "Put the study away, from where it can be taken back; its name is free again.",
     ),
     route(
         (Post, "/api/studies/{name}/ask"),
@@ -197,7 +197,7 @@ pub const ROUTES: &[Route] = &[
     route(
         (Post, "/api/studies/{name}/undo"),
         Some(Write),
-        (NO, JSON),
+        (fields::UNDO, JSON),
         Work::Once(change::undo),
         "Take back the last thing that was asked, told, taken in or taken back.",
     ),

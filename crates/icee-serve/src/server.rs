@@ -126,7 +126,7 @@ impl Server {
     /// Where the system refuses.
     pub fn run(self) -> Result<(), ServeError> {
         let Server { runtime, listener, app, ending, .. } = self;
-        let grace = app.limits.grace;
+        let grace = app.limits.grace();
         let router = router(Arc::clone(&app));
         let clean = runtime.block_on(async {
             let (asked, stopping) = (ending.subscribe(), Arc::clone(&app));

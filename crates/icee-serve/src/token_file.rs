@@ -6,7 +6,7 @@
 
 use crate::locks;
 use crate::tokens::{Kept, Stamp, Token};
-use icee_base::files::{FileError, folder_of, read_regular};
+use icee_base::files::{FileError, folder_of, read_regular, sync_folder};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -62,7 +62,10 @@ impl TokenFile {
         let written = private(&temporary).and_then(|mut file| {
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
-            std::fs::rename(&temporary, &self.path)
+            std::fs::rename(&temporary, &self.path)?;
+            // A token that was revoked must not come back after a crash.
+            sync_folder(&self.path);
+            Ok(())
         });
         written.map_err(|source| {
             let _ = std::fs::remove_file(&temporary);

@@ -22,8 +22,8 @@ pub fn journal(open: &mut Open, _: &Call) -> Done {
 ///
 /// # Errors
 /// Where there is one of that name, or journal and sheet are not sound or not of one study; then nothing is left behind.
-pub fn import(store: &dyn Store, name: &StudyName, call: &Call) -> Done {
-    let Import { name: _, journal, sheet, sheet_base64 } = call.body()?;
+pub fn import(store: &dyn Store, name: &StudyName, wanted: Import, call: &Call) -> Done {
+    let Import { name: _, journal, sheet, sheet_base64 } = wanted;
     require_free(store, name)?;
     let files = StudyFiles { sheet: call.sheet(sheet.as_deref(), sheet_base64.as_deref())?, journal };
     // Whatever is wrong with it has come with the request.

@@ -2,11 +2,11 @@
 //! are not listed here are the library's own types.
 
 pub use crate::fields::{
-    Ask, Create, Export, Import, Nothing, Predict, Renew, Report, RowId, Rows, Tell, Update, Why, Withdraw,
+    Ask, Create, Export, Import, Nothing, Predict, Renew, Report, RowId, Rows, Tell, Undo, Update, Why, Withdraw,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use icee_study::{BestRow, Cells, RowForecast, StudyFiles, Summary, TellSummary};
+use icee_study::{BestRow, Cells, RowForecast, Study, StudyFiles, Summary, TellSummary};
 use serde::{Deserialize, Serialize};
 
 /// The header with what the command line says beside an answer, as a JSON list of texts, where the answer has no `notes`.
@@ -92,6 +92,32 @@ pub struct Line {
     pub best: Option<f64>,
     /// Why nothing else is known of it.
     pub problem: Option<String>,
+}
+
+impl Line {
+    /// The line of a study.
+    pub fn of(name: &str, study: &mut Study) -> Line {
+        let Summary { rows, told, running, left, best, .. } = study.summary();
+        let best = best.and_then(|best| best.row.value);
+        Line { name: name.into(), rows, told: told.len(), running: running.len(), left, best, problem: None }
+    }
+
+    /// That of one that cannot be read.
+    pub fn problem(name: &str, problem: String) -> Line {
+        Line { name: name.into(), rows: 0, told: 0, running: 0, left: 0, best: None, problem: Some(problem) }
+    }
+}
+
+/// JSON in plain ASCII: headers have nothing else, no terminal obeys it, and no program of logs stumbles over it.
+pub fn ascii(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            ' '..='~' => text.push(c),
+            _ => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}"))),
+        }
+    }
+    text
 }
 
 /// A row's forecast and cells.
@@ -181,4 +207,17 @@ pub struct Noted<T> {
 pub struct Refused {
     /// What is wrong, and the way out.
     pub error: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_json_is_the_same_json() {
+        let text = "a\u{202e}\u{7f}\n\u{1b}[2Jä🙂";
+        let line = ascii(&serde_json::to_string(text).unwrap());
+        assert!(line.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
+        assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
+    }
 }

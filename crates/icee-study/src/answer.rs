@@ -217,8 +217,22 @@ pub struct Summary {
     pub running: Vec<String>,
     /// Rows to which nothing has happened.
     pub left: usize,
+    /// Lines of the journal: whoever sees another number sees another study.
+    #[serde(default)]
+    pub lines: u64,
     /// What the user should know.
     pub notes: Vec<String>,
+}
+
+impl RowForecast {
+    /// So many of the rows that are left, the most promising first.
+    #[must_use]
+    pub fn most_promising(mut forecasts: Vec<RowForecast>, count: usize) -> Vec<RowForecast> {
+        forecasts.retain(|row| row.status == Status::Left);
+        forecasts.sort_by(|a, b| b.forecast.beats_best.total_cmp(&a.forecast.beats_best));
+        forecasts.truncate(count);
+        forecasts
+    }
 }
 
 impl Status {

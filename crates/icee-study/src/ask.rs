@@ -3,6 +3,7 @@
 use crate::aims::Aims;
 use crate::answer::{Answer, Forecast, Suggestion};
 use crate::choose::Scene;
+use crate::condition::beginning;
 use crate::leases::Lease;
 use crate::record::{Entry, ModelPin, SamplerKind};
 use crate::rows::Rows;
@@ -157,13 +158,14 @@ impl Study {
         let choice =
             scene.choose(&mut predictor, count, &mut random::path(self.header.seed, &[self.journal.lines()]))?;
         if choice.rows.is_empty() {
-            return Err(Error::Study(match condition {
+            return Err(match condition {
                 Some(condition) => {
                     let why = rows.unknown_word(condition)?.map_or_else(String::new, |why| format!(": {why}"));
-                    format!("no row that is left satisfies --where \"{condition}\"{why}")
+                    let condition = beginning(condition);
+                    Error::Study(format!("no row that is left satisfies --where \"{condition}\"{why}"))
                 }
-                None => self.nothing_left(),
-            }));
+                None => Error::Conflict(self.nothing_left()),
+            });
         }
         if choice.rows.len() < count {
             let few = choice.rows.len();

@@ -1,27 +1,32 @@
 //! Conditions on rows, as people type them: `temp < 100 and solvent != DMF`, `base in (K2CO3, "Cs2CO3")`, `not (a = 1 or b = 2)`.
 
+mod parser;
+
 use crate::{Error, Result, units};
 use icee_base::names::nearest;
 use icee_base::table::{Row, Table};
 use std::collections::{BTreeSet, HashMap};
 
-/// How deep brackets and nots may stand in each other.
-const DEEPEST: usize = 64;
 /// Words of a column that a message shows, and among which a mistyped one is looked for.
 const SHOWN: usize = 8;
 const SEARCHED: usize = 200;
 
 /// A condition on the cells of a row.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Condition(Node);
+pub struct Condition {
+    node: Node,
+    /// The columns that it is about.
+    columns: Vec<Column>,
+}
 
+/// What must hold; columns by their places in the condition's list.
 #[derive(Clone, Debug, PartialEq)]
 enum Node {
     Any(Vec<Node>),
     All(Vec<Node>),
     Not(Box<Node>),
-    Compare { column: Column, comparison: Comparison, value: String },
-    In { column: Column, values: Vec<String> },
+    Compare { column: usize, comparison: Comparison, value: Value<String> },
+    In { column: usize, values: Vec<Value<String>> },
 }
 
 /// A column and the unit in which its numbers, and those that they are compared with, may be written.
@@ -32,15 +37,24 @@ struct Column {
 }
 
 impl Column {
-    fn number(&self, table: &Table, text: &str) -> Option<f64> {
-        units::number(table, text, self.unit.as_deref())
+    fn value<T: AsRef<str>>(&self, table: &Table, text: T) -> Value<T> {
+        Value { number: units::number(table, text.as_ref(), self.unit.as_deref()), text }
     }
+}
 
+/// What stands in a cell, or is compared with it, and the number that it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Value<T> {
+    text: T,
+    number: Option<f64>,
+}
+
+impl Value<&str> {
     /// Equal as numbers, where both are, or as texts.
-    fn equal(&self, table: &Table, cell: &str, value: &str) -> bool {
-        match (self.number(table, cell), self.number(table, value)) {
+    fn is(&self, value: &Value<String>) -> bool {
+        match (self.number, value.number) {
             (Some(cell), Some(value)) => cell == value,
-            _ => cell == value,
+            _ => self.text == value.text,
         }
     }
 }
@@ -61,22 +75,18 @@ impl Condition {
     /// # Errors
     /// Where it is none, or names a column that is not there.
     pub fn parse(text: &str, table: &Table, units: &HashMap<usize, String>) -> Result<Condition> {
-        let wrong = |problem: String| Error::Study(format!("--where \"{text}\": {problem}"));
-        let tokens = tokens(text).map_err(wrong)?;
-        let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, table, units };
-        let node = parser.any().map_err(wrong)?;
-        match parser.tokens.get(parser.at) {
-            None => Ok(Condition(node)),
-            Some(Token::Comma) if parser.is_decimal_comma() => {
-                Err(wrong("a number is written with a point here, like 2.5".into()))
-            }
-            Some(token) => Err(wrong(format!("{} is one too many; join conditions by and, or", token.shown()))),
-        }
+        parser::parse(text, table, units)
+            .map_err(|problem| Error::Study(format!("--where \"{}\": {problem}", beginning(text))))
     }
 
     /// Whether a row satisfies it.
     pub fn holds(&self, table: &Table, row: &Row<'_>) -> bool {
-        self.0.holds(table, row)
+        self.node.holds(&self.cells(table, row))
+    }
+
+    /// The cells of a row that it is about: each is taken for a number once, however often it is compared.
+    fn cells<'r>(&self, table: &Table, row: &'r Row<'_>) -> Vec<Value<&'r str>> {
+        self.columns.iter().map(|column| column.value(table, row.cell(column.place))).collect()
     }
 
     /// The first word that a column is compared with and that stands nowhere in it, and what does.
@@ -84,57 +94,64 @@ impl Condition {
     /// # Errors
     /// Where the table cannot be read any more.
     pub fn unknown_word(&self, table: &mut Table) -> Result<Option<String>> {
-        let mut compared = Vec::new();
-        self.0.equated(&mut compared);
-        for (column, value) in compared {
-            let (mut is_known, mut words) = (false, BTreeSet::new());
-            table.scan(|table, row| {
-                let cell = row.cell(column.place);
-                is_known |= column.equal(table, cell, value);
-                if words.len() < SEARCHED && cell.len() < SEARCHED && !words.contains(cell) {
-                    words.insert(cell.to_owned());
-                }
-                Ok(())
-            })?;
-            if !is_known {
-                let words = Vec::from_iter(words);
-                let near = nearest(value, &words);
-                let shown: Vec<&str> = if near.is_empty() { words.iter().map(String::as_str).collect() } else { near };
-                let more = if shown.len() > SHOWN { ", …" } else { "" };
-                let shown = shown.into_iter().take(SHOWN).collect::<Vec<_>>().join(", ");
-                let name = &table.header()[column.place];
-                return Ok(Some(format!("\"{value}\" stands nowhere in \"{name}\", which has {shown}{more}")));
+        let mut unknown = Vec::new();
+        self.node.equated(&mut unknown);
+        table.scan(|table, row| {
+            let cells = self.cells(table, row);
+            unknown.retain(|(column, value)| !cells[*column].is(value));
+            Ok(())
+        })?;
+        let Some((column, value)) = unknown.first() else { return Ok(None) };
+        let (place, mut words) = (self.columns[*column].place, BTreeSet::new());
+        table.scan(|_, row| {
+            let cell = row.cell(place);
+            if words.len() < SEARCHED && cell.len() < SEARCHED && !words.contains(cell) {
+                words.insert(cell.to_owned());
             }
-        }
-        Ok(None)
+            Ok(())
+        })?;
+        let words = Vec::from_iter(words);
+        let near = if value.text.len() < SEARCHED { nearest(&value.text, &words) } else { vec![] };
+        let shown: Vec<&str> = if near.is_empty() { words.iter().map(String::as_str).collect() } else { near };
+        let more = if shown.len() > SHOWN { ", …" } else { "" };
+        let shown = shown.into_iter().take(SHOWN).collect::<Vec<_>>().join(", ");
+        let (value, name) = (beginning(&value.text), &table.header()[place]);
+        Ok(Some(format!("\"{value}\" stands nowhere in \"{name}\", which has {shown}{more}")))
     }
+}
+
+/// A text for a message, which is to say what is wrong as well.
+pub fn beginning(text: &str) -> String {
+    let mut shown: String = text.chars().take(SEARCHED).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
 }
 
 impl Node {
     /// What must be equal for a row to satisfy it.
-    fn equated<'a>(&'a self, found: &mut Vec<(&'a Column, &'a str)>) {
+    fn equated<'a>(&'a self, found: &mut Vec<(usize, &'a Value<String>)>) {
         match self {
             Node::Any(nodes) | Node::All(nodes) => nodes.iter().for_each(|node| node.equated(found)),
-            Node::In { column, values } => found.extend(values.iter().map(|value| (column, value.as_str()))),
-            Node::Compare { column, comparison: Comparison::Equal, value } => found.push((column, value)),
+            Node::In { column, values } => found.extend(values.iter().map(|value| (*column, value))),
+            Node::Compare { column, comparison: Comparison::Equal, value } => found.push((*column, value)),
             Node::Not(_) | Node::Compare { .. } => {}
         }
     }
 
-    fn holds(&self, table: &Table, row: &Row<'_>) -> bool {
+    fn holds(&self, cells: &[Value<&str>]) -> bool {
         match self {
-            Node::Any(nodes) => nodes.iter().any(|node| node.holds(table, row)),
-            Node::All(nodes) => nodes.iter().all(|node| node.holds(table, row)),
-            Node::Not(node) => !node.holds(table, row),
-            Node::In { column, values } => {
-                values.iter().any(|value| column.equal(table, row.cell(column.place), value))
-            }
+            Node::Any(nodes) => nodes.iter().any(|node| node.holds(cells)),
+            Node::All(nodes) => nodes.iter().all(|node| node.holds(cells)),
+            Node::Not(node) => !node.holds(cells),
+            Node::In { column, values } => values.iter().any(|value| cells[*column].is(value)),
             Node::Compare { column, comparison, value } => {
-                let cell = row.cell(column.place);
-                let numbers = column.number(table, cell).zip(column.number(table, value));
+                let cell = &cells[*column];
+                let numbers = cell.number.zip(value.number);
                 match comparison {
-                    Comparison::Equal => column.equal(table, cell, value),
-                    Comparison::Unequal => !column.equal(table, cell, value),
+                    Comparison::Equal => cell.is(value),
+                    Comparison::Unequal => !cell.is(value),
                     Comparison::Less => numbers.is_some_and(|(cell, value)| cell < value),
                     Comparison::AtMost => numbers.is_some_and(|(cell, value)| cell <= value),
                     Comparison::Greater => numbers.is_some_and(|(cell, value)| cell > value),
@@ -145,205 +162,9 @@ impl Node {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
-enum Token {
-    /// A name, a number, or `and`, `or`, `not`, `in`.
-    Word(String),
-    /// In quotes: never one of those words.
-    Text(String),
-    Comparison(Comparison),
-    Open,
-    Close,
-    Comma,
-}
-
-impl Token {
-    fn shown(&self) -> String {
-        match self {
-            Token::Word(word) | Token::Text(word) => format!("\"{word}\""),
-            Token::Comparison(_) => "a comparison".into(),
-            Token::Open => "\"(\"".into(),
-            Token::Close => "\")\"".into(),
-            Token::Comma => "\",\"".into(),
-        }
-    }
-}
-
-fn tokens(text: &str) -> std::result::Result<Vec<Token>, String> {
-    let mut tokens = Vec::new();
-    let mut rest = text.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let (token, length) = match first {
-            '(' => (Token::Open, 1),
-            ')' => (Token::Close, 1),
-            ',' => (Token::Comma, 1),
-            '"' | '\'' => {
-                let inside = &rest[1..];
-                let end = inside.find(first).ok_or("a quote is opened and never closed")?;
-                (Token::Text(inside[..end].to_owned()), end + 2)
-            }
-            '<' | '>' | '=' | '!' => comparison(rest)?,
-            _ => {
-                let ends = |c: char| c.is_whitespace() || "()<>=!,\"'".contains(c);
-                let end = rest.find(ends).unwrap_or(rest.len());
-                (Token::Word(rest[..end].to_owned()), end)
-            }
-        };
-        tokens.push(token);
-        rest = rest[length..].trim_start();
-    }
-    Ok(tokens)
-}
-
-fn comparison(rest: &str) -> std::result::Result<(Token, usize), String> {
-    const ALL: [(&str, Comparison); 8] = [
-        ("<=", Comparison::AtMost),
-        (">=", Comparison::AtLeast),
-        ("!=", Comparison::Unequal),
-        ("<>", Comparison::Unequal),
-        ("==", Comparison::Equal),
-        ("<", Comparison::Less),
-        (">", Comparison::Greater),
-        ("=", Comparison::Equal),
-    ];
-    let found = ALL.iter().find(|(sign, _)| rest.starts_with(sign));
-    found
-        .map(|(sign, comparison)| (Token::Comparison(*comparison), sign.len()))
-        .ok_or_else(|| "\"!\" alone is no comparison; there are < <= > >= = !=".into())
-}
-
-struct Parser<'a> {
-    tokens: &'a [Token],
-    at: usize,
-    depth: usize,
-    table: &'a Table,
-    units: &'a HashMap<usize, String>,
-}
-
-type Parsed<T> = std::result::Result<T, String>;
-
-impl Parser<'_> {
-    /// Whether the comma at hand stands between two numbers: 2,5.
-    fn is_decimal_comma(&self) -> bool {
-        let is_number = |at: usize| match self.tokens.get(at) {
-            Some(Token::Word(word)) => self.table.number(word).is_some(),
-            _ => false,
-        };
-        is_number(self.at.wrapping_sub(1)) && is_number(self.at + 1)
-    }
-
-    fn next_is(&mut self, word: &str) -> bool {
-        let is = matches!(self.tokens.get(self.at), Some(Token::Word(next)) if next.eq_ignore_ascii_case(word));
-        self.at += usize::from(is);
-        is
-    }
-
-    fn any(&mut self) -> Parsed<Node> {
-        let mut nodes = vec![self.all()?];
-        while self.next_is("or") {
-            nodes.push(self.all()?);
-        }
-        Ok(Node::Any(nodes))
-    }
-
-    fn all(&mut self) -> Parsed<Node> {
-        let mut nodes = vec![self.one()?];
-        while self.next_is("and") {
-            nodes.push(self.one()?);
-        }
-        Ok(Node::All(nodes))
-    }
-
-    fn one(&mut self) -> Parsed<Node> {
-        self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err("brackets stand too deep in each other".into());
-        }
-        let node = if self.next_is("not") {
-            Node::Not(Box::new(self.one()?))
-        } else if self.tokens.get(self.at) == Some(&Token::Open) {
-            self.at += 1;
-            let node = self.any()?;
-            self.expect(&Token::Close)?;
-            node
-        } else {
-            self.compared()?
-        };
-        self.depth -= 1;
-        Ok(node)
-    }
-
-    fn compared(&mut self) -> Parsed<Node> {
-        let name = self.word("the name of a column")?;
-        let place = self.table.column(&name).map_err(|error| error.to_string())?;
-        let column = Column { place, unit: self.units.get(&place).cloned() };
-        if self.next_is("in") {
-            self.expect(&Token::Open)?;
-            let mut values = vec![self.value(&column)?];
-            while self.tokens.get(self.at) == Some(&Token::Comma) {
-                self.at += 1;
-                values.push(self.value(&column)?);
-            }
-            self.expect(&Token::Close)?;
-            return Ok(Node::In { column, values });
-        }
-        let Some(Token::Comparison(comparison)) = self.tokens.get(self.at).cloned() else {
-            return Err(format!("after \"{name}\" comes a comparison: < <= > >= = != or in (a, b)"));
-        };
-        self.at += 1;
-        let value = self.value(&column)?;
-        let ordered = !matches!(comparison, Comparison::Equal | Comparison::Unequal);
-        if ordered && column.number(self.table, &value).is_none() {
-            let unit = column.unit.map_or_else(String::new, |unit| format!("; \"{name}\" is in {unit}"));
-            return Err(format!("\"{value}\" is not a number, so nothing is less or greater{unit}"));
-        }
-        Ok(Node::Compare { column, comparison, value })
-    }
-
-    /// A value that a column is compared with. The words of its unit may follow.
-    fn value(&mut self, column: &Column) -> Parsed<String> {
-        let value = self.word("a value")?;
-        if let Some(unit) = column.unit.as_ref().filter(|_| self.table.number(&value).is_some()) {
-            let words: Vec<&str> = unit.split_whitespace().collect();
-            let next = self.tokens.get(self.at..self.at + words.len()).unwrap_or_default();
-            let is = |(token, word): (&Token, &&str)| matches!(token, Token::Word(next) if next == word);
-            let named = !next.is_empty() && next.iter().zip(&words).all(is);
-            self.at += if named { words.len() } else { 0 };
-            let other = |next: &String| !["and", "or"].iter().any(|word| next.eq_ignore_ascii_case(word));
-            if let Some(Token::Word(next)) = self.tokens.get(self.at).filter(|_| !named)
-                && other(next)
-            {
-                return Err(format!("\"{value} {next}\": the column is in {unit}; join conditions by and, or"));
-            }
-        }
-        Ok(value)
-    }
-
-    fn word(&mut self, what: &str) -> Parsed<String> {
-        match self.tokens.get(self.at) {
-            Some(Token::Word(word) | Token::Text(word)) => {
-                self.at += 1;
-                Ok(word.clone())
-            }
-            Some(token) => Err(format!("{what} should stand where {} does", token.shown())),
-            None => Err(format!("it ends where {what} should stand")),
-        }
-    }
-
-    fn expect(&mut self, token: &Token) -> Parsed<()> {
-        match self.tokens.get(self.at) {
-            Some(next) if next == token => {
-                self.at += 1;
-                Ok(())
-            }
-            Some(next) => Err(format!("{} should stand where {} does", token.shown(), next.shown())),
-            None => Err(format!("{} is missing at the end", token.shown())),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::parser::MOST_VALUES;
     use super::*;
     use proptest::prelude::*;
     use std::path::Path;
@@ -405,6 +226,44 @@ mod tests {
         ] {
             let error = rows(condition).unwrap_err().to_string();
             assert!(error.contains(said), "{condition}: {error}");
+        }
+    }
+
+    #[test]
+    fn names_with_blanks_and_signs_need_no_quotes_where_a_comparison_follows() {
+        const TABLE: &str = "Pigment %,Pigment,Size (mm),Size in\n5,a,1,x\n15,b,2,y\n";
+        let rows = |condition: &str| rows_of(TABLE, &HashMap::new(), condition);
+        for (condition, expected) in [
+            ("Pigment % < 10", vec![1]),
+            ("Pigment %<10 or \"Pigment %\" > 10", vec![1, 2]),
+            ("Pigment = b", vec![2]),
+            ("not Size (mm) in (1) and Pigment in (a, b)", vec![2]),
+            ("(Size in in (x))", vec![1]),
+        ] {
+            assert_eq!(rows(condition).unwrap(), expected, "{condition}");
+        }
+        for (condition, said) in [
+            (
+                "Pigmen % < 10",
+                "did you mean \"Pigment\"? there are Pigment %, Pigment, Size (mm), Size in; a name with blanks",
+            ),
+            (
+                "Pigment % more < 10",
+                "after \"Pigment\" comes a comparison: < <= > >= = != or in (a, b); a name with blanks",
+            ),
+        ] {
+            let error = rows(condition).unwrap_err().to_string();
+            assert!(error.contains(said), "{condition}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_condition_has_only_so_many_values() {
+        let many = |count: usize| format!("temp in ({})", vec!["80"; count].join(","));
+        assert_eq!(rows(&many(MOST_VALUES)).unwrap(), [1]);
+        for condition in [many(MOST_VALUES + 1), vec!["temp = 80"; MOST_VALUES + 1].join(" or ")] {
+            let error = rows(&condition).unwrap_err().to_string();
+            assert!(error.contains("more than 1000 values") && error.len() < 1000, "{error}");
         }
     }
 

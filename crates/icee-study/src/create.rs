@@ -97,7 +97,7 @@ impl Study {
     /// Where the file exists, the pool cannot be used, or a choice makes no sense; then no file is written.
     pub fn create(path: &Path, options: &StudyOptions, models: Models) -> Result<Study> {
         if path.exists() {
-            return Err(Error::Study(format!("{} exists already; choose another name", path.display())));
+            return Err(Error::Conflict(format!("{} exists already; choose another name", path.display())));
         }
         Study::create_in(&JournalFile(path.to_owned()), options, models)
     }

@@ -39,9 +39,15 @@ pub enum Error {
         /// What happened.
         problem: String,
     },
+    /// There is too much to do where a study is kept; nothing was done.
+    #[error("{0}; try again in a moment")]
+    Busy(String),
     /// A study that cannot do what was asked for.
     #[error("{0}")]
     Study(String),
+    /// The same of what makes sense, but not as things stand: the name is taken, or the row another's.
+    #[error("{0}")]
+    Conflict(String),
     /// The model at hand is not the one that the study has been using.
     #[error(
         "this study has been using the model {pinned}, and this program has {here}, which may suggest other rows; use the old \

@@ -11,7 +11,7 @@ use crate::lines::{damaged, parse, position, seal};
 use crate::memory::journal_of;
 use crate::storage::{Home, News, PATIENCE, Position, SHEETS, Storage};
 use crate::{Error, Result};
-use icee_base::files::{FileError, folder_of, open_regular, require_regular};
+use icee_base::files::{FileError, folder_of, open_regular, require_regular, sync_folder};
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -84,7 +84,7 @@ impl Journal {
         });
         match created {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                return Err(Error::Study(format!("{} exists already; choose another name", path.display())));
+                return Err(Error::Conflict(format!("{} exists already; choose another name", path.display())));
             }
             created => created.map_err(FileError::io(path))?,
         }
@@ -235,7 +235,7 @@ impl Storage for Journal {
         if !self.in_place()? {
             let problem =
                 "another file has taken its place while it was written to, so nothing was noted down; do it again";
-            return Err(FileError::content(&self.path, problem).into());
+            return Err(Error::Conflict(format!("{}: {problem}", self.path.display())));
         }
         self.at = position(lines + 1, length + line.len() as u64, chain);
         Ok(())
@@ -283,14 +283,6 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     })?;
     sync_folder(path);
     Ok(())
-}
-
-/// Forces the name of a file to disk.
-fn sync_folder(path: &Path) {
-    // Not every system can open a folder; there the name is as safe as that system makes it.
-    if let Ok(folder) = File::open(folder_of(path)) {
-        let _ = folder.sync_all();
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::ask::AskOptions;
 use crate::record::{Entry, RowName, SamplerKind};
 use crate::running::RunningRow;
 use crate::study::{Study, not_loaded};
-use crate::take_back::running_of;
+use crate::take_back::{each_once, running_of};
 use crate::trials::Trial;
 use crate::{Error, Result};
 use icee_bo::acquisition::Rule;
@@ -82,13 +82,8 @@ impl Study {
     /// # Errors
     /// Where a row is not known, not running or another's; then nothing changes.
     pub fn renew(&mut self, ids: &[&str], until: u64, by: Option<&str>) -> Result<()> {
-        let mut rows: Vec<RowName> = Vec::new();
-        for row in self.find(ids)? {
-            let row = row.map_err(Error::Study)?;
-            if !rows.contains(&row) {
-                rows.push(row);
-            }
-        }
+        let found = self.find(ids)?.into_iter().collect::<std::result::Result<_, _>>().map_err(Error::Study)?;
+        let rows = each_once(found);
         self.alone(|study| {
             study.still_loaded()?;
             let (mut leases, mut problems) = (Vec::new(), Vec::new());
@@ -100,7 +95,7 @@ impl Study {
                 }
             }
             if !problems.is_empty() {
-                return Err(Error::Study(problems.join("; ")));
+                return Err(Error::Conflict(problems.join("; ")));
             }
             let sampler = study.header.sampler;
             study.record(Entry::Withdraw { rows: rows.clone() })?;

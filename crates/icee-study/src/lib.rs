@@ -87,7 +87,7 @@ pub use create::StudyOptions;
 pub use encode::Scale;
 pub use error::{Error, Result};
 pub use explain::{Effect, Level, Neighbour, Why};
-pub use formats::check_unpacked;
+pub use formats::{check_unpacked, is_archive};
 pub use goals::{Bounds, Direction, Further, Wanted};
 pub use icee_bo::remaining::Remaining;
 pub use journal::JournalFile;

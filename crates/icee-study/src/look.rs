@@ -76,6 +76,16 @@ impl Study {
         &self.header.pool.fingerprint
     }
 
+    /// Bytes of the sheet, as text.
+    pub fn sheet_bytes(&self) -> u64 {
+        self.header.pool.bytes
+    }
+
+    /// Whether the sheet has been read.
+    pub fn is_loaded(&self) -> bool {
+        self.rows.is_some()
+    }
+
     /// Lines of the journal taken in so far: whoever sees another number sees another study.
     pub fn lines(&self) -> u64 {
         self.journal.lines()
@@ -174,6 +184,7 @@ impl Study {
             front,
             running: self.trials.running().map(|running| running.name.shown()).collect(),
             left: self.left(),
+            lines: self.lines(),
             told,
             notes: self.take_notes(),
         }

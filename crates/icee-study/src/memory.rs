@@ -74,7 +74,7 @@ impl Home for InMemory {
     fn create(&self, lines: &[String]) -> Result<()> {
         let mut state = self.shared.state();
         if !state.lines.is_empty() {
-            return Err(Error::Study(format!("{} exists already; choose another name", self.name)));
+            return Err(Error::Conflict(format!("{} exists already; choose another name", self.name)));
         }
         state.lines = lines.to_vec();
         Ok(())

@@ -179,7 +179,7 @@ pub enum Entry {
         pool: PoolFile,
         /// How its columns are coded now.
         columns: Vec<Column>,
-        /// The rows with an outcome or a suggestion: where each was and is, by number from one.
+        /// The rows with an outcome or a suggestion, and those with which somebody is late: where each was and is, by number from one.
         moved: Vec<[usize; 2]>,
         /// What was filled in.
         outcomes: Vec<ToldValue>,

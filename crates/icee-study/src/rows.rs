@@ -22,6 +22,8 @@ const SEARCHED: usize = 10_000;
 const HINTS: usize = 20;
 /// Bytes of an id with which it is done: the work grows with the square of the length.
 const HINTED_LENGTH: usize = 200;
+/// Columns in which rows may have to be the same.
+const MOST_SAME: usize = 256;
 /// A byte order mark, which does not count as text.
 const MARK: u64 = 3;
 
@@ -112,8 +114,17 @@ impl Rows {
     /// # Errors
     /// Where there is no such column, or the table cannot be read any more.
     pub fn settings(&mut self, columns: &[String]) -> Result<Vec<u64>> {
-        let places = columns.iter().map(|name| self.table.column(name));
-        let places: Vec<usize> = places.collect::<std::result::Result<_, _>>()?;
+        let mut places: Vec<usize> = Vec::new();
+        for name in columns.iter().take(MOST_SAME + 1) {
+            let place = self.table.column(name)?;
+            if places.contains(&place) {
+                return Err(Error::Study(format!("--same: \"{name}\" stands there twice")));
+            }
+            places.push(place);
+        }
+        if places.len() > MOST_SAME {
+            return Err(Error::Study(format!("--same: at most {MOST_SAME} columns can be the same")));
+        }
         let mut settings = Vec::with_capacity(self.keys.len());
         let units = &self.units;
         self.table.scan(|table, row| {

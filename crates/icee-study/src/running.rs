@@ -24,8 +24,15 @@ pub struct Running {
     /// When each was suggested.
     turns: HashMap<usize, u64>,
     suggested: u64,
-    /// Those who had a row until their time was up, and may still be at it.
-    late: HashMap<usize, Vec<Option<String>>>,
+    /// Rows that somebody had until his time was up, or another told it, and who may still be at it.
+    late: BTreeMap<usize, Late>,
+}
+
+/// Such a row.
+#[derive(Clone, Debug, PartialEq)]
+struct Late {
+    name: RowName,
+    by: Vec<Option<String>>,
 }
 
 impl Running {
@@ -55,8 +62,8 @@ impl Running {
 
     /// A row is given back: whoever had it for some time may be late.
     pub fn give_back(&mut self, row: usize) {
-        if let Some(RunningRow { until: Some(_), by, .. }) = self.remove(row) {
-            self.late.entry(row).or_default().push(by);
+        if let Some(RunningRow { until: Some(_), by, name, .. }) = self.remove(row) {
+            self.late.entry(row).or_insert(Late { name, by: vec![] }).by.push(by);
         }
     }
 
@@ -72,10 +79,10 @@ impl Running {
 
     fn forget_late(&mut self, row: usize, which: impl Fn(&Option<String>) -> bool) {
         let Some(late) = self.late.get_mut(&row) else { return };
-        if let Some(at) = late.iter().position(which) {
-            late.remove(at);
+        if let Some(at) = late.by.iter().position(which) {
+            late.by.remove(at);
         }
-        if late.is_empty() {
+        if late.by.is_empty() {
             self.late.remove(&row);
         }
     }
@@ -83,7 +90,7 @@ impl Running {
     /// By what name somebody had a row until his time was up, if he may still tell what came out; it is empty where he did not say one.
     /// Nobody in particular is whoever has the row now, or any of those.
     pub fn late(&self, row: usize, by: Option<&str>) -> Option<&str> {
-        let late = self.late.get(&row)?;
+        let late = &self.late.get(&row)?.by;
         let had = match by {
             Some(by) => {
                 late.iter().find(|had| had.as_deref() == Some(by)).or_else(|| late.iter().find(|had| had.is_none()))
@@ -94,13 +101,22 @@ impl Running {
         had.map(|had| had.as_deref().unwrap_or_default())
     }
 
+    /// The rows with which somebody is late.
+    pub fn late_rows(&self) -> impl Iterator<Item = &RowName> {
+        self.late.values().map(|late| &late.name)
+    }
+
     /// The same where rows have other numbers; a row that was given back and is not in the sheet any more is nobody's.
     pub fn moved(
         &self,
         place: impl Fn(&RowName) -> Result<RowName, String>,
         is_at: impl Fn(usize) -> Option<usize>,
     ) -> Result<Running, String> {
-        let late = self.late.iter().filter_map(|(row, late)| Some((is_at(*row)?, late.clone()))).collect();
+        let late = |(row, Late { name, by }): (&usize, &Late)| {
+            let row = is_at(*row)?;
+            Some((row, Late { name: RowName { row: row + 1, ..name.clone() }, by: by.clone() }))
+        };
+        let late = self.late.iter().filter_map(late).collect();
         let mut after = Running { late, ..Running::default() };
         for running in self.iter() {
             let name = place(&running.name)?;

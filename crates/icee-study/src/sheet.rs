@@ -121,9 +121,9 @@ impl Study {
             check_ids(&mut table, column)?;
         }
         let pool = match new {
-            // Wherever it will lie.
-            Some(_) => PoolFile { path: self.header.pool.path.clone(), ..contents(&table) },
-            None => pool_file(&table, self.folder.as_deref())?,
+            None if !self.copied => pool_file(&table, self.folder.as_deref())?,
+            // Wherever it will lie, or lies for a moment.
+            _ => PoolFile { path: self.header.pool.path.clone(), ..contents(&table) },
         };
         let header = Header { pool: pool.clone(), columns: columns.clone(), ..self.header.clone() };
         let mut rows = Rows::encode(table, &header)?;
@@ -187,6 +187,17 @@ impl Study {
                      learned from. Put it back, or drop it with `{way}`",
                     shown(name)
                 )),
+            }
+        }
+        // Where a row stands now with which somebody is late, so that he can tell what came out of it.
+        let late: Vec<&RowName> = self.trials.late_rows().collect();
+        let mut ends: HashSet<usize> = moved.places.iter().map(|[_, is]| *is).collect();
+        for (place, name) in rows.places(&late)?.into_iter().zip(late) {
+            if let Place::At(row) = place
+                && seen.insert(name.row)
+                && ends.insert(row + 1)
+            {
+                moved.places.push([name.row, row + 1]);
             }
         }
         if problems.is_empty() { Ok(moved) } else { Err(self.broken_sheet(shortened(problems))) }

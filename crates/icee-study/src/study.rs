@@ -29,6 +29,8 @@ pub struct Study {
     pub(crate) pool: PathBuf,
     /// Whether that was said by whoever opened the study, rather than by the journal.
     pub(crate) elsewhere: bool,
+    /// Whether it is kept where the lines are: then its file is a copy of the moment, whose path is nobody's business.
+    pub(crate) copied: bool,
     /// The pool, once it was needed.
     pub(crate) rows: Option<Rows>,
     pub(crate) notes: Vec<String>,
@@ -68,6 +70,7 @@ impl Study {
     /// As [`Study::open`].
     pub fn open_in(home: &dyn Home, pool: Option<&Path>, models: Models) -> Result<Study> {
         let (name, folder, beside) = (home.name(), home.folder(), home.sheet());
+        let copied = pool.is_none() && beside.is_some() && folder.is_none();
         let pool = pool.or(beside.as_deref());
         let mut journal = home.open()?;
         let news = journal.look()?;
@@ -84,6 +87,7 @@ impl Study {
             models,
             pool,
             elsewhere,
+            copied,
             rows: None,
             notes: vec![],
             torn: news.is_torn(),
@@ -155,7 +159,7 @@ impl Study {
         }
         let changed = || {
             let pool = self.pool.display();
-            Error::Study(format!(
+            Error::Conflict(format!(
                 "{pool} has changed since it was last read; `icee study update` or the next ask takes it in"
             ))
         };
@@ -166,7 +170,7 @@ impl Study {
     pub(crate) fn still_loaded(&self) -> Result<()> {
         match self.rows {
             Some(_) => Ok(()),
-            None => Err(Error::Study("another process has taken in a newer sheet meanwhile; do it again".into())),
+            None => Err(Error::Conflict("another process has taken in a newer sheet meanwhile; do it again".into())),
         }
     }
 

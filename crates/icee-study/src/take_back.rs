@@ -5,7 +5,7 @@ use crate::running::RunningRow;
 use crate::study::{Study, shown};
 use crate::trials::Trials;
 use crate::{Error, Result};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 impl Study {
     /// Takes back the suggestion of rows that will not be tried: they may be suggested again. Whoever says who he is (`by`) gives back no
@@ -14,7 +14,12 @@ impl Study {
     /// # Errors
     /// Where a row is not known, not running or another's; then nothing changes.
     pub fn withdraw(&mut self, ids: &[&str], by: Option<&str>) -> Result<()> {
-        self.take_back(ids, |study, row| running_of(&study.trials, row, by).map(drop), |rows| Entry::Withdraw { rows })
+        self.take_back(
+            ids,
+            |study, row| running_of(&study.trials, row, by).map(drop),
+            Error::Conflict,
+            |rows| Entry::Withdraw { rows },
+        )
     }
 
     /// Forgets the outcomes of rows, told by mistake: all their values, or that they failed.
@@ -30,6 +35,7 @@ impl Study {
                     .then_some(())
                     .ok_or_else(|| format!("{} has not been told: there is nothing to forget", shown(row)))
             },
+            Error::Study,
             |rows| Entry::Forget { rows },
         )
     }
@@ -39,7 +45,27 @@ impl Study {
     /// # Errors
     /// Where nothing has happened yet.
     pub fn undo(&mut self) -> Result<String> {
-        let undone = self.alone(Study::undo_last)?;
+        self.undo_if(|_| Ok(()))
+    }
+
+    /// The same for one who has seen the study with so many lines: what others have written since is not his to take back.
+    ///
+    /// # Errors
+    /// As [`Study::undo`], and where there are other lines by now.
+    pub fn undo_seen(&mut self, lines: u64) -> Result<String> {
+        self.undo_if(|study| match study.lines() == lines {
+            true => Ok(()),
+            false => Err(Error::Conflict(
+                "the study has changed meanwhile: look at it, then undo once more if need be".into(),
+            )),
+        })
+    }
+
+    fn undo_if(&mut self, check: impl FnOnce(&Study) -> Result<()>) -> Result<String> {
+        let undone = self.alone(|study| {
+            check(study)?;
+            study.undo_last()
+        })?;
         undone
             .as_ref()
             .map(describe)
@@ -59,19 +85,15 @@ impl Study {
         &mut self,
         ids: &[&str],
         check: impl Fn(&Study, &RowName) -> std::result::Result<(), String>,
+        wrong: fn(String) -> Error,
         entry: impl FnOnce(Vec<RowName>) -> Entry,
     ) -> Result<()> {
-        let (found, of_sheet) = match self.find(ids) {
+        let (found, of_sheet): (Vec<RowName>, bool) = match self.find(ids) {
             Ok(found) => (found.into_iter().collect::<std::result::Result<_, _>>().map_err(Error::Study)?, true),
             // A sheet that cannot be taken in must not keep anybody from dropping the row that is in its way.
             Err(error) => (self.find_noted(ids).ok_or(error)?, false),
         };
-        let mut rows: Vec<RowName> = Vec::new();
-        for row in found {
-            if !rows.contains(&row) {
-                rows.push(row);
-            }
-        }
+        let rows = each_once(found);
         self.alone(|study| {
             if of_sheet {
                 study.still_loaded()?;
@@ -79,10 +101,17 @@ impl Study {
             let problems: Vec<String> = rows.iter().filter_map(|row| check(study, row).err()).collect();
             match problems.is_empty() {
                 true => study.record(entry(rows)),
-                false => Err(Error::Study(problems.join("; "))),
+                false => Err(wrong(problems.join("; "))),
             }
         })
     }
+}
+
+/// Rows of which some may have been named twice.
+pub(crate) fn each_once(mut rows: Vec<RowName>) -> Vec<RowName> {
+    let mut seen = HashSet::new();
+    rows.retain(|row| seen.insert(row.row));
+    rows
 }
 
 /// A row that is being tried: by this person or worker, if that is said, or by whomever.

@@ -51,6 +51,12 @@ pub(crate) struct Report {
     pub source: Source,
 }
 
+/// Outcomes that are not taken: what is wrong, and what kind of error that is.
+struct Refused {
+    problems: Vec<String>,
+    kind: fn(String) -> Error,
+}
+
 /// Where outcomes stand.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Source {
@@ -180,31 +186,30 @@ impl Study {
                 row.row
             ));
         }
-        // Whoever says what is to become of it knows that it was told.
-        let late =
-            self.trials.late(row.row - 1, by.map(str::trim)).filter(|_| repeat == Repeat::Refuse).map(str::to_owned);
-        let is_known = self.trials.outcome(row.row - 1).is_some();
-        let repeat = if late.is_some() && is_known { Repeat::Again } else { repeat };
-        // Who corrects or completes a measurement leaves alone what is not named.
-        let known = self.trials.outcome(row.row - 1).map(Trial::measurements).unwrap_or_default();
-        if let [known] = known
-            && repeat != Repeat::Again
-        {
-            values.iter_mut().zip(&known.further).for_each(|(new, known)| *new = new.or(*known));
-        }
-        // What failed has no values.
-        let further = if matches!(outcome, Outcome::Value(_)) { values } else { vec![] };
-        let report = Report { row: row.clone(), outcomes: vec![Measured { outcome, further }], source: Source::Typed };
-        let told = self
-            .tell_all(&[report], repeat, late.clone())
-            .map_err(|problems| Error::Study(problems.join("; ")))
-            .flatten()?;
-        if late.is_some() && is_known {
-            self.notes.push(format!(
-                "{} has been told by another meanwhile; this is kept as another measurement",
-                shown(&row)
-            ));
-        }
+        let by = by.map(str::trim);
+        let mut note = None;
+        let told = self.alone(|study| {
+            study.still_loaded()?;
+            // Whoever says what is to become of it knows that it was told.
+            let late = study.trials.late(row.row - 1, by).filter(|_| repeat == Repeat::Refuse).map(str::to_owned);
+            let before = study.trials.outcome(row.row - 1);
+            let repeat = if late.is_some() && before.is_some() { Repeat::Again } else { repeat };
+            // Who corrects or completes a measurement leaves alone what is not named.
+            if let [known] = before.map(Trial::measurements).unwrap_or_default()
+                && repeat != Repeat::Again
+            {
+                values.iter_mut().zip(&known.further).for_each(|(new, known)| *new = new.or(*known));
+            }
+            note = (late.is_some() && before.is_some()).then(|| {
+                format!("{} has been told by another meanwhile; this is kept as another measurement", shown(&row))
+            });
+            // What failed has no values.
+            let further = if matches!(outcome, Outcome::Value(_)) { values } else { vec![] };
+            let report = Report { row, outcomes: vec![Measured { outcome, further }], source: Source::Typed };
+            study.tell_alone(&[report], repeat, late, by)
+        })?;
+        let told = told.map_err(|Refused { problems, kind }| kind(problems.join("; ")))?;
+        self.notes.extend(note);
         Ok(told)
     }
 
@@ -243,7 +248,11 @@ impl Study {
             return Err(table.broken(shortened(problems)).into());
         }
         let reports = Report::of_lines(found.into_iter(), Source::File);
-        self.tell_all(&reports, repeat, None).map_err(|problems| table.broken(problems).into()).flatten()
+        let told = self.alone(|study| {
+            study.still_loaded()?;
+            study.tell_alone(&reports, repeat, None, None)
+        })?;
+        told.map_err(|Refused { problems, kind }| kind(table.broken(problems).to_string()))
     }
 
     /// The row of each id.
@@ -262,33 +271,36 @@ impl Study {
         self.rows.as_mut().ok_or_else(not_loaded)?.find(ids)
     }
 
-    /// Checks and records outcomes; the outer error lists what is wrong with them.
-    fn tell_all(
+    /// Checks and records outcomes that somebody tells. Only under the lock.
+    fn tell_alone(
         &mut self,
         reports: &[Report],
         repeat: Repeat,
         late: Option<String>,
-    ) -> std::result::Result<Result<TellSummary>, Vec<String>> {
-        // What is wrong with the reports is no error of the work under the lock.
-        let mut problems = Vec::new();
-        let told = self.alone(|study| {
-            study.still_loaded()?;
-            match study.trials.checked(reports, repeat, &study.header.goals()) {
-                Ok((outcomes, told)) => {
-                    let doubts = study.trials.doubts(&outcomes, |row| study.cells(row), "undo takes it back");
-                    if !outcomes.is_empty() {
-                        study.record(Entry::Tell { outcomes, late })?;
-                    }
-                    study.notes.extend(doubts);
-                    Ok(told)
-                }
-                Err(found) => {
-                    problems = found;
-                    Ok(TellSummary::default())
-                }
+        by: Option<&str>,
+    ) -> Result<std::result::Result<TellSummary, Refused>> {
+        let goals = self.header.goals();
+        let (outcomes, told) = match self.trials.checked(reports, repeat, &goals) {
+            Ok(new) => new,
+            Err(problems) => {
+                // What could be told of another row, or at another time, was told already.
+                let could_be = reports.iter().all(|report| report.check(&goals).is_ok());
+                let kind = if could_be { Error::Conflict } else { Error::Study };
+                return Ok(Err(Refused { problems, kind }));
             }
-        });
-        if problems.is_empty() { Ok(told) } else { Err(problems) }
+        };
+        let doubts = self.trials.doubts(&outcomes, |row| self.cells(row), "undo takes it back");
+        if !outcomes.is_empty() {
+            let taken = outcomes.iter().filter_map(|told| self.trials.taken_from_another(told, by));
+            let rows: Vec<RowName> = taken.filter(|_| late.is_none()).cloned().collect();
+            if !rows.is_empty() {
+                // Given back, it is known who had it.
+                self.record(Entry::Withdraw { rows })?;
+            }
+            self.record(Entry::Tell { outcomes, late })?;
+        }
+        self.notes.extend(doubts);
+        Ok(Ok(told))
     }
 }
 

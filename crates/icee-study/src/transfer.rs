@@ -8,7 +8,7 @@ use crate::rows::Rows;
 use crate::storage::{Home, News, SHEETS};
 use crate::study::Study;
 use crate::{Error, Result};
-use icee_base::files::{FileError, folder_of, read_regular};
+use icee_base::files::{FileError, folder_of, read_regular, sync_folder};
 use std::path::{Path, PathBuf};
 
 /// Bytes of a sheet.
@@ -48,12 +48,17 @@ impl Study {
         let deleted = folder_of(journal).join("deleted");
         let name = journal.file_stem().unwrap_or_default().to_string_lossy();
         let label = |at: u64| if at == 0 { format!("{name}-{now}") } else { format!("{name}-{now}-{at}") };
-        let place = (0..).map(|at| deleted.join(label(at))).find(|place| !place.exists()).unwrap_or(deleted);
+        let place = (0..).map(|at| deleted.join(label(at))).find(|place| !place.exists());
+        let place = place.unwrap_or_else(|| deleted.clone());
         std::fs::create_dir_all(&place).map_err(FileError::io(&place))?;
         for file in std::iter::once(journal).chain(others.iter().map(PathBuf::as_path)) {
             let to = place.join(file.file_name().unwrap_or_default());
             std::fs::rename(file, &to).map_err(FileError::io(file))?;
+            sync_folder(&to);
+            sync_folder(file);
         }
+        sync_folder(&place);
+        sync_folder(&deleted);
         Ok(place)
     }
 }
@@ -108,7 +113,7 @@ impl StudyFiles {
 }
 
 fn taken(path: &Path) -> Error {
-    Error::Study(format!("{} exists already; choose another name", path.display()))
+    Error::Conflict(format!("{} exists already; choose another name", path.display()))
 }
 
 #[cfg(test)]

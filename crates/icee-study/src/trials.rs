@@ -136,6 +136,23 @@ impl Trials {
         self.running.late(row, by)
     }
 
+    /// The rows with which somebody is late.
+    pub fn late_rows(&self) -> impl Iterator<Item = &RowName> {
+        self.running.late_rows()
+    }
+
+    /// The row where somebody tells what another has for some time: that one may be at it still, and what he tells later counts as well.
+    pub fn taken_from_another(&self, told: &ToldValue, by: Option<&str>) -> Option<&RowName> {
+        let running = self.running_row(told.row.row - 1)?;
+        let another = matches!((running.by.as_deref(), by), (Some(holder), Some(by)) if holder != by);
+        (another && running.until.is_some() && !self.is_completed_by(told)).then_some(&running.name)
+    }
+
+    /// Whether something is filled in of an experiment that was made: it says nothing about the one that is being made.
+    fn is_completed_by(&self, told: &ToldValue) -> bool {
+        told.replaces && self.outcome(told.row.row - 1).is_some_and(|trial| trial.value() == told.value)
+    }
+
     /// How many they are.
     pub fn count_running(&self) -> usize {
         self.running.len()
@@ -270,14 +287,12 @@ impl Trials {
     }
 
     fn learn(&mut self, told: ToldValue, late: Option<&str>) {
-        let row = told.row.row - 1;
+        let (row, completes) = (told.row.row - 1, self.is_completed_by(&told));
         let new = match told.outcome() {
             Outcome::Value(value) => Known::Values(vec![Measurement { value, further: told.further }]),
             Outcome::Failed => Known::Failed,
             Outcome::Impossible => Known::Impossible,
         };
-        // What is filled in of an experiment that was made says nothing about the one that is being made.
-        let completes = told.replaces && self.outcome(row).is_some_and(|trial| trial.value() == told.value);
         match late {
             Some(name) => self.running.told_late(row, name),
             None if completes => {}

@@ -152,20 +152,8 @@ fn serve(args: &Args) -> anyhow::Result<()> {
 fn log(event: &icee_serve::Event) {
     let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
     if let Ok(line) = serde_json::to_string(&Logged { at, event }) {
-        say(ascii(&line));
+        say(icee_serve::wire::ascii(&line));
     }
-}
-
-/// The same JSON in characters that no terminal obeys and no program of logs stumbles over.
-fn ascii(json: &str) -> String {
-    let mut text = String::with_capacity(json.len());
-    for c in json.chars() {
-        match c {
-            ' '..='~' => text.push(c),
-            _ => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}"))),
-        }
-    }
-    text
 }
 
 fn token(command: &TokenCommand) -> anyhow::Result<()> {
@@ -196,17 +184,4 @@ fn token(command: &TokenCommand) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_of_the_log_is_json_that_no_terminal_obeys() {
-        let text = "a\u{202e}\u{7f}\n\u{1b}[2Jä🙂";
-        let line = ascii(&serde_json::to_string(text).unwrap());
-        assert!(line.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
-        assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
-    }
 }

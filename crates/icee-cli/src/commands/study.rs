@@ -12,7 +12,7 @@ use crate::terminal::say;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use icee_models::study_models;
-use icee_study::{AskOptions, SamplerKind, Status, Study, duration};
+use icee_study::{AskOptions, RowForecast, SamplerKind, Study, duration};
 use std::io::{BufWriter, IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
@@ -81,7 +81,8 @@ pub struct AskArgs {
     /// How many rows.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]
     pub count: usize,
-    /// Only rows that satisfy this: comparisons of columns with < <= > >= = != and in (a, b), joined by and, or, not.
+    /// Only rows that satisfy this: comparisons of columns with < <= > >= = != and in (a, b), joined by and, or, not. Names and words with
+    /// blanks or signs stand in quotes: '"Pigment %" < 10 and solvent = "butyl acetate"'.
     #[arg(long = "where", value_name = "CONDITION")]
     pub condition: Option<String>,
     /// New rows, also while others are still running. Without it, ask repeats those.
@@ -248,9 +249,7 @@ fn predict(out: &mut impl Write, args: &PredictArgs) -> anyhow::Result<()> {
     }
     let mut forecasts = study.predict(sampler)?;
     if let Some(top) = args.top {
-        forecasts.retain(|row| row.status == Status::Left);
-        forecasts.sort_by(|a, b| b.forecast.beats_best.total_cmp(&a.forecast.beats_best));
-        forecasts.truncate(top);
+        forecasts = RowForecast::most_promising(forecasts, top);
     }
     print::notes(&study.take_notes());
     print::forecasts(out, &forecasts, |row| study.cells(row), args.study.json, stdout().is_terminal())

@@ -42,7 +42,7 @@ pub fn run(out: &mut impl Write, url: &str, command: &StudyCommand) -> anyhow::R
             taken_back(out, "forgotten", &forgotten, &notes, args)
         }
         StudyCommand::Undo(args) => {
-            let done = client.post_noted(&args.study.at("undo")?, &wire::Nothing {})?;
+            let done = client.post_noted(&args.study.at("undo")?, &wire::Undo::default())?;
             let (wire::Undone { undone }, notes) = done;
             let printed = print::undone(out, &undone, &notes, args.study.json);
             answered(out, printed)

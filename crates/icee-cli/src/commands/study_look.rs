@@ -9,7 +9,7 @@ use icee_base::numbers::short;
 use icee_report::output;
 use icee_report::study::page_of;
 use icee_serve::wire::Line;
-use icee_study::{Models, Study, Summary};
+use icee_study::{Models, Study};
 use std::io::{IsTerminal, Write, stdout};
 use std::path::PathBuf;
 
@@ -55,14 +55,8 @@ pub struct ReportArgs {
 /// Runs `icee study list`.
 pub fn list(out: &mut impl Write, args: &ListArgs) -> anyhow::Result<()> {
     let line = |name: String| match Study::open(&args.dir.join(format!("{name}.jsonl")), None, Models::default()) {
-        Ok(mut study) => {
-            let Summary { rows, told, running, left, best, .. } = study.summary();
-            let best = best.and_then(|best| best.row.value);
-            Line { name, rows, told: told.len(), running: running.len(), left, best, problem: None }
-        }
-        Err(error) => {
-            Line { name, rows: 0, told: 0, running: 0, left: 0, best: None, problem: Some(error.to_string()) }
-        }
+        Ok(mut study) => Line::of(&name, &mut study),
+        Err(error) => Line::problem(&name, error.to_string()),
     };
     let lines: Vec<Line> = names_in(&args.dir).into_iter().map(line).collect();
     write_list(out, &lines, &args.dir.display().to_string(), args.json)

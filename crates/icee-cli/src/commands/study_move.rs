@@ -125,7 +125,8 @@ pub fn delete(out: &mut impl Write, args: &StudyArgs) -> anyhow::Result<()> {
 
 /// Puts a study of a server away.
 pub fn delete_at(out: &mut impl Write, client: &Client, args: &StudyArgs) -> anyhow::Result<()> {
-    let wire::Deleted { deleted } = client.delete(&args.at("")?)?;
+    client.delete(&args.at("")?)?;
+    let deleted = &args.name;
     let printed = match args.json {
         true => print::write_json(out, &serde_json::json!({ "deleted": deleted })),
         false => Ok(writeln!(out, "{deleted} is put away by the server; its name is free again")?),

@@ -66,12 +66,12 @@ export async function undo(study) {
   const last = await study.attempt(() => lastChange(study));
   if (!last) return;
   if (!last.words) study.say("Nothing has happened yet: there is nothing to take back.");
-  else if (confirm(`The last change: ${last.words}.\n\nTake it back?`)) await study.change("undo", last.lines === null ? {} : { lines: last.lines });
+  else if (confirm(`The last change: ${last.words}.\n\nTake it back?`)) await study.change("undo", { lines: last.lines });
 }
 
 /** What happened last, in words, and the number of lines that the study has then. */
-async function lastChange({ path, summary, lines }) {
-  if (summary.told.length > FEW_TOLD) return { words: "whatever came last, also if somebody else has done it", lines: summary.lines ?? lines };
+async function lastChange({ path, summary }) {
+  if (summary.told.length > FEW_TOLD) return { words: "whatever came last, also if somebody else has done it", lines: summary.lines };
   const { journal } = await get(`${path}/journal`);
   const all = journal.trimEnd().split("\n");
   const counting = [];

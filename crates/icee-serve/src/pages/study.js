@@ -120,11 +120,7 @@ async function listen(study) {
 /** Changes the study and draws it as it is then. */
 function change(study, route, body) {
   return study.attempt(async () => {
-    const answer = await post(`${study.path}/${route}`, body).catch((error) => {
-      // A server that does not know what was seen takes back what came last.
-      if (route === "undo" && error.status === 400 && error.message.includes("`lines`")) return post(`${study.path}/${route}`, {});
-      throw error;
-    });
+    const answer = await post(`${study.path}/${route}`, body);
     study.say([answer.undone ? `Taken back: ${answer.undone}.` : null, ...(answer.notes ?? [])]);
     if (route !== "ask") study.remaining = null;
     await study.refresh();

@@ -8,7 +8,7 @@
 use super::{Ledger, ending_of};
 use crate::failure::Failure;
 use crate::keys::{KEPT_BYTES, Keyed, Known, LONGEST_ANSWER, LONGEST_KEPT, kept};
-use icee_base::files::{FileError, folder_of, write_atomically};
+use icee_base::files::{FileError, folder_of, sync_folder, write_atomically};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -128,6 +128,7 @@ impl KeyFile {
             self.turn_over()?;
         }
         let path = self.path.clone();
+        let is_new = !path.exists();
         let keys = self.keys();
         // Half a line, of a crash or a full disk, must not swallow this one.
         let text = if keys.torn { format!("\n{line}\n") } else { line + "\n" };
@@ -138,6 +139,9 @@ impl KeyFile {
             file.metadata()
         });
         keys.bytes = appended.map_err(FileError::io(&path))?.len();
+        if is_new {
+            sync_folder(&path);
+        }
         keys.torn = false;
         let place = Line { file: keys.file, from: keys.bytes - 1 - length as u64, length };
         keys.take_in(step, place);
@@ -148,6 +152,7 @@ impl KeyFile {
     fn turn_over(&mut self) -> Result<(), FileError> {
         let [path, old] = KeyFile::files(&self.path);
         std::fs::rename(&path, old).map_err(FileError::io(&path))?;
+        sync_folder(&path);
         let keys = self.keys();
         (keys.file, keys.bytes, keys.torn) = (keys.file + 1, 0, false);
         let latest = keys.file - 1;
@@ -260,6 +265,7 @@ impl Ledger for KeyFile {
         let beside = self.path.with_extension(format!("sheet.{}", ending_of(sheet)));
         let place = if ours { place.to_owned() } else { beside };
         write_atomically(&place, sheet)?;
+        sync_folder(&place);
         Ok(place)
     }
 }

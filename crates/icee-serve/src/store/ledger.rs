@@ -22,6 +22,8 @@ const BESIDE: i64 = 256;
 pub struct InDatabase {
     seat: Arc<Seat>,
     study: i32,
+    /// What the study was called when it was opened, and the version of its sheet.
+    opened: (String, i32),
     /// The folder of the moment for sheets.
     scratch: PathBuf,
     /// Requests with keys that were begun here.
@@ -29,9 +31,20 @@ pub struct InDatabase {
 }
 
 impl InDatabase {
-    /// Those of a study, for one who has this place.
-    pub fn new(seat: Arc<Seat>, study: i32, scratch: &Path) -> InDatabase {
-        InDatabase { seat, study, scratch: scratch.to_owned(), begun: 0 }
+    /// Those of a study, for one who has this place and has opened it under this name with this version of its sheet.
+    pub fn new(seat: Arc<Seat>, study: i32, opened: (String, i32), scratch: &Path) -> InDatabase {
+        InDatabase { seat, study, opened, scratch: scratch.to_owned(), begun: 0 }
+    }
+
+    /// What time it is there, if the study is the one that was opened, with the sheet that it had then. Only in one's turn: so it stays.
+    fn still(&self) -> Result<Option<u64>> {
+        let (study, (name, version)) = (self.study, &self.opened);
+        let row = self.seat.write(|client| {
+            let sql = "SELECT extract(epoch FROM clock_timestamp())::bigint FROM icee.studies WHERE name = $1 AND id = $2 \
+                       AND deleted IS NULL AND $3 = coalesce((SELECT version FROM icee.sheets WHERE study = id), 0)";
+            client.query_typed_opt(sql, &[(name, Type::TEXT), (&study, Type::INT4), (version, Type::INT4)])
+        })?;
+        Ok(row.map(|row| row.get::<_, i64>(0).unsigned_abs()))
     }
 
     /// Forgets keys that are too old, whatever their study: it may never be asked anything again. Of this study's, the latest are kept
@@ -50,8 +63,13 @@ impl InDatabase {
 }
 
 impl Ledger for InDatabase {
-    fn begin_turn(&mut self) -> Result<()> {
-        self.seat.lock(self.study, PATIENCE, &|| (), Some(Duration::from_millis(1)))
+    fn begin_turn(&mut self) -> Result<Option<u64>> {
+        wait(&self.seat, self.study)?;
+        let still = self.still();
+        if !matches!(still, Ok(Some(_))) {
+            self.end_turn();
+        }
+        still
     }
 
     fn end_turn(&mut self) {
@@ -71,7 +89,8 @@ impl Ledger for InDatabase {
         let (study, count) = (self.study, number(lines));
         let (now, old) = (number(now), number(now.saturating_sub(LONGEST_KEPT)));
         if self.begun.is_multiple_of(TIDIED) {
-            self.tidy(old)?;
+            // It can wait, and must keep nobody from asking: several servers may do it at the same time.
+            let _ = self.tidy(old);
         }
         self.begun += 1;
         let Keyed { key, token, request } = keyed;
@@ -125,21 +144,45 @@ impl Ledger for InDatabase {
     fn put_sheet(&mut self, sheet: &[u8], place: &Path) -> Result<PathBuf> {
         let (study, ending) = (self.study, ending_of(sheet));
         let row = self.seat.write(|client| {
-            let sql = "UPDATE icee.sheets SET bytes = $2, ending = $3, version = version + 1 WHERE study = $1 RETURNING version";
-            client.query_typed_one(sql, &[(&study, Type::INT4), (&sheet, Type::BYTEA), (&ending, Type::TEXT)])
+            let sql = "UPDATE icee.sheets SET bytes = $2, ending = $3, version = version + 1 \
+                       WHERE study = $1 AND (bytes <> $2 OR ending <> $3) RETURNING version";
+            client.query_typed_opt(sql, &[(&study, Type::INT4), (&sheet, Type::BYTEA), (&ending, Type::TEXT)])
         })?;
+        // It is the same.
+        let Some(row) = row else { return Ok(place.to_owned()) };
         let name = format!("{}.{ending}", place.file_stem().unwrap_or_default().display());
-        let place = sheet_folder(&self.scratch, study, row.get(0))?.join(name);
+        self.opened.1 = row.get(0);
+        let place = sheet_folder(&self.scratch, study, self.opened.1)?.join(name);
         write_atomically(&place, sheet)?;
         Ok(place)
     }
 }
 
-/// The folder of a study's sheet: each of its versions has one, so that whoever reads an older one can go on.
+/// Waits for one's turn with a study.
+pub fn wait(seat: &Seat, study: i32) -> Result<()> {
+    seat.lock(study, PATIENCE, &|| (), Some(PATIENCE))
+}
+
+/// The folder of a study's sheet: each of its versions has one, so that whoever reads the one before can go on. Older ones go.
 pub fn sheet_folder(scratch: &Path, study: i32, version: i32) -> Result<PathBuf> {
     let folder = scratch.join(format!("{study}-{version}"));
-    std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
+    if !folder.is_dir() {
+        std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
+        remove_sheets(scratch, study, version - 1);
+    }
     Ok(folder)
+}
+
+/// Removes the folders of a study's sheets of versions before one.
+pub fn remove_sheets(scratch: &Path, study: i32, before: i32) {
+    for folder in std::fs::read_dir(scratch).into_iter().flatten().flatten() {
+        let name = folder.file_name();
+        let version = name.to_str().and_then(|name| name.strip_prefix(&format!("{study}-"))?.parse::<i32>().ok());
+        if version.is_some_and(|version| version < before) {
+            // If it stays, it is only in the way until the server ends.
+            let _ = std::fs::remove_dir_all(folder.path());
+        }
+    }
 }
 
 fn number(count: u64) -> i64 {

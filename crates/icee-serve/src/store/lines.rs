@@ -64,7 +64,7 @@ impl Home for InDatabase {
         };
         create().map_err(|error| match error {
             CreateError::Database(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {
-                Error::Study(format!("{} exists already; choose another name", self.name()))
+                Error::Conflict(format!("{} exists already; choose another name", self.name()))
             }
             CreateError::Database(error) => self.pool.wrong(&error),
             CreateError::Pool(error) => error,

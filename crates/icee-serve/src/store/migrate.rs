@@ -19,9 +19,9 @@ const TABLES: i64 = 0x6963_6565_5f73_716c;
 /// Where the database refuses; then it is as it was.
 pub fn apply(client: &mut Client) -> Result<usize, Error> {
     let mut work = client.transaction()?;
-    // Until the end of the transaction.
+    // Until the end of the transaction, however long another server takes for it.
     work.batch_execute(&format!(
-        "SELECT pg_advisory_xact_lock({TABLES}); CREATE SCHEMA IF NOT EXISTS icee; \
+        "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock({TABLES}); CREATE SCHEMA IF NOT EXISTS icee; \
          CREATE TABLE IF NOT EXISTS icee.migrations (number integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())"
     ))?;
     let newest: i32 = work.query_one("SELECT coalesce(max(number), 0) FROM icee.migrations", &[])?.get(0);

@@ -10,12 +10,13 @@ mod postgres;
 mod seat;
 mod tokens;
 
+use crate::call::now;
 use crate::failure::{Failure, ServeError};
 use crate::keys::{Keyed, Known};
 use crate::name::StudyName;
 use crate::tokens::{Stamp, Tokens};
-use icee_base::files::FileError;
-use icee_study::{Home, Result};
+use icee_base::files::{FileError, sync_folder};
+use icee_study::{Home, Result, is_archive};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -120,9 +121,10 @@ pub trait Store: Send + Sync {
 /// A server does one writing request of a study at a time, from [`Ledger::begin_turn`] to [`Ledger::end_turn`], and so do all servers
 /// together. A request that was begun and has no answer, when it is somebody's turn, is therefore one that failed or died.
 pub trait Ledger: Send {
-    /// Waits for one's turn among servers.
-    fn begin_turn(&mut self) -> Result<()> {
-        Ok(())
+    /// Waits for one's turn among servers, and says what time it is where the study is kept, in seconds since 1970. None where the name
+    /// is another study's by now, or its sheet another one: then it is nobody's turn, and the study is to be opened anew.
+    fn begin_turn(&mut self) -> Result<Option<u64>> {
+        Ok(Some(now()))
     }
 
     /// Lets the others go on.
@@ -143,7 +145,7 @@ pub trait Ledger: Send {
 
 /// How the name of a sheet ends, by its first bytes.
 pub fn ending_of(sheet: &[u8]) -> &'static str {
-    if sheet.starts_with(b"PK\x03\x04") { "xlsx" } else { "csv" }
+    if is_archive(sheet) { "xlsx" } else { "csv" }
 }
 
 /// A study that is about to be.
@@ -173,6 +175,7 @@ impl Sheet {
             OpenOptions::new().write(true).create_new(true).open(&path).map_err(|error| in_the_way(&path, error))?;
         let sheet = Sheet { path, wanted: false, draft: None };
         file.write_all(bytes).and_then(|()| file.sync_all()).map_err(FileError::io(&sheet.path))?;
+        sync_folder(&sheet.path);
         Ok(sheet)
     }
 
@@ -189,6 +192,7 @@ impl Sheet {
         let mut first = Sheet::write(draft, bytes)?;
         match std::fs::hard_link(&first.path, &path) {
             Ok(()) => {
+                sync_folder(&path);
                 first.draft = Some(std::mem::replace(&mut first.path, path));
                 Ok(first)
             }

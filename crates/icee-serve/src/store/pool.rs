@@ -11,15 +11,20 @@ use std::time::Duration;
 
 /// Connections of one server, at most.
 const MOST: usize = 16;
+/// How many of them turns with studies have at most, which keep theirs as long as they last: the rest is for looks and tokens.
+const MOST_TURNS: usize = 12;
 /// How long one waits for one of them.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a new one may take.
 const CONNECTING: Duration = Duration::from_secs(5);
 /// How long what was sent may go without a sign of life.
 const SILENCE: Duration = Duration::from_secs(30);
-/// What is acknowledged is on disk, whatever the database does by default. And whoever is gone is noticed, also when he did not say so.
+/// How often both ends make sure that the other is there while nothing is sent: first after this time, then every so often, so often.
+const ALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration::from_secs(10), 3);
+/// What is acknowledged is on disk, whatever the database does by default. Whoever is gone is noticed, also when he did not say so. And
+/// nothing takes for ever: five minutes are enough for the largest body that a server takes.
 const SETTINGS: &str = "SET synchronous_commit = on; SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; \
-                        SET tcp_keepalives_count = 3";
+                        SET tcp_keepalives_count = 3; SET statement_timeout = '5min'";
 
 /// The connections.
 pub struct Pool {
@@ -34,12 +39,15 @@ struct State {
     idle: Vec<Client>,
     /// In use.
     out: usize,
+    /// Those of them that turns have.
+    turns: usize,
 }
 
 /// A connection in use; the pool has it again when it goes.
 pub struct Connection {
     client: Option<Client>,
     pool: Arc<Pool>,
+    turn: bool,
 }
 
 impl Connection {
@@ -63,8 +71,10 @@ impl Drop for Connection {
     fn drop(&mut self) {
         let mut state = self.pool.state();
         state.out -= 1;
+        state.turns -= usize::from(self.turn);
         state.idle.extend(self.client.take().filter(|client| !client.is_closed()));
-        self.pool.freed.notify_one();
+        // Not everybody who waits may have it.
+        self.pool.freed.notify_all();
     }
 }
 
@@ -93,6 +103,8 @@ impl Pool {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECTING);
         }
+        let (idle, interval, retries) = ALIVE;
+        config.keepalives_idle(idle).keepalives_interval(interval).keepalives_retries(retries);
         config.application_name("icee serve").tcp_user_timeout(SILENCE).ssl_mode(SslMode::Disable);
         let host = config.get_hosts().iter().map(|host| match host {
             Host::Tcp(host) => host.clone(),
@@ -134,15 +146,29 @@ impl Pool {
     /// # Errors
     /// Where all are in use for too long, or the database cannot be reached.
     pub fn take(self: &Arc<Pool>) -> Result<Connection> {
-        let waited = self.freed.wait_timeout_while(self.state(), PATIENCE, |state| state.out >= MOST);
+        self.take_within(PATIENCE, false)
+    }
+
+    /// The same for a turn with a study.
+    ///
+    /// # Errors
+    /// As [`Pool::take`].
+    pub fn take_for_turn(self: &Arc<Pool>, patience: Duration) -> Result<Connection> {
+        self.take_within(patience, true)
+    }
+
+    fn take_within(self: &Arc<Pool>, patience: Duration, turn: bool) -> Result<Connection> {
+        let is_full = |state: &mut State| state.out >= MOST || turn && state.turns >= MOST_TURNS;
+        let waited = self.freed.wait_timeout_while(self.state(), patience, is_full);
         let (mut state, late) = waited.unwrap_or_else(PoisonError::into_inner);
         if late.timed_out() {
-            return Err(self.unavailable(format!("all {MOST} connections are in use")));
+            return Err(Error::Busy("all connections to the database are in use".into()));
         }
         state.out += 1;
+        state.turns += usize::from(turn);
         let client = state.idle.pop();
         drop(state);
-        let mut connection = Connection { client, pool: Arc::clone(self) };
+        let mut connection = Connection { client, pool: Arc::clone(self), turn };
         if connection.client.is_none() {
             let mut client = self.config.connect(NoTls).map_err(|error| self.wrong(&error))?;
             client.batch_execute(SETTINGS).map_err(|error| self.wrong(&error))?;
@@ -179,9 +205,10 @@ impl Pool {
 
     /// An error in words; whether it is worth trying again is its kind.
     pub fn wrong(&self, error: &postgres::Error) -> Error {
-        match is_lost(error) {
-            true => self.unavailable(in_words(error)),
-            false => Error::Stored { name: self.name.clone(), problem: in_words(error) },
+        match error.code() {
+            _ if is_lost(error) => self.unavailable(in_words(error)),
+            Some(code) if PASSING.contains(code) => Error::Busy("the database has not done it in time".into()),
+            _ => Error::Stored { name: self.name.clone(), problem: in_words(error) },
         }
     }
 
@@ -190,6 +217,10 @@ impl Pool {
         Error::Unavailable { name: self.name.clone(), problem }
     }
 }
+
+/// What the database refuses because others are at work there.
+const PASSING: [SqlState; 3] =
+    [SqlState::QUERY_CANCELED, SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED];
 
 /// Whether it is the connection that went wrong, or the database that is about to end or not there yet.
 pub fn is_lost(error: &postgres::Error) -> bool {

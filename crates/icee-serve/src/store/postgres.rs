@@ -6,21 +6,29 @@ use super::pool::Pool;
 use super::seat::Seat;
 use super::{Draft, Ledger, Sheet, Store, ledger, lines, tokens};
 use crate::failure::{Failure, ServeError};
+use crate::locks;
 use crate::name::StudyName;
 use crate::tokens::{Stamp, Tokens, hex};
-use icee_base::files::{FileError, write_atomically};
+use icee_base::files::{FileError, folder_of, write_atomically};
 use icee_study::memory::journal_of;
 use icee_study::{Error, Home, Result};
 use postgres::types::Type;
 use rand::TryRng;
 use rand::rngs::SysRng;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// What the name of a folder of the moment begins with, and the file in it that shows that its server lives.
+const FOLDER: &str = "icee-serve-";
+const ALIVE: &str = "alive";
 
 /// The database.
 pub struct Database {
     pool: Arc<Pool>,
     scratch: PathBuf,
+    /// Locked as long as the server lives.
+    _alive: File,
 }
 
 impl Database {
@@ -31,7 +39,9 @@ impl Database {
     pub fn open(url: &str) -> std::result::Result<Database, ServeError> {
         let pool = Pool::new(url)?;
         pool.prepare()?;
-        Ok(Database { pool, scratch: private_folder()? })
+        let (scratch, alive) = private_folder()?;
+        remove_left_folders(&scratch);
+        Ok(Database { pool, scratch, _alive: alive })
     }
 
     /// The tokens of a database, for whoever needs nothing else of it.
@@ -62,41 +72,72 @@ impl Database {
         Ok(found.ok_or_else(none)?.get(0))
     }
 
-    /// A study's sheet as a file, and its folder. What is there already is not fetched again, so that studies that are open go on.
-    fn sheet(&self, name: &StudyName, id: i32) -> Result<(PathBuf, PathBuf)> {
+    /// A study's sheet as a file, and which version of it that is. What is there already is not fetched again, so that studies that are open
+    /// go on.
+    fn sheet(&self, name: &StudyName, id: i32) -> Result<(PathBuf, i32)> {
         let missing = || Error::Stored {
             name: self.pool.name().into(),
             problem: format!("the sheet of {} is missing", name.as_str()),
         };
         let sql = "SELECT version, ending FROM icee.sheets WHERE study = $1";
         let known = self.pool.with(|client| client.query_typed_opt(sql, &[(&id, Type::INT4)]))?.ok_or_else(missing)?;
-        let place = |row: &postgres::Row| -> Result<(PathBuf, PathBuf)> {
-            let folder = ledger::sheet_folder(&self.scratch, id, row.get(0))?;
-            Ok((name.file(&folder, &format!("sheet.{}", row.get::<_, &str>(1))), folder))
+        let place = |row: &postgres::Row| -> Result<(PathBuf, i32)> {
+            let version = row.get(0);
+            let folder = ledger::sheet_folder(&self.scratch, id, version)?;
+            Ok((name.file(&folder, &format!("sheet.{}", row.get::<_, &str>(1))), version))
         };
-        let (path, folder) = place(&known)?;
+        let (path, version) = place(&known)?;
         if path.is_file() {
-            return Ok((path, folder));
+            return Ok((path, version));
         }
         let sql = "SELECT version, ending, bytes FROM icee.sheets WHERE study = $1";
         let row = self.pool.with(|client| client.query_typed_opt(sql, &[(&id, Type::INT4)]))?.ok_or_else(missing)?;
         // Somebody may have replaced it meanwhile.
-        let (path, folder) = place(&row)?;
+        let (path, version) = place(&row)?;
         write_atomically(&path, row.get(2))?;
-        Ok((path, folder))
+        Ok((path, version))
     }
 }
 
 /// A folder for one's own eyes, whose name nobody can guess: other users of this machine write to the same folder of temporary ones.
-fn private_folder() -> std::result::Result<PathBuf, ServeError> {
-    let mut random = [0; 16];
-    SysRng.try_fill_bytes(&mut random).map_err(|error| ServeError::Store(format!("no random numbers: {error}")))?;
-    let folder = std::env::temp_dir().join(format!("icee-serve-{}", hex(&random)));
-    let mut builder = std::fs::DirBuilder::new();
+///
+/// A file in it is locked as long as its server lives.
+fn private_folder() -> std::result::Result<(PathBuf, File), ServeError> {
+    loop {
+        let mut random = [0; 16];
+        SysRng.try_fill_bytes(&mut random).map_err(|error| ServeError::Store(format!("no random numbers: {error}")))?;
+        let folder = std::env::temp_dir().join(format!("{FOLDER}{}", hex(&random)));
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&folder).map_err(FileError::io(&folder))?;
+        let alive = locks::open(&folder.join(ALIVE))?;
+        // Another server may have taken it for one that was left, a moment ago.
+        if alive.try_lock().is_ok() && folder.join(ALIVE).is_file() {
+            return Ok((folder, alive));
+        }
+    }
+}
+
+/// Removes the folders of servers that were killed: our own, whose lock nobody holds.
+fn remove_left_folders(ours: &Path) {
     #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(&folder).map_err(FileError::io(&folder))?;
-    Ok(folder)
+    let owner =
+        |path: &Path| std::fs::symlink_metadata(path).ok().map(|known| std::os::unix::fs::MetadataExt::uid(&known));
+    #[cfg(not(unix))]
+    let owner = |path: &Path| path.is_dir().then_some(());
+    for folder in std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
+        let path = folder.path();
+        let name = folder.file_name();
+        let random = name.to_str().and_then(|name| name.strip_prefix(FOLDER)).unwrap_or_default();
+        let is_left = random.len() == 32
+            && random.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && owner(&path) == owner(ours)
+            && path.join(ALIVE).is_file();
+        if is_left && locks::open(&path.join(ALIVE)).is_ok_and(|file| file.try_lock().is_ok()) {
+            let _ = std::fs::remove_dir_all(path);
+        }
+    }
 }
 
 impl Drop for Database {
@@ -145,10 +186,10 @@ impl Store for Database {
 
     fn seat(&self, name: &StudyName) -> Result<(Box<dyn Home>, Box<dyn Ledger>)> {
         let id = self.number(name)?;
-        let (sheet, _) = self.sheet(name, id)?;
+        let (sheet, version) = self.sheet(name, id)?;
         let (pool, seat) = (Arc::clone(&self.pool), Seat::new(&self.pool));
-        let ledger = ledger::InDatabase::new(Arc::clone(&seat), id, &self.scratch);
         let study = name.as_str().to_owned();
+        let ledger = ledger::InDatabase::new(Arc::clone(&seat), id, (study.clone(), version), &self.scratch);
         let home = lines::InDatabase { pool, study, seat: Some(seat), sheet: Some(sheet), draft: None };
         Ok((Box::new(home), Box::new(ledger)))
     }
@@ -169,12 +210,12 @@ impl Store for Database {
             return Ok(None);
         }
         let id = self.number(name)?;
-        let (_, folder) = self.sheet(name, id)?;
+        let (sheet, _) = self.sheet(name, id)?;
         let rows = self.pool.with(|client| {
             client.query_typed("SELECT line FROM icee.lines WHERE study = $1 ORDER BY seq", &[(&id, Type::INT4)])
         })?;
         let lines: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-        let journal = name.journal(&folder);
+        let journal = name.journal(&folder_of(&sheet));
         write_atomically(&journal, journal_of(&lines).as_bytes())?;
         Ok(Some(journal))
     }
@@ -182,13 +223,13 @@ impl Store for Database {
     fn put_away(&self, name: &StudyName, now: u64) -> Result<()> {
         let (id, now) = (self.number(name)?, i64::try_from(now).unwrap_or(i64::MAX));
         let seat = Seat::new(&self.pool);
-        let mut turn = ledger::InDatabase::new(Arc::clone(&seat), id, &self.scratch);
-        turn.begin_turn()?;
+        ledger::wait(&seat, id)?;
         let gone = seat.write(|client| {
             let sql = "UPDATE icee.studies SET deleted = $2 WHERE id = $1 AND deleted IS NULL";
             client.execute_typed(sql, &[(&id, Type::INT4), (&now, Type::INT8)])
         });
-        turn.end_turn();
+        seat.unlock();
+        ledger::remove_sheets(&self.scratch, id, i32::MAX);
         gone.map(|_| ())
     }
 }

@@ -9,7 +9,14 @@ use icee_study::{Error, Result};
 use postgres::Client;
 use postgres::error::SqlState;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long one waits in the database before one lets others have the connection.
+const SLICE: Duration = Duration::from_secs(1);
+/// The same where it is to be said that one waits; zero would be for ever.
+const LEAST: Duration = Duration::from_millis(1);
+/// As good as for ever.
+const LONGEST: Duration = Duration::from_secs(1 << 32);
 
 /// The place of one who works with a study.
 pub struct Seat {
@@ -23,6 +30,8 @@ struct Held {
     connection: Option<Connection>,
     /// A server has the lock for a whole request, and its study takes it again inside.
     locks: usize,
+    /// Whose lock it is.
+    study: i32,
 }
 
 impl Seat {
@@ -39,44 +48,57 @@ impl Seat {
         self.pool.unavailable("the connection was lost, and the lock with it".into())
     }
 
-    /// Waits for the lock of a study, and calls `waiting` where that takes longer than `first`; after `then`, if it is said, one
+    /// Waits for the lock of a study, and calls `waiting` where that takes longer than `first`; after `most`, if it is said, one
     /// gives up.
+    ///
+    /// In the database whoever waits is served first who came first. But he who waits there has a connection, so he gives it back every now
+    /// and then to those whose studies nobody else is at work on.
     ///
     /// # Errors
     /// Where it cannot be had; then it is not held.
-    pub fn lock(&self, study: i32, first: Duration, waiting: &dyn Fn(), then: Option<Duration>) -> Result<()> {
+    pub fn lock(&self, study: i32, first: Duration, waiting: &dyn Fn(), most: Option<Duration>) -> Result<()> {
         let mut held = self.held();
         if held.locks > 0 {
             if held.connection.is_none() {
                 return Err(self.lost());
             }
+            if held.study != study {
+                return Err(Error::Conflict("another study has taken the name meanwhile; do it again".into()));
+            }
             held.locks += 1;
             return Ok(());
         }
-        let mut connection = self.pool.take()?;
-        let mut got = locked(connection.client()?, study, first);
-        if got.as_ref().is_err_and(is_lost) {
+        let (begun, mut said, mut lost) = (Instant::now(), false, false);
+        loop {
+            let left = most.map_or(LONGEST, |most| most.saturating_sub(begun.elapsed()));
+            let mut connection = self.pool.take_for_turn(left.max(SLICE))?;
+            let until_said = if said { SLICE } else { first.saturating_sub(begun.elapsed()) };
+            let error = match locked(connection.client()?, study, until_said.clamp(LEAST, SLICE)) {
+                Ok(()) => {
+                    *held = Held { connection: Some(connection), locks: 1, study };
+                    return Ok(());
+                }
+                Err(error) => error,
+            };
+            if is_late(&error) {
+                drop(connection);
+                if most.is_some_and(|most| begun.elapsed() >= most) {
+                    return Err(Error::Busy("another server has been at work on the study for too long".into()));
+                }
+                if !said && begun.elapsed() >= first {
+                    waiting();
+                    said = true;
+                }
+                continue;
+            }
+            connection.give_up();
             drop(connection);
+            // An old connection may have died; a new one says whether the database is there.
+            if lost || !is_lost(&error) {
+                return Err(self.pool.wrong(&error));
+            }
             self.pool.forget_idle();
-            connection = self.pool.take()?;
-            got = locked(connection.client()?, study, first);
-        }
-        if got.as_ref().is_err_and(is_late) {
-            waiting();
-            got = locked(connection.client()?, study, then.unwrap_or_default());
-        }
-        match got {
-            Ok(()) => {
-                *held = Held { connection: Some(connection), locks: 1 };
-                Ok(())
-            }
-            Err(error) if is_late(&error) => {
-                Err(self.pool.unavailable("another server has been at work on the study for too long".into()))
-            }
-            Err(error) => {
-                connection.give_up();
-                Err(self.pool.wrong(&error))
-            }
+            lost = true;
         }
     }
 
@@ -130,10 +152,10 @@ impl Drop for Seat {
     }
 }
 
-/// Locks a study; zero waits for ever.
+/// Locks a study. What is set counts until the end of these two statements: who has the connection later waits as long as he likes.
 fn locked(client: &mut Client, study: i32, patience: Duration) -> std::result::Result<(), postgres::Error> {
     client.batch_execute(&format!(
-        "SET lock_timeout = {}; SELECT pg_advisory_lock({LOCKS}, {study})",
+        "SET LOCAL lock_timeout = {}; SELECT pg_advisory_lock({LOCKS}, {study})",
         patience.as_millis()
     ))
 }

@@ -81,6 +81,13 @@ impl Running {
         answer.json()
     }
 
+    /// The same of one whose answer is no JSON.
+    pub fn read_text(&self, path: &str) -> String {
+        let answer = self.get(path);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        answer.body
+    }
+
     pub fn post(&self, path: &str, body: Value) -> Answer {
         self.post_with(path, &[], body)
     }

@@ -286,6 +286,98 @@ fn leases_are_their_holders_and_late_answers_are_kept() {
 }
 
 #[test]
+fn what_another_tells_ends_nobodys_lease_for_good() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    let made =
+        json!({ "name": "two", "id": "id", "sheet": "id,a\nx,1\ny,2\n", "direction": "max", "sampler": "random" });
+    server.done("/api/studies", made);
+    let post = |what: &str, body: Value| server.done(&format!("/api/studies/two/{what}"), body);
+    let asked = post("ask", json!({ "by": "ada", "more": true, "within": "1h" }));
+    let id = asked["suggestions"][0]["id"].clone();
+    let tell = |by: &str, value: f64| json!({ "row": id, "value": value, "by": by });
+    assert_eq!(post("tell", tell("bob", 2.0))["told"]["new"], 1);
+    assert_eq!(server.read("/api/studies/two/running"), json!([]), "it is known now, and nobody need wait for it");
+    server.refused("/api/studies/two/tell", tell("bob", 2.0), 409, "was told already");
+    // Her rows are at other places by now.
+    post("update", json!({ "sheet": "id,a\nz,3\ny,2\nx,1\n" }));
+    let late = post("tell", tell("ada", 3.0));
+    assert!(late["told"]["again"] == 1 && late["notes"][0].as_str().unwrap().contains("another measurement"), "{late}");
+    server.refused("/api/studies/two/tell", tell("ada", 3.0), 409, "was told already");
+    // Whoever tells what is his, or says nothing of himself, ends it.
+    for by in [json!("carl"), Value::Null] {
+        let asked = post("ask", json!({ "by": "carl", "more": true, "within": "1h" }));
+        let tell = json!({ "row": asked["suggestions"][0]["id"], "value": 1, "by": by });
+        assert_eq!(post("tell", tell.clone())["told"]["new"], 1);
+        server.refused(
+            "/api/studies/two/tell",
+            json!({ "by": "carl", "row": tell["row"], "value": 1 }),
+            409,
+            "told already",
+        );
+    }
+}
+
+#[test]
+fn a_sheet_that_changes_keeps_who_is_late() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    let made =
+        json!({ "name": "two", "id": "id", "sheet": "id,a\nx,1\ny,2\n", "direction": "max", "sampler": "random" });
+    server.done("/api/studies", made);
+    let post = |what: &str, body: Value| server.done(&format!("/api/studies/two/{what}"), body);
+    let asked = post("ask", json!({ "by": "ada", "more": true, "within": "1s", "where": "a = 1" }));
+    assert_eq!(asked["suggestions"][0]["id"], "x");
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    post("ask", json!({ "by": "bob", "more": true, "within": "1h", "where": "a = 2" }));
+    assert_eq!(server.read("/api/studies/two/running").as_array().unwrap().len(), 1, "hers was given back");
+    post("update", json!({ "sheet": "id,a\nz,3\ny,2\nx,1\n" }));
+    post("tell", json!({ "row": "x", "value": 1, "replace": false, "by": "carl" }));
+    drop(server);
+    let server = Running::start(&folder.0);
+    let late = server.done("/api/studies/two/tell", json!({ "row": "x", "value": 2, "by": "ada" }));
+    assert_eq!(late["told"]["again"], 1, "{late}");
+}
+
+#[test]
+fn nobody_undoes_what_he_has_not_seen() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    server.create("bread");
+    server.done("/api/studies/bread/tell", json!({ "row": 1, "value": 2 }));
+    let seen = server.read("/api/studies/bread")["lines"].clone();
+    assert_eq!(seen, 2);
+    server.done("/api/studies/bread/tell", json!({ "row": 2, "value": 3 }));
+    server.refused("/api/studies/bread/undo", json!({ "lines": seen }), 409, "has changed meanwhile");
+    assert_eq!(server.done("/api/studies/bread/undo", json!({ "lines": 3 }))["undone"], "telling row 2");
+    assert_eq!(server.done("/api/studies/bread/undo", json!({}))["undone"], "telling row 1");
+}
+
+#[test]
+fn asking_goes_on_while_somebody_looks_far_ahead() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    let sheet: String = (0..20_000).map(|row| format!("{},{}\n", row % 173, row / 173)).collect();
+    let made = json!({ "name": "long", "sheet": format!("a,b\n{sheet}"), "direction": "max", "sampler": "gp-ei" });
+    server.done("/api/studies", made);
+    let csv: String = (1..=60).map(|row| format!("{},{}\n", row * 300, row * 37 % 19)).collect();
+    server.done("/api/studies/long/tell", json!({ "csv": format!("row,value\n{csv}") }));
+    server.get("/api/studies/long/report?count=51").refused(400, "1 to 50 rows ahead");
+    std::thread::scope(|scope| {
+        let looked = scope.spawn(|| server.read_text("/api/studies/long/report?count=50"));
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let ask = json!({ "more": true, "sampler": "random" });
+        (0..3).for_each(|_| drop(server.done("/api/studies/long/ask", ask.clone())));
+        assert!(looked.join().unwrap().contains("<html"));
+    });
+    assert_eq!(
+        server.read("/api/studies/long")["running"].as_array().unwrap().len(),
+        3,
+        "who looks sees what was asked"
+    );
+}
+
+#[test]
 fn everybody_sees_who_has_which_row_and_asking_again_repeats_ones_own() {
     let folder = Folder::new();
     let tokens = Tokens::in_folder(&folder.0);

@@ -155,6 +155,22 @@ fn small_bodies_make_no_endless_work() {
     server.refused("/api/survey", most, 400, "at most 1024 can be used");
     let many: Vec<String> = (0..1_000_000).map(|at| format!("c{at}")).collect();
     server.refused("/api/survey", make(json!({ "sheet": sheet(3), "log": many })), 400, "no column \"c3\"");
+    // With a look at each value for every row, or at all rows for every row, these would, too.
+    let rows: Vec<usize> = (1..=50_000).collect();
+    let lines: String = rows.iter().map(|row| format!("{row},{row}.5\n")).collect();
+    server.done("/api/studies", make(json!({ "sheet": format!("a,b\n{lines}"), "id": "a" })));
+    let begun = std::time::Instant::now();
+    let values = |count: usize| (0..count).map(|at| format!("{at}.25")).collect::<Vec<_>>();
+    let ask = |condition: String| json!({ "where": condition, "more": true });
+    let path = "/api/studies/wide/ask";
+    server.refused(path, ask(format!("b in ({})", values(100_000).join(","))), 400, "more than 1000 values");
+    server.refused(path, ask(format!("b in ({})", values(1000).join(","))), 400, "stands nowhere in \"b\"");
+    let each: Vec<String> = values(1000).iter().map(|value| format!("b = {value}")).collect();
+    server.refused(path, ask(each.join(" or ")), 400, "stands nowhere in \"b\"");
+    server.refused(path, json!({ "same": vec!["b"; 100_000], "more": true }), 400, "\"b\" stands there twice");
+    server.refused("/api/studies/wide/renew", json!({ "rows": rows, "within": "1h" }), 409, "is not running");
+    server.refused("/api/studies/wide/withdraw", json!({ "rows": rows }), 409, "is not running");
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
 }
 
 #[test]
@@ -169,4 +185,73 @@ fn a_client_waits_as_long_as_the_server_is_busy() {
         let all: Vec<_> = (0..33).map(|_| scope.spawn(look)).collect();
         all.into_iter().for_each(|one| one.join().unwrap().unwrap());
     });
+}
+
+#[test]
+fn a_study_whose_deletion_was_not_heard_of_is_deleted() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let answers =
+        ["", "HTTP/1.1 404 Not Found\r\nContent-Length: 17\r\nConnection: close\r\n\r\n{\"error\":\"none\"} "];
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for answer in [answers[0], answers[1], answers[1]] {
+                let (mut stream, _) = listener.accept().unwrap();
+                let _ = std::io::Read::read(&mut stream, &mut [0; 4096]).unwrap();
+                std::io::Write::write_all(&mut stream, answer.as_bytes()).unwrap();
+            }
+        });
+        let client = icee_serve::Client::new(&url, None).unwrap();
+        client.delete("/api/studies/bread").unwrap();
+        assert_eq!(client.delete("/api/studies/bread").unwrap_err().to_string(), "none");
+    });
+}
+
+#[test]
+fn a_server_that_is_to_end_waits_for_the_longest_request() {
+    let limits = Limits { time: Duration::from_secs(3600), ..wide() };
+    assert!(limits.grace() > limits.time);
+}
+
+#[test]
+fn who_waits_for_room_for_a_body_is_told_to_come_again() {
+    let folder = Folder::new();
+    let server = Running::with(&folder.0, Limits { bodies: 1, time: Duration::from_secs(2), ..wide() });
+    server.create("bread");
+    let head = format!(
+        "POST /api/studies/bread/tell HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{{",
+        server.address
+    );
+    // The first has the place for two seconds, and then the second.
+    let slow = [0, 1].map(|_| {
+        let mut slow = std::net::TcpStream::connect(server.address).unwrap();
+        std::io::Write::write_all(&mut slow, head.as_bytes()).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        slow
+    });
+    let third =
+        server.post("/api/studies/bread/tell", json!({ "csv": format!("row,value\n1,2\n{}", "\n".repeat(100_000)) }));
+    assert!(third.head.contains("retry-after"), "{}", third.head);
+    third.refused(503, "too many large bodies");
+    drop(slow);
+}
+
+#[test]
+fn studies_that_are_open_are_counted() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    let open = |count: usize| {
+        let text = server.get("/metrics").body;
+        assert!(text.contains(&format!("\nicee_studies_open {count}\n")), "{text}");
+    };
+    server.create("bread");
+    server.get("/api/studies/nobody").refused(404, "there is no study");
+    open(0);
+    server.read("/api/studies/bread");
+    open(1);
+    // Once for who looks, once for who changes it.
+    server.done("/api/studies/bread/ask", json!({}));
+    open(2);
+    server.read("/api/studies");
+    open(2);
 }

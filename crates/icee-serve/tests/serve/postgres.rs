@@ -158,3 +158,130 @@ fn a_list_leaves_studies_open_that_are() {
         assert_eq!(server.read("/api/studies/bread/cells"), before);
     }
 }
+
+/// The lock of a study for a moment, as another server has it.
+fn locked_for(database: &Database, study: u32, seconds: f64) {
+    database.sql(&format!("SELECT pg_advisory_lock(1768121701, {study}); SELECT pg_sleep({seconds})"));
+}
+
+#[test]
+fn a_sheet_that_another_server_takes_in_meanwhile_stays() {
+    let Some(database) = Database::start() else { return };
+    let place = database.place();
+    let (one, two) = (Running::at(&place), Running::at(&place));
+    one.create("bread");
+    let pause = |seconds| std::thread::sleep(std::time::Duration::from_millis(seconds));
+    for round in 0..2 {
+        for server in [&one, &two] {
+            server.done("/api/studies/bread/ask", json!({ "more": true }));
+        }
+        let sheet = crate::client::sheet() + &"500,99,rye\n".repeat(round) + "510,99,rye\n";
+        std::thread::scope(|scope| {
+            // Both wait, and the one who asks has read the old sheet.
+            scope.spawn(|| locked_for(&database, 1, 0.8));
+            pause(200);
+            let updated = scope.spawn(|| two.done("/api/studies/bread/update", json!({ "sheet": sheet })));
+            pause(300);
+            let body = json!({ "more": true, "where": "heat = 510 or heat < 200" });
+            let one = &one;
+            let asked = scope.spawn(move || one.done("/api/studies/bread/ask", body));
+            assert_eq!(updated.join().unwrap()["rows"], 121 + round, "round {round}");
+            asked.join().unwrap();
+        });
+        let entries = database.sql("SELECT line FROM icee.lines WHERE line LIKE '{\"sheet\"%'");
+        assert_eq!(entries.lines().count(), round + 1, "{entries}");
+        assert!(!entries.contains("icee-serve-"), "{entries}");
+        let last = json!({ "more": true, "where": "heat = 510" });
+        assert_eq!(one.done("/api/studies/bread/ask", last.clone())["suggestions"][0]["row"], 121 + round);
+        let row = json!({ "rows": [121 + round] });
+        two.done("/api/studies/bread/withdraw", row);
+    }
+    // Nor is another study taken for the one that was open.
+    std::thread::scope(|scope| {
+        scope.spawn(|| locked_for(&database, 1, 0.8));
+        pause(200);
+        let deleted = scope.spawn(|| {
+            assert_eq!(two.send("DELETE", "/api/studies/bread", &[], b"").status, 200);
+            two.create("bread");
+        });
+        pause(300);
+        let asked = scope.spawn(|| one.post("/api/studies/bread/ask", json!({ "more": true })));
+        deleted.join().unwrap();
+        assert!([200, 404].contains(&asked.join().unwrap().status));
+    });
+    one.done("/api/studies/bread/ask", json!({ "more": true }));
+}
+
+#[test]
+fn whoever_waits_for_a_study_keeps_nobody_from_the_others() {
+    let Some(database) = Database::start() else { return };
+    let server = Running::at(&database.place());
+    let names: Vec<String> = (0..20).map(|at| format!("s{at}")).collect();
+    let small = |name: &str| json!({ "name": name, "sheet": "a\n1\n2\n3\n", "direction": "max", "sampler": "random" });
+    names.iter().for_each(|name| drop(server.done("/api/studies", small(name))));
+    server.done("/api/studies", small("free"));
+    let begun = std::time::Instant::now();
+    std::thread::scope(|scope| {
+        let all: String = (1..=20).map(|study| format!("SELECT pg_advisory_lock(1768121701, {study});")).collect();
+        scope.spawn(|| database.sql(&(all + "SELECT pg_sleep(6)")));
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let asked = |name: &String| server.done(&format!("/api/studies/{name}/ask"), json!({ "more": true }));
+        let waiting: Vec<_> = names.iter().map(|name| scope.spawn(move || asked(name))).collect();
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let looked = std::time::Instant::now();
+        server.read("/api/studies/free");
+        server.read("/api/studies/s3");
+        assert!(looked.elapsed().as_secs() < 2, "{:?}", looked.elapsed());
+        server.done("/api/studies/free/ask", json!({ "more": true }));
+        assert!(begun.elapsed().as_secs() < 6, "who asks for another study does not wait for these");
+        waiting.into_iter().for_each(|one| drop(one.join().unwrap()));
+    });
+}
+
+#[test]
+fn time_that_one_has_waited_is_not_time_that_one_has() {
+    let Some(database) = Database::start() else { return };
+    let server = Running::at(&database.place());
+    server.create("bread");
+    let asked = std::thread::scope(|scope| {
+        scope.spawn(|| locked_for(&database, 1, 2.5));
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        server.done("/api/studies/bread/ask", json!({ "more": true, "within": "2s" }))
+    });
+    let now = database.sql("SELECT extract(epoch FROM clock_timestamp())::bigint").trim().parse::<u64>().unwrap();
+    assert!(asked["suggestions"][0]["until"].as_u64().unwrap() > now, "{asked}");
+}
+
+#[test]
+fn of_sheets_on_this_machine_few_are_kept_and_none_of_servers_that_were_killed() {
+    let Some(database) = Database::start() else { return };
+    let temporary = || {
+        let all = std::fs::read_dir(std::env::temp_dir()).unwrap().map(|file| file.unwrap().path());
+        all.filter(|path| path.join("1-0").is_dir() || path.join("alive").is_file()).collect::<BTreeSet<_>>()
+    };
+    // As a server that was killed leaves it, and one that lives.
+    let folder = |digit: &str| std::env::temp_dir().join(format!("icee-serve-{}", digit.repeat(32)));
+    let (left, lives) = (folder("e"), folder("f"));
+    [&left, &lives].iter().for_each(|folder| std::fs::create_dir_all(folder.join("9-0")).unwrap());
+    std::fs::write(left.join("alive"), "").unwrap();
+    let alive = std::fs::File::create(lives.join("alive")).unwrap();
+    alive.lock().unwrap();
+    let before = temporary();
+    let server = Running::at(&database.place());
+    assert!(!left.exists() && lives.exists());
+    server.create("bread");
+    let ours: Vec<_> = temporary().difference(&before).cloned().collect();
+    let [scratch] = ours.as_slice() else { return };
+    let update = |sheet: String| server.done("/api/studies/bread/update", json!({ "sheet": sheet }));
+    let sheet = crate::client::sheet();
+    for rows in 1..=4 {
+        (0..3).for_each(|_| drop(update(sheet.clone() + &"500,99,rye\n".repeat(rows))));
+        server.read("/api/studies/bread");
+    }
+    assert_eq!(database.sql("SELECT version FROM icee.sheets"), "4\n", "what is the same is no other version");
+    let kept = std::fs::read_dir(scratch).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    let kept: BTreeSet<String> = kept.filter(|name| name.starts_with("1-")).collect();
+    assert_eq!(kept, BTreeSet::from(["1-3".into(), "1-4".into()]));
+    drop(server);
+    std::fs::remove_dir_all(lives).unwrap();
+}

@@ -234,6 +234,16 @@ fn the_description_has_the_fields_that_are_read() {
 }
 
 #[test]
+fn what_is_required_is_described_so() {
+    let folder = Folder::new();
+    let described = openapi(&Running::start(&folder.0));
+    let required = |path: &str| {
+        described[path]["post"]["requestBody"]["content"]["application/json"]["schema"]["required"].clone()
+    };
+    assert_eq!(["/api/studies", "/api/survey"].map(required), [json!(["name"]), json!([])]);
+}
+
+#[test]
 fn every_route_is_described_and_everything_described_is_a_route() {
     let folder = Folder::new();
     let server = Running::start(&folder.0);
