@@ -81,7 +81,7 @@ impl StudyOptions {
         let mut names = HashSet::new();
         for Further { name, .. } in &self.further {
             let twice = !names.insert(name);
-            let reserved = [results::VALUE, results::ROW].contains(&name.as_str());
+            let reserved = [results::VALUE, results::row_column(|_| false)].contains(&name.as_str());
             if name.is_empty() || twice || reserved || self.value.as_ref() == Some(name) {
                 return fail(format!("the outcome \"{name}\" needs a name of its own; one wish for each outcome"));
             }
@@ -151,8 +151,8 @@ impl Study {
         // All that could fail has been tried before anything is written.
         let mut rows = Rows::encode(table, &header)?;
         let mut lines = vec![to_line(&header)?];
-        let outcomes = sheet::first_outcomes(&mut rows, &header, &options.pool)?;
-        notes.extend(sheet::waiting(&rows));
+        let (outcomes, said) = sheet::first_outcomes(&mut rows, &header, &options.pool)?;
+        notes.extend(said);
         notes.extend(sheet::repeated(&rows));
         if !outcomes.is_empty() {
             lines.push(to_line(&Entry::Tell { outcomes, late: None })?);

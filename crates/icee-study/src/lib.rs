@@ -51,6 +51,7 @@ mod explain;
 mod export;
 mod formats;
 mod goals;
+mod grid;
 mod journal;
 mod leases;
 mod lines;
@@ -77,6 +78,7 @@ mod tell;
 mod transfer;
 mod trials;
 mod units;
+mod values;
 mod words;
 mod workbook;
 

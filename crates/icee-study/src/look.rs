@@ -6,6 +6,8 @@ use crate::cells::Cells;
 use crate::goals::undominated;
 use crate::record::SamplerKind;
 use crate::replicates::Replicates;
+use crate::results;
+use crate::rows::Rows;
 use crate::study::{Study, not_loaded};
 use crate::trials::{Trial, Trials};
 use crate::{Error, Result};
@@ -64,6 +66,15 @@ impl Study {
     /// The column that names the rows, if there is one.
     pub fn id_column(&self) -> Option<&str> {
         self.header.id.as_deref()
+    }
+
+    /// The column of row numbers in tables of rows without ids: "row", or "row_number" where the sheet has a column of that name.
+    pub fn row_column(&self) -> &'static str {
+        let header = &self.header;
+        let learned = header.columns.iter().map(|column| &column.name);
+        let known: Vec<&String> = learned.chain(&header.value).chain(&header.cost).collect();
+        let sheet = self.rows.as_ref().map_or(&[][..], Rows::header);
+        results::row_column(|name| known.iter().any(|known| *known == name) || sheet.iter().any(|known| known == name))
     }
 
     /// A checksum of the sheet that rows are numbered by: where it is another one, numbers and cells may be others, too.

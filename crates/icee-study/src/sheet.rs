@@ -135,11 +135,12 @@ impl Study {
         let mut after = self.trials.clone();
         withdrawn.iter().for_each(|entry| after.take_in(entry.clone()));
         after.take_in(sheet(kept.clone()));
-        let found = Report::of_lines(rows.outcomes()?.into_iter(), Source::Sheet);
+        let (lines, said) = rows.outcomes()?;
+        let found = Report::of_lines(lines.into_iter(), Source::Sheet);
         let (outcomes, told) =
             after.checked(&found, repeat, &header.goals()).map_err(|problems| self.broken_sheet(problems))?;
         let way = "mend the sheet, and undo takes it back";
-        self.notes.extend(waiting(&rows));
+        self.notes.extend(said);
         self.notes.extend(after.doubts(&outcomes, |row| rows.cells(row - 1), way));
         self.notes.extend(header.value.as_deref().and_then(|value| emptied(value, &after, &found)));
         self.put(new)?;
@@ -237,13 +238,6 @@ pub(crate) fn place(folder: Option<&Path>, header: &Header) -> PathBuf {
     folder.map_or_else(|| path.clone(), |folder| folder.join(path))
 }
 
-/// Said where rows have further outcomes that do not count yet.
-pub(crate) fn waiting(rows: &Rows) -> Option<String> {
-    let count = rows.waiting;
-    (count > 0)
-        .then(|| format!("{count} rows have further outcomes and no value yet; they count when the value is there"))
-}
-
 /// Said where rows are the same experiment as others.
 pub(crate) fn repeated(rows: &Rows) -> Option<String> {
     let again = || rows.first_of_each().iter().enumerate().filter(|(row, first)| row != *first);
@@ -276,12 +270,13 @@ fn emptied(column: &str, trials: &Trials, found: &[Report]) -> Option<String> {
     })
 }
 
-/// What a new study is told by its sheet.
-pub(crate) fn first_outcomes(rows: &mut Rows, header: &Header, path: &Path) -> Result<Vec<ToldValue>> {
-    let found = Report::of_lines(rows.outcomes()?.into_iter(), Source::Sheet);
+/// What a new study is told by its sheet, and what should be known of how that was read.
+pub(crate) fn first_outcomes(rows: &mut Rows, header: &Header, path: &Path) -> Result<(Vec<ToldValue>, Vec<String>)> {
+    let (lines, said) = rows.outcomes()?;
+    let found = Report::of_lines(lines.into_iter(), Source::Sheet);
     let told = Trials::new(header).checked(&found, Repeat::Refuse, &header.goals());
     let broken = |problems| TableError::Content { path: path.to_owned(), problems }.into();
-    told.map(|(outcomes, _)| outcomes).map_err(broken)
+    told.map(|(outcomes, _)| (outcomes, said)).map_err(broken)
 }
 
 /// The codes of the same columns in a sheet that has changed: other ends and words, but numbers stay numbers and scales

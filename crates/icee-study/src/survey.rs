@@ -200,7 +200,7 @@ fn is_date(text: &str) -> bool {
 }
 
 /// The same as [`is_foreign`] of a number with or without a unit.
-fn is_foreign_quantity(text: &str) -> bool {
+pub(crate) fn is_foreign_quantity(text: &str) -> bool {
     let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = text[number.len()..].trim_start();
     is_foreign(number) && (unit.is_empty() || is_unit(unit))

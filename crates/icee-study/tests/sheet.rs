@@ -365,3 +365,62 @@ fn what_was_measured_once_more_outlives_the_sheet() {
     assert!(study.tell_csv(&file, None, Repeat::Refuse).unwrap_err().to_string().contains("told already"));
     assert_eq!(values(&mut study), [41.5, 40.0]);
 }
+
+#[test]
+fn what_was_exported_is_read_back_whatever_the_columns_are_called() {
+    let scratch = Scratch::new("sheet-row-column");
+    let pool = scratch.write("field.csv", "row;col;heat\n6;0;1,5\n5;2;2,5\n4;1;3,5\n");
+    let mut study = scratch.create("s.jsonl", &options(&pool));
+    study.tell("1", 50.0, Repeat::Refuse).unwrap();
+    assert_eq!(study.row_column(), "row_number");
+    let mut told = Vec::new();
+    study.summary().write_told(&mut told, str::to_owned).unwrap();
+    let told = String::from_utf8(told).unwrap();
+    assert_eq!(told, "row_number,row,col,heat,value\n1,6,0,\"1,5\",50\n");
+    let file = scratch.write("told.csv", &told);
+    assert_eq!(study.tell_csv(&file, None, Repeat::Refuse).unwrap().unchanged, 1);
+    // The sheet's own column is not taken for numbers of rows where it is not learned from, either.
+    let ignore = vec!["row".to_owned()];
+    let mut study = scratch.create("t.jsonl", &StudyOptions { ignore, ..options(&pool) });
+    let file = scratch.write("told.csv", "row;col;heat;value\n6;0;1,5;7\n");
+    study.tell_csv(&file, None, Repeat::Refuse).unwrap();
+    assert_eq!((study.row_column(), study.summary().told[0].row), ("row_number", 1));
+    // A name of another case is offered.
+    let file = scratch.write("told.csv", "Row_Number,value\n1,7\n");
+    let refused = study.tell_csv(&file, None, Repeat::Refuse).unwrap_err().to_string();
+    assert!(refused.contains("rename \"Row_Number\" to \"row_number\" if it is meant"), "{refused}");
+}
+
+#[test]
+fn a_line_that_contradicts_the_row_it_names_is_refused() {
+    let scratch = Scratch::new("sheet-contradiction");
+    let mut study = scratch.create("s.jsonl", &with_value(&sheet(&scratch, &ROWS)));
+    let mut tell = |lines: &str| {
+        let file = scratch.write("results.csv", &format!("row,heat,flour,yield\n{lines}\n"));
+        study.tell_csv(&file, None, Repeat::Refuse).map_err(|error| error.to_string())
+    };
+    let refused = tell("1,180,rye,7\n3,999,wheat,8").unwrap_err();
+    let said = "line 3: row \"3\" has the heat \"220\" in the sheet, and \"999\" here; mend the line, or leave that cell empty";
+    assert!(refused.ends_with(said), "{refused}");
+    assert!(
+        tell("1,180,oat,7").unwrap_err().contains("row \"1\" has the flour \"rye\" in the sheet, and \"oat\" here")
+    );
+    // Numbers are numbers, and where nothing stands nothing contradicts.
+    assert_eq!(tell("1,180.0,,7\n3,2.2e2,NA,8\n5,,,9").unwrap().new, 3);
+}
+
+#[test]
+fn values_that_may_mean_another_number_are_refused_in_the_sheet_too() {
+    let scratch = Scratch::new("sheet-notations");
+    let create = |text: &str| {
+        let options = with_value(&scratch.write("sheet.csv", text));
+        icee_study::Study::create(&scratch.0.join("s.jsonl"), &options, Default::default()).err().unwrap().to_string()
+    };
+    let mixed = create("heat,yield\n180,50 %\n190,\n200,0.6\n");
+    assert!(mixed.contains("line 4: column 2 (yield): \"50 %\" in line 2 is in %, and \"0.6\" may be"), "{mixed}");
+    let thousands = create("heat;yield\n1,5;\n2;1.234\n");
+    assert!(thousands.contains("line 3: column 2 (yield): \"1.234\" may be 1234 or 1,234"), "{thousands}");
+    let pool = scratch.write("sheet.csv", "heat,yield\n180,5 g\n190,\n200,6\n");
+    let notes = scratch.create("s.jsonl", &with_value(&pool)).take_notes();
+    assert!(notes.iter().any(|note| note.contains("numbers without a unit are taken to be in g, too")), "{notes:?}");
+}
