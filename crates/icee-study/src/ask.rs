@@ -179,6 +179,7 @@ impl Study {
                 choice.left, choice.scored
             ));
         }
+        notes.extend(self.trials.decades(&goals));
         let told = aims.known();
         if told > predictor.history && predictor.rule != Rule::Random {
             notes.push(format!(

@@ -3,6 +3,7 @@
 use crate::aims::Aims;
 use crate::answer::{BestRow, Forecast, RowForecast, Status, Summary, ToldRow};
 use crate::cells::Cells;
+use crate::encode::Column;
 use crate::goals::undominated;
 use crate::record::SamplerKind;
 use crate::replicates::Replicates;
@@ -159,13 +160,19 @@ impl Study {
         let goals = self.header.goals();
         let front = if goals.objectives() > 1 { self.front() } else { vec![] };
         let told: Vec<ToldRow> = self.trials.told.iter().map(|trial| self.outcome(trial)).collect();
+        self.notes.extend(self.trials.decades(&goals));
         let header = &self.header;
+        let described = |Column { name, code }: &Column| {
+            // The Gaussian process alone is never shown the cells themselves.
+            let lost = code.lost().filter(|_| header.sampler == SamplerKind::GpEi).unwrap_or_default();
+            (name.clone(), code.describe() + lost)
+        };
         let names = std::iter::once(header.value.clone());
         let names = names.chain(header.further.iter().map(|further| Some(further.name.clone())));
         Summary {
             pool: self.pool.display().to_string(),
             rows: header.pool.rows,
-            columns: header.columns.iter().map(|column| (column.name.clone(), column.code.describe())).collect(),
+            columns: header.columns.iter().map(described).collect(),
             id_column: header.id.clone(),
             value_column: header.value.clone(),
             direction: header.direction,

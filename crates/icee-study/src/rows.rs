@@ -431,7 +431,13 @@ pub fn pool_file(table: &Table, folder: Option<&Path>) -> Result<PoolFile> {
 
 /// The same, wherever it lies.
 pub fn contents(table: &Table) -> PoolFile {
-    PoolFile { path: PathBuf::new(), bytes: table.bytes(), rows: table.rows(), fingerprint: fingerprint(table) }
+    PoolFile {
+        path: PathBuf::new(),
+        bytes: table.bytes(),
+        rows: table.rows(),
+        fingerprint: fingerprint(table),
+        others: None,
+    }
 }
 
 /// A folder's path without links and detours, also where the folder is still to be made.

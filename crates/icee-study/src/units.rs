@@ -186,6 +186,11 @@ impl Units {
         self.plain.as_ref()
     }
 
+    /// Whether there is one unit, beyond doubt.
+    pub fn is_one(&self) -> bool {
+        self.certain && self.seen.len() == 1
+    }
+
     /// Two cells with different units, where they look like units rather than like parts of names: there are few, and they are
     /// written like units.
     pub fn mixed(&self) -> Option<(&Sight, &Sight)> {

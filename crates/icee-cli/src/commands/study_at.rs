@@ -110,7 +110,7 @@ fn create(out: &mut impl Write, client: &Client, args: &CreateArgs) -> anyhow::R
     if is_interactive() && !args.json {
         let survey: wire::Survey = client.post("/api/survey", &wanted)?;
         for wire::Doubt { column, reason, is_result } in survey.suspects {
-            clear_up(&Suspect { column, reason, is_result }, &mut wanted.value, &mut wanted.ignore);
+            clear_up(&Suspect { column, reason, is_result, is_learned: true }, &mut wanted.value, &mut wanted.ignore);
         }
     }
     if wanted.direction.is_none() && wanted.target.is_none() {
