@@ -368,7 +368,9 @@ impl Rows {
             hints += 1;
             let wanted = hints <= HINTS && id.len() <= HINTED_LENGTH;
             let near = if wanted { nearest(id, &known) } else { vec![] };
-            near.first().map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"))
+            let example = || known.first().map(|first| format!("; rows are called by it, such as \"{first}\""));
+            let near = near.first().map(|near| format!("; did you mean \"{near}\"?"));
+            near.or_else(example).unwrap_or_default()
         };
         let resolve = |(id, place): (&&str, Option<usize>)| {
             place.map(|index| self.name(index)).ok_or_else(|| format!("no row has the {header} \"{id}\"{}", hint(id)))

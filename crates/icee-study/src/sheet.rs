@@ -119,6 +119,9 @@ impl Study {
         }
         let mut table = new.as_ref().map_or_else(|| read_pool(&self.pool), given)?;
         let (columns, footers) = recoded(&mut table, &self.header.columns)?;
+        for name in [&self.header.value, &self.header.id, &self.header.cost].into_iter().flatten() {
+            table.column(name).map_err(renamed)?;
+        }
         if let Some(id) = &self.header.id {
             let column = table.column(id)?;
             check_ids(&mut table, column)?;
@@ -306,10 +309,7 @@ pub(crate) fn first_outcomes(rows: &mut Rows, header: &Header, path: &Path) -> R
 /// The codes of the same columns in a sheet that has changed: other ends and words, but numbers stay numbers and scales
 /// what they were. And the lines that may be no rows.
 fn recoded(table: &mut Table, columns: &[Column]) -> Result<(Vec<Column>, Vec<String>)> {
-    let place = |column: &Column| {
-        let place = table.column(&column.name);
-        place.map_err(|error| Error::Study(format!("{error}; a study keeps its columns, so rename it back")))
-    };
+    let place = |column: &Column| table.column(&column.name).map_err(renamed);
     let places: Vec<usize> = columns.iter().map(place).collect::<Result<_>>()?;
     let kept = |Column { name, code }: &Column| {
         let scale = matches!(code, Code::Category { .. }).then_some(Scale::Categories);
@@ -343,6 +343,11 @@ fn recoded(table: &mut Table, columns: &[Column]) -> Result<(Vec<Column>, Vec<St
         recoded.push(Column { name: name.clone(), code });
     }
     Ok((recoded, survey.footers))
+}
+
+/// Said of a column that is not there any more.
+fn renamed(error: TableError) -> Error {
+    Error::Study(format!("{error}; a study keeps its columns, so rename it back"))
 }
 
 /// Said of a column that had numbers and has words now, line by line.

@@ -511,3 +511,20 @@ fn values_of_decades_are_pointed_out_once() {
     let yields = [0.05, 20.0, 30.0, 40.0, 55.0, 60.0, 75.0, 90.0, 98.0];
     assert!(create("yields", yields, None).ask(1, None).unwrap().notes.iter().all(|note| !note.contains("span")));
 }
+
+#[test]
+fn whoever_calls_rows_or_columns_otherwise_is_told_how() {
+    let scratch = Scratch::new("sheet-called");
+    let pool = scratch.write("ids.csv", "name,heat,yield\nV-1,1,5\nV-2,2,\nV-3,3,\n");
+    let options = StudyOptions { id: Some("name".into()), ..with_value(&pool) };
+    let mut study = scratch.create("s.jsonl", &options);
+    let refused = study.tell("10", 3.0, Repeat::Refuse).unwrap_err().to_string();
+    assert!(refused.contains("no row has the name \"10\"; rows are called by it, such as \"V-1\""), "{refused}");
+    for renamed in ["name,heat,score", "who,heat,yield"] {
+        scratch.write("ids.csv", &format!("{renamed}\nV-1,1,5\nV-2,2,\nV-3,3,\n"));
+        let refused = study.update(Repeat::Refuse, Corrected::Refuse).unwrap_err().to_string();
+        assert!(refused.contains("; a study keeps its columns, so rename it back"), "{refused}");
+    }
+    let again = icee_study::Study::create(&scratch.0.join("s.jsonl"), &options, Default::default()).err().unwrap();
+    assert!(again.to_string().ends_with("choose another name, or put it away with `icee study delete s`"), "{again}");
+}

@@ -1,4 +1,4 @@
-//! `icee study`: which row of a CSV file to try next.
+//! `icee study`: which row of a sheet to try next.
 
 use super::study_at;
 use super::study_create::{CreateArgs, create};
@@ -21,7 +21,7 @@ pub const FOLDER: &str = "studies";
 /// Said where the journal has more than the person could be shown.
 const NOT_PRINTED: &str = "this is in the study now (see `icee study show`), but could not be printed";
 
-/// Which row next? Search a CSV of candidates for the best one, in few experiments.
+/// Which row next? Search a sheet of candidates, CSV or Excel, for the best one, in few experiments.
 #[derive(Args)]
 pub struct Arguments {
     /// Studies of a server (`icee serve`), such as http://127.0.0.1:8642, instead of a folder; the variable ICEE_TOKEN has the token.

@@ -7,8 +7,8 @@ use crate::terminal::{printable, say};
 use icee_base::numbers::{percent, short};
 use icee_serve::wire::Renewed;
 use icee_study::{
-    Answer, BestRow, Cells, Effect, Forecast, Neighbour, Remaining, RowForecast, SamplerKind, SheetChange, Status,
-    Summary, TellSummary, ToldRow, Why,
+    Answer, BestRow, Cells, Effect, Forecast, Level, Neighbour, Remaining, RowForecast, SamplerKind, SheetChange,
+    Status, Summary, TellSummary, ToldRow, Why,
 };
 use serde::{Serialize, Serializer};
 use std::io::Write;
@@ -24,6 +24,8 @@ const CELL: usize = 500;
 const COLUMNS: usize = 40;
 /// The part of an interval's width that is as good as nothing.
 const NOTHING: f64 = 1e-4;
+/// Words of a column of which the highest and as many of the lowest are shown, where there are more of them.
+const EXTREMES: usize = 10;
 /// The length at which what speaks for a row is cut off.
 const REASONS: usize = 300;
 
@@ -62,7 +64,8 @@ pub fn created(
     if !summary.told.is_empty() {
         writeln!(out, "{} told, {} left", summary.told.len(), summary.left)?;
     }
-    writeln!(out, "next: icee study ask {name}{place}")?;
+    let next = if summary.left == 0 && summary.running.is_empty() { "best" } else { "ask" };
+    writeln!(out, "next: icee study {next} {name}{place}")?;
     Ok(())
 }
 
@@ -99,11 +102,27 @@ pub fn asked(out: &mut impl Write, answer: &Answer, args: &AskArgs) -> anyhow::R
             if args.condition.is_some() && !answer.still_running { " among those that were asked for" } else { "" };
         writeln!(out, "best so far {}; {}", exact(best), done(remaining, among))?;
     }
+    if let Some(best) = answer.best.filter(|_| has_limits_alone(answer)) {
+        writeln!(
+            out,
+            "best so far {}; how likely a better row is left is not said where there are limits",
+            exact(best)
+        )?;
+    }
     if answer.still_running {
         writeln!(out, "still running: tell what came out, or withdraw it; --more asks for other rows")?;
     }
     notes(&answer.notes);
     Ok(())
+}
+
+/// Whether there are new rows to try, and limits beside the one thing that is to be as good as possible.
+fn has_limits_alone(answer: &Answer) -> bool {
+    let mut forecasts = answer.suggestions.iter().filter_map(|suggestion| suggestion.forecast.as_ref());
+    let limits = |forecast: &Forecast| {
+        !forecast.further.is_empty() && forecast.further.iter().all(|further| further.holds.is_some())
+    };
+    !answer.still_running && forecasts.next().is_some_and(limits)
 }
 
 /// What was taken in.
@@ -233,9 +252,18 @@ pub fn effects(out: &mut impl Write, effects: &[Effect], json: bool) -> anyhow::
     }
     for Effect { column, spread, levels } in effects {
         writeln!(out, "{}: predictions differ by {}", cut(column, NAME), short(*spread))?;
+        let mut levels: Vec<&Level> = levels.iter().collect();
+        let between = levels.len().saturating_sub(2 * EXTREMES);
+        if between > 0 {
+            levels.sort_by(|a, b| b.mean.total_cmp(&a.mean));
+            levels.drain(EXTREMES..EXTREMES + between);
+        }
         let labels: Vec<String> = levels.iter().map(|level| cut(&level.label.replace('\n', " "), NAME)).collect();
         let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or_default();
-        for (label, level) in labels.iter().zip(levels) {
+        for (at, (label, level)) in labels.iter().zip(&levels).enumerate() {
+            if between > 0 && at == EXTREMES {
+                writeln!(out, "  … {between} more between")?;
+            }
             writeln!(out, "  {label:<width$}  {}", short(level.mean))?;
         }
     }
@@ -495,6 +523,22 @@ mod tests {
         };
         assert!(shown(false).contains("\na\x1b[2J,left,"));
         assert!(shown(true).contains("\na\\u{1b}[2J,left,"));
+    }
+
+    #[test]
+    fn of_many_words_the_extremes_are_shown() {
+        let level = |k: usize| Level { label: format!("L{k}"), mean: (k * 7 % 294) as f64, rows: 3 };
+        let effect = |count: usize| {
+            let levels = (0..count).map(level).collect();
+            let mut out = Vec::new();
+            effects(&mut out, &[Effect { column: "ligand".into(), spread: 293.0, levels }], false).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let many = effect(294);
+        assert_eq!(many.lines().count(), 1 + 2 * EXTREMES + 1);
+        assert!(many.contains("  … 274 more between\n") && many.ends_with("  0\n"), "{many}");
+        let few = effect(2 * EXTREMES);
+        assert!(few.lines().count() == 1 + 2 * EXTREMES && few.lines().nth(1).unwrap().starts_with("  L0"), "{few}");
     }
 
     #[test]
