@@ -193,7 +193,10 @@ impl Study {
         let mut suggestions = self.suggestions(rows, &aims, chosen);
         if let Some((likeliest, chance)) = choice.likeliest {
             let name = rows.name(likeliest).shown();
-            suggestions.iter_mut().for_each(|suggestion| suggestion.explain_beside(&name, chance, predictor.rule));
+            let alone = self.trials.count_running() == 0;
+            for (at, suggestion) in suggestions.iter_mut().enumerate() {
+                suggestion.explain_beside(&name, chance, alone && at == 0, predictor.rule);
+            }
         }
         let names = choice.rows.iter().map(|(row, _)| rows.name(*row)).collect();
         let entry = Entry::Ask { rows: names, sampler, until: options.until, by };

@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 /// The format's version. Since 2 a study says which learned model it uses; since 3 outcomes can be taken back, rows be measured
 /// again, and rows of a sheet move; since 4 there are targets, bounds, costs, several outcomes, deadlines and earlier studies; since 5
-/// rows are asked for by somebody.
+/// rows are asked for by somebody, and a sheet's other columns are known.
 pub const FORMAT: u32 = 5;
 
 /// What picks the rows.

@@ -132,9 +132,10 @@ pub fn suspects(options: &StudyOptions) -> Result<Vec<Suspect>> {
         found.extend(reason.map(suspect));
     }
     if !found.is_empty() {
-        // Where nothing can be learned from, that is said when the study is created.
-        let places = chosen_columns(&table, options, &mut vec![])?;
-        if let Ok(Survey { columns, .. }) = survey(&mut table, &places, &options.scales) {
+        // What is wrong with the options, and that nothing can be learned from, is said when the study is created.
+        let places = chosen_columns(&table, options, &mut vec![]);
+        let survey = places.and_then(|places| survey(&mut table, &places, &options.scales));
+        if let Ok(Survey { columns, .. }) = survey {
             let is_learned = |name: &String| columns.iter().any(|column| column.name == *name);
             found.iter_mut().for_each(|suspect| suspect.is_learned = is_learned(&suspect.column));
             // What is left out anyway nobody has to leave out.
