@@ -54,6 +54,9 @@ pub struct Rows {
     by_id: Option<HashMap<String, usize>>,
 }
 
+/// An outcome in a sheet: of which row, and in which line.
+pub type Found = (RowName, usize, Measured);
+
 /// Where a row is that was known before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -98,7 +101,7 @@ impl Rows {
     ///
     /// # Errors
     /// With every line whose value makes no sense.
-    pub fn outcomes(&mut self) -> Result<(Vec<(RowName, usize, Measured)>, Vec<String>)> {
+    pub fn outcomes(&mut self) -> Result<(Vec<Found>, Vec<String>)> {
         let mut columns = Columns::new(&self.table, self.results.iter().map(String::as_str))?;
         let mut found = Vec::new();
         self.table.scan(|table, row| {

@@ -5,6 +5,7 @@ use super::study_create::{CreateArgs, create};
 use super::study_look::{ListArgs, ReportArgs, WhyArgs, effects, export, list, report, why};
 use super::study_move::{self, ExportArgs, ImportArgs};
 use super::study_print as print;
+use super::study_tables::forecasts;
 use super::study_tell::{
     RenewArgs, RowsArgs, TellArgs, UpdateArgs, WithdrawArgs, forget, renew, tell, undo, update, withdraw,
 };
@@ -246,14 +247,14 @@ fn predict(out: &mut impl Write, args: &PredictArgs) -> anyhow::Result<()> {
     if args.accept_model {
         study.accept_model(sampler)?;
     }
-    let mut forecasts = study.predict(sampler)?;
+    let mut rows = study.predict(sampler)?;
     if let Some(top) = args.top {
-        forecasts.retain(|row| row.status == Status::Left);
-        forecasts.sort_by(|a, b| b.forecast.beats_best.total_cmp(&a.forecast.beats_best));
-        forecasts.truncate(top);
+        rows.retain(|row| row.status == Status::Left);
+        rows.sort_by(|a, b| b.forecast.beats_best.total_cmp(&a.forecast.beats_best));
+        rows.truncate(top);
     }
     print::notes(&study.take_notes());
-    print::forecasts(out, &forecasts, |row| study.cells(row), args.study.json, stdout().is_terminal())
+    forecasts(out, &rows, |row| study.cells(row), args.study.json, stdout().is_terminal())
 }
 
 /// A sampler by its name.

@@ -7,25 +7,23 @@ use crate::terminal::{printable, say};
 use icee_base::numbers::{percent, short};
 use icee_serve::wire::Renewed;
 use icee_study::{
-    Answer, BestRow, Cells, Effect, Forecast, Level, Neighbour, Remaining, RowForecast, SamplerKind, SheetChange,
-    Status, Summary, TellSummary, ToldRow, Why,
+    Answer, BestRow, Cells, Forecast, Neighbour, Remaining, SamplerKind, SheetChange, Status, Summary, TellSummary,
+    ToldRow, Why,
 };
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
 /// The length at which a row's cells are cut off in text or, where nothing may be missing, get a line each.
 const LINE: usize = 100;
 /// The same for a name.
-const NAME: usize = 60;
+pub const NAME: usize = 60;
 /// The same for one cell: room for a molecule or a sentence.
 const CELL: usize = 500;
 /// As many columns are shown of a row.
 const COLUMNS: usize = 40;
 /// The part of an interval's width that is as good as nothing.
 const NOTHING: f64 = 1e-4;
-/// Words of a column of which the highest and as many of the lowest are shown, where there are more of them.
-const EXTREMES: usize = 10;
 /// The length at which what speaks for a row is cut off.
 const REASONS: usize = 300;
 
@@ -245,31 +243,6 @@ pub fn why_row(out: &mut impl Write, row: &Why, json: bool) -> anyhow::Result<()
     Ok(())
 }
 
-/// What each column does.
-pub fn effects(out: &mut impl Write, effects: &[Effect], json: bool) -> anyhow::Result<()> {
-    if json {
-        return write_json(out, &effects);
-    }
-    for Effect { column, spread, levels } in effects {
-        writeln!(out, "{}: predictions differ by {}", cut(column, NAME), short(*spread))?;
-        let mut levels: Vec<&Level> = levels.iter().collect();
-        let between = levels.len().saturating_sub(2 * EXTREMES);
-        if between > 0 {
-            levels.sort_by(|a, b| b.mean.total_cmp(&a.mean));
-            levels.drain(EXTREMES..EXTREMES + between);
-        }
-        let labels: Vec<String> = levels.iter().map(|level| cut(&level.label.replace('\n', " "), NAME)).collect();
-        let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or_default();
-        for (at, (label, level)) in labels.iter().zip(&levels).enumerate() {
-            if between > 0 && at == EXTREMES {
-                writeln!(out, "  … {between} more between")?;
-            }
-            writeln!(out, "  {label:<width$}  {}", short(level.mean))?;
-        }
-    }
-    Ok(())
-}
-
 /// A study at a glance.
 pub fn summary(out: &mut impl Write, name: &str, summary: &Summary, json: bool) -> anyhow::Result<()> {
     notes(&summary.notes);
@@ -292,60 +265,6 @@ pub fn summary(out: &mut impl Write, name: &str, summary: &Summary, json: bool) 
         writeln!(out, "running: {}", printable(&summary.running.join(", ")))?;
     }
     Ok(())
-}
-
-/// A row's forecast and cells, for machines.
-#[derive(Serialize)]
-struct WithCells<'a> {
-    #[serde(flatten)]
-    row: &'a RowForecast,
-    cells: Cells,
-}
-
-/// Every row's forecast. Ids and cells are as they stand in the pool, unless it is a terminal that gets them. `cells` are looked
-/// up row by row: a pool may be large.
-pub fn forecasts(
-    out: &mut impl Write,
-    forecasts: &[RowForecast],
-    cells: impl Fn(usize) -> Cells,
-    json: bool,
-    terminal: bool,
-) -> anyhow::Result<()> {
-    if json {
-        let rows = forecasts.iter().map(|row| WithCells { row, cells: cells(row.row) });
-        serde_json::Serializer::pretty(&mut *out).collect_seq(rows)?;
-        writeln!(out)?;
-        return Ok(());
-    }
-    let shown = |text: &str| if terminal { printable(text).into_owned() } else { text.to_owned() };
-    let mut table = csv::Writer::from_writer(out);
-    let mut header = ["id", "status", "value", "mean", "low", "high", "beats_best"].map(String::from).to_vec();
-    for further in forecasts.first().iter().flat_map(|first| &first.forecast.further) {
-        header.extend(["mean", "low", "high"].map(|what| format!("{}_{what}", further.name)));
-        header.extend(further.holds.map(|_| format!("{}_holds", further.name)));
-    }
-    header.extend(cells(1).0.into_iter().map(|(name, _)| name));
-    table.write_record(header.iter().map(|name| shown(name)))?;
-    for row in forecasts {
-        let Forecast { mean, low, high, beats_best, further } = &row.forecast;
-        let status = serde_json::to_value(row.status)?;
-        let mut line = vec![shown(&row.id), status.as_str().unwrap_or_default().to_owned()];
-        line.push(row.value.as_ref().map_or_else(String::new, digits));
-        line.extend([mean, low, high, beats_best].map(digits));
-        for further in further {
-            line.extend([&further.mean, &further.low, &further.high].map(digits));
-            line.extend(further.holds.as_ref().map(digits));
-        }
-        line.extend(cells(row.row).0.iter().map(|(_, cell)| shown(cell)));
-        table.write_record(line)?;
-    }
-    table.flush()?;
-    Ok(())
-}
-
-/// A number for machines: all of its digits, and a sign that it is none of counting.
-fn digits(number: &f64) -> String {
-    format!("{number:?}")
 }
 
 /// The rows that are beaten by none.
@@ -442,7 +361,7 @@ fn line(cells: &Cells) -> String {
 }
 
 /// A text for the terminal, and its beginning where it is too long.
-fn cut(text: &str, length: usize) -> String {
+pub fn cut(text: &str, length: usize) -> String {
     match text.char_indices().nth(length) {
         Some((end, _)) => format!("{}…", printable(&text[..end])),
         None => printable(text).into_owned(),
@@ -510,36 +429,6 @@ pub fn write_json(out: &mut impl Write, value: &impl Serialize) -> anyhow::Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use icee_study::Status;
-
-    #[test]
-    fn ids_are_whole_in_files_and_harmless_in_terminals() {
-        let forecast = Forecast { mean: 1.0, low: 0.0, high: 2.0, beats_best: 0.5, further: vec![] };
-        let row = RowForecast { id: "a\x1b[2J".into(), row: 1, status: Status::Left, value: None, forecast };
-        let shown = |terminal| {
-            let mut out = Vec::new();
-            forecasts(&mut out, std::slice::from_ref(&row), |_| Cells::default(), false, terminal).unwrap();
-            String::from_utf8(out).unwrap()
-        };
-        assert!(shown(false).contains("\na\x1b[2J,left,"));
-        assert!(shown(true).contains("\na\\u{1b}[2J,left,"));
-    }
-
-    #[test]
-    fn of_many_words_the_extremes_are_shown() {
-        let level = |k: usize| Level { label: format!("L{k}"), mean: (k * 7 % 294) as f64, rows: 3 };
-        let effect = |count: usize| {
-            let levels = (0..count).map(level).collect();
-            let mut out = Vec::new();
-            effects(&mut out, &[Effect { column: "ligand".into(), spread: 293.0, levels }], false).unwrap();
-            String::from_utf8(out).unwrap()
-        };
-        let many = effect(294);
-        assert_eq!(many.lines().count(), 1 + 2 * EXTREMES + 1);
-        assert!(many.contains("  … 274 more between\n") && many.ends_with("  0\n"), "{many}");
-        let few = effect(2 * EXTREMES);
-        assert!(few.lines().count() == 1 + 2 * EXTREMES && few.lines().nth(1).unwrap().starts_with("  L0"), "{few}");
-    }
 
     #[test]
     fn what_was_told_keeps_its_digits() {
