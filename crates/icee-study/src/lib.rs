@@ -80,6 +80,7 @@ mod tell;
 mod transfer;
 mod trials;
 mod units;
+mod unpack;
 mod values;
 mod words;
 mod workbook;

@@ -7,14 +7,14 @@
 //! - A file may claim anything: cells are taken one after the other and counted, and what the file unpacks to is measured before
 //!   anything is kept of it.
 
+use crate::Result;
 use crate::formats::broken;
 use crate::grid::{Grid, name_of};
-use crate::{Error, Result};
+use crate::unpack::{damaged, measure};
 use calamine::{DataRef, ExcelDateTime, Reader, SheetType, SheetVisible, Xlsx};
 use icee_base::table::TableError;
-use std::io::{Cursor, Read};
+use std::io::Cursor;
 use std::path::Path;
-use zip::ZipArchive;
 
 /// Bytes that a file unpacks to, and of the text that is made of it, where nobody wants less.
 pub const MOST_UNPACKED: u64 = 1 << 30;
@@ -23,21 +23,19 @@ const SHOWN: usize = 20;
 /// Sheets that are named.
 const NAMED: usize = 3;
 
-fn damaged(path: &Path, error: impl std::fmt::Display) -> Error {
-    broken(path, format!("cannot be read as a sheet ({error}); save it again as .xlsx, or as CSV"))
-}
-
 /// The first sheet with cells of a workbook, as CSV, and what should be known of how it was read.
 ///
 /// # Errors
 /// Where it is damaged, too large, or has errors in its cells.
 pub fn text_of(path: &Path, bytes: &[u8], most: u64) -> Result<(String, Vec<String>)> {
-    measure(path, bytes, most)?;
+    let has_merged = measure(path, bytes, most)?;
     let mut book = Xlsx::new(Cursor::new(bytes)).map_err(|error| damaged(path, error))?;
     let seen = |sheet: &&calamine::Sheet| sheet.typ == SheetType::WorkSheet && sheet.visible == SheetVisible::Visible;
     let sheets: Vec<String> = book.sheets_metadata().iter().filter(seen).map(|sheet| sheet.name.clone()).collect();
     for (at, sheet) in sheets.iter().enumerate() {
-        let merged = book.merge_cells_by_sheet_name(sheet).map_err(|error| damaged(path, error))?;
+        // Merged cells are listed behind the others: to know them is to read a sheet twice.
+        let merged = if has_merged { book.merge_cells_by_sheet_name(sheet) } else { Ok(vec![]) };
+        let merged = merged.map_err(|error| damaged(path, error))?;
         let mut grid = Grid::new(most, merged.iter().map(|region| [region.start, region.end]));
         let mut problems = Vec::new();
         let mut unsaved = Unsaved::default();
@@ -118,26 +116,6 @@ fn has_cells(book: &mut Xlsx<Cursor<&[u8]>>, sheet: &str) -> bool {
         }
     }
     false
-}
-
-/// Refuses an archive that is no workbook of the kind that is read, or unpacks to more than is sensible. What it says of its own
-/// sizes may be wrong, so it is unpacked and thrown away.
-fn measure(path: &Path, bytes: &[u8], most: u64) -> Result<()> {
-    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(path, error))?;
-    let has = |name: &str| archive.index_for_name(name).is_some();
-    if has("xl/workbook.bin") || has("content.xml") {
-        return Err(broken(path, "is a sheet of a kind that is not read; save it as .xlsx, or as CSV"));
-    }
-    let mut left = most;
-    for index in 0..archive.len() {
-        let entry = archive.by_index(index).map_err(|error| damaged(path, error))?;
-        let size =
-            std::io::copy(&mut entry.take(left + 1), &mut std::io::sink()).map_err(|error| damaged(path, error))?;
-        left = left
-            .checked_sub(size)
-            .ok_or_else(|| broken(path, format!("unpacks to more than {} MiB; save the sheet as CSV", most >> 20)))?;
-    }
-    Ok(())
 }
 
 /// A cell as text, or the error that stands in it.
