@@ -16,7 +16,7 @@ X, y = load_diabetes(return_X_y=True)
 def objective(trial: optuna.Trial) -> float:
     forest = ExtraTreesRegressor(
         n_estimators=20,
-        criterion=trial.suggest_categorical("criterion", ["squared_error", "friedman_mse"]),
+        bootstrap=trial.suggest_categorical("bootstrap", [True, False]),
         max_depth=trial.suggest_int("max_depth", 2, 20),
         max_features=trial.suggest_float("max_features", 0.1, 1.0),
         min_samples_leaf=trial.suggest_int("min_samples_leaf", 1, 32, log=True),

@@ -35,7 +35,8 @@ _LATER = {
 }
 _MODULES = ("optuna", "worlds")
 
-__all__ = ["Error", "Note", "Study", "__version__", *_LATER, *_MODULES]
+# Without icee.optuna: it needs Optuna, and `from icee import *` would put it in Optuna's place.
+__all__ = ["Error", "Note", "Study", "__version__", *_LATER, "worlds"]
 
 _gymnasium.register_when_imported()
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from icee._gymnasium import NAMESPACE
+from icee._gymnasium import MISSING, NAMESPACE
+from icee._checks import whole
 from icee._native import Error
 
 WORLD = f"{NAMESPACE}/"
@@ -39,7 +41,10 @@ class Translator:
     def observation(self, observation: Any) -> Any:
         """A number, or a flat vector."""
         if self.size is None:
-            return int(observation) - self._first
+            number = whole(observation)
+            if number is None:
+                raise Error(f"{self.name} gave the observation {observation!r}; a whole number is needed")
+            return number - self._first
         return np.asarray(observation, dtype=np.float32).reshape(self.size)
 
     def action(self, action: int) -> int:
@@ -48,10 +53,10 @@ class Translator:
 
     def number(self, action: Any) -> int:
         """An action of the environment, counted from 0."""
-        number = int(action) - self._first_action
-        if not 0 <= number < self.actions:
+        number = whole(action)
+        if number is None or not 0 <= number - self._first_action < self.actions:
             raise Error(f"the policy chose {action!r}, which is none of the {self.actions} actions of {self.name}")
-        return number
+        return number - self._first_action
 
 
 def _is_discrete(space: Any) -> bool:
@@ -63,22 +68,55 @@ def makes(env: Any) -> bool:
     return callable(env) and (isinstance(env, type) or not hasattr(env, "reset"))
 
 
-def each_game(env: Any, games: int, seed: int) -> Iterator[tuple[Any, Callable[[], Any]]]:
+def each_game(env: Any, games: int, seed: int) -> Generator[tuple[Any, Callable[[], Any]], None, None]:
     """An environment for each game, and what begins the first episode in it.
 
     An environment is taken as it is: the seed of its first reset makes the game. A function makes one for each game. An id is
-    made anew for each game.
+    made anew for each game. What was made is closed when the next is there, or when the iterator is.
     """
-    for game in range(games):
-        if isinstance(env, str):
-            made = _made(env, "training")
-        elif makes(env):
-            made = env(game)
-        else:
-            made = env
-        if not (hasattr(made, "reset") and hasattr(made, "step")):
-            raise Error(f"{made!r} is no environment; give an environment, an id, or a function that makes one of a game")
-        yield made, _first_episode(made, env, game, seed)
+    made = None
+    try:
+        for game in range(games):
+            last, made = made, _environment(env, game)
+            if last is not None and last is not made:
+                _close(last, env)
+            yield made, _first_episode(made, env, game, seed)
+    finally:
+        _close(made, env)
+
+
+@contextmanager
+def all_games(env: Any, games: int, seed: int) -> Iterator[list[tuple[Any, Callable[[], Any]]]]:
+    """The same for all games at once."""
+    with ExitStack() as opened:
+        made = []
+        known: set[int] = set()
+        for game in range(games):
+            one = _environment(env, game)
+            if id(one) not in known:
+                opened.callback(_close, one, env)
+            known.add(id(one))
+            made.append((one, _first_episode(one, env, game, seed)))
+        yield made
+
+
+def _environment(env: Any, game: int) -> Any:
+    """The environment of a game."""
+    if isinstance(env, str):
+        made = _made(env, "training")
+    elif makes(env):
+        made = env(game)
+    else:
+        made = env
+    if not (hasattr(made, "reset") and hasattr(made, "step")):
+        raise Error(f"{made!r} is no environment; give an environment, an id, or a function that makes one of a game")
+    return made
+
+
+def _close(made: Any, env: Any) -> None:
+    """Closes an environment, unless it is the caller's own."""
+    if made is not env and hasattr(made, "close"):
+        made.close()
 
 
 def _first_episode(made: Any, env: Any, game: int, seed: int) -> Callable[[], Any]:
@@ -92,16 +130,11 @@ def _made(id: str, split: str) -> Any:
         from icee.environments import WorldEnv
 
         return WorldEnv(id.removeprefix(WORLD), split=split)
-    import gymnasium
-
+    try:
+        import gymnasium
+    except ImportError as missing:
+        raise ImportError(MISSING) from missing
     return gymnasium.make(id)
-
-
-def positive(**counts: int) -> None:
-    """Refuses counts below 1."""
-    for name, count in counts.items():
-        if count < 1:
-            raise Error(f"{name} is {count}; at least 1 is needed")
 
 
 def stacked(observations: list[Any], translator: Translator) -> NDArray[Any]:

@@ -69,6 +69,11 @@ class Served:
             self._id = [json.loads(self.summary())["id_column"]]
         return self._id[0]
 
+    @property
+    def row_column(self) -> str:
+        learned = {name for name, _ in json.loads(self.summary())["columns"]}
+        return "row_number" if "row" in learned else "row"
+
     def take_notes(self) -> list[str]:
         notes, self._notes = self._notes, []
         return notes
@@ -119,6 +124,7 @@ class Served:
 
     def update(self, sheet: bytes | None = None, *, repeat: str, keep: bool) -> str:
         body = {} if sheet is None else _sheet(sheet)
+        self._columns = {}
         return self._noted(self._post("update", body | {"replace": repeat == "replace", "keep": keep}))
 
     def predict(self, sampler: str | None = None) -> str:
@@ -149,7 +155,8 @@ class Served:
 
         def known(row: Mapping[str, Any]) -> bool:
             at = row["row"] - 1
-            return all(at < len(self._columns.get(name, ([], []))[0]) and self._columns[name][0][at] == cell for name, cell in row["cells"].items())
+            read = {name: self._columns[name][0] for name in row["cells"] if name in self._columns}
+            return all(at < len(read.get(name, [])) and read[name][at] == cell for name, cell in row["cells"].items())
 
         # What the answers say goes before what was read earlier: the sheet on the server may have changed.
         if not self._columns or not all(known(row) for row in rows):

@@ -47,9 +47,12 @@ def groups(trials: Sequence[FrozenTrial]) -> list[dict[str, BaseDistribution]]:
     return list(found.values())
 
 
-def points(trial: FrozenTrial, proposed: str) -> dict[str, float]:
-    """What a trial is in Optuna's internal numbers, also before it has said so itself."""
-    point: dict[str, float] = json.loads(trial.system_attrs.get(proposed, "{}"))
+def points(trial: FrozenTrial, proposed: str | None = None) -> dict[str, float]:
+    """What a trial is in Optuna's internal numbers; also before it has said so itself, where `proposed` names what notes of it."""
+    point: dict[str, float] = {}
+    for name, text in trial.system_attrs.items():
+        if proposed is not None and (name == proposed or name.startswith(f"{proposed}:")):
+            point.update(json.loads(text))
     point.update({name: trial.distributions[name].to_internal_repr(value) for name, value in trial.params.items()})
     return point
 
@@ -62,7 +65,7 @@ def outcomes(space: Space, trials: Sequence[FrozenTrial], signs: NDArray[np.floa
     width = max(map(len, held), default=0)
     constraints = np.array([row if len(row) == width else [np.nan] * width for row in held]).reshape(len(trials), width)
     return Told(
-        rows=space.rows(points(trial, "") for trial in trials),
+        rows=space.rows(points(trial) for trial in trials),
         losses=_finite(losses),
         constraints=_finite(constraints),
         complete=np.array([trial.state == TrialState.COMPLETE for trial in trials], dtype=bool),

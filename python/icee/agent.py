@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from icee import _checks as checks
 from icee import _native
 from icee._native import Error
 
@@ -59,12 +60,13 @@ class Agent:
         # A folder is found from any other, too.
         self._model = os.path.abspath(name) if os.path.isdir(name) else name
         self._name = name
-        self._games, self._seed = games, seed
+        self._games, self._seed = checks.natural("games", games, 1), checks.natural("seed", seed)
         self._threads = (1 if games == 1 else 0) if threads is None else threads
-        self._native = _native.Agent.load(self._model, games, seed, self._threads, _resets)
+        self._native = _native.Agent.load(self._model, self._games, self._seed, self._threads, _resets)
         about = json.loads(self._native.describe())
         self._task: dict[str, Any] = about["task"]
         self._about: dict[str, Any] = {"name": name, "method": about["method"], "steps": about["step"]}
+        self._remembered: int = about["remembered"]
         ((self._kind, self._size),) = self._task["observation"].items()
 
     @classmethod
@@ -142,8 +144,14 @@ class Agent:
 
     @property
     def episodes(self) -> int:
-        """Episodes of a game, as in training. What is older than its context is forgotten."""
+        """Episodes that a game of its world or log has; as many are played by :func:`icee.evaluate`. How many of them it
+        can remember is :attr:`remembered_episodes`."""
         return int(self._task["episodes"])
+
+    @property
+    def remembered_episodes(self) -> int:
+        """The most episodes that it was trained to remember. When there are more, the oldest quarter is forgotten."""
+        return self._remembered
 
     @property
     def episode_limit(self) -> int:

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Discrete, Space
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from icee import _checks as checks
+from icee._gymnasium import MISSING
 from icee._native import Error, Worlds
 from icee.worlds import spec
+
+try:
+    import gymnasium
+    from gymnasium.spaces import Box, Discrete, Space
+    from gymnasium.vector import AutoresetMode, VectorEnv
+    from gymnasium.vector.utils import batch_space
+except ImportError as missing:
+    raise ImportError(MISSING) from missing
 
 SPLITS = ("training", "evaluation")
 
@@ -37,6 +43,7 @@ class WorldEnv(gymnasium.Env[Any, Any]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begins an episode; of a new game where a seed, a game or a split is given."""
+        seed = None if seed is None else checks.natural("seed", seed)
         super().reset(seed=seed)
         game, split = _options(options, ())
         if seed is None and game is None and (split is not None or not self._dealt):
@@ -48,7 +55,10 @@ class WorldEnv(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Takes an action."""
-        observation, reward, terminated, truncated = self._worlds.step_one(int(action))
+        number = checks.whole(action)
+        if number is None:
+            raise Error(f"the action is {action!r}, which is none of {self.action_space}")
+        observation, reward, terminated, truncated = self._worlds.step_one(number)
         return observation, reward, terminated, truncated, {}
 
     def render(self) -> str | None:
@@ -73,6 +83,7 @@ class VectorWorldEnv(VectorEnv[Any, Any, Any]):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
     ) -> None:
         super().__init__()
+        checks.positive(num_envs=num_envs)
         self.num_envs = num_envs
         self.render_mode = _render_mode(render_mode)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
@@ -88,20 +99,21 @@ class VectorWorldEnv(VectorEnv[Any, Any, Any]):
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begins an episode in every room, or in those of ``options["reset_mask"]``."""
-        super().reset(seed=seed if isinstance(seed, int) else None)
+        one, several = _seeds(seed)
+        super().reset(seed=one)
         game, split = _options(options, ("reset_mask",))
         chosen = self._mask((options or {}).get("reset_mask"))
         everywhere = range(self.num_envs)
         numbers = [0] * self.num_envs
         if game is not None:
-            if not (seed is None or isinstance(seed, int)):
+            if several is not None:
                 raise Error('options={"game": ...} goes with one seed, not with a list of seeds')
-            seeds: list[int | None] = [seed or 0] * self.num_envs
+            seeds: list[int | None] = [one or 0] * self.num_envs
             numbers = [game + i for i in everywhere]
-        elif isinstance(seed, int):
-            seeds = [seed + i for i in everywhere]
-        elif seed is not None:
-            seeds = list(seed)
+        elif one is not None:
+            seeds = [one + i for i in everywhere]
+        elif several is not None:
+            seeds = several
             if len(seeds) != self.num_envs:
                 raise Error(f"{len(seeds)} seeds for {self.num_envs} environments")
         else:
@@ -123,6 +135,9 @@ class VectorWorldEnv(VectorEnv[Any, Any, Any]):
         self, actions: Any
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Takes an action in every room."""
+        if not self._dealt.all():
+            # The next step would begin an episode, of a game that nobody has dealt.
+            raise Error(f"no episode is running in environment {int(self._dealt.argmin())}; reset() begins one")
         actions = np.asarray(actions)
         if actions.dtype.kind not in "iu" or actions.ndim != 1:
             raise Error(
@@ -161,6 +176,15 @@ def _spaces(world: str) -> tuple[Space[Any], Discrete]:
     return Box(low, high, dtype=np.float32), Discrete(len(known.actions))
 
 
+def _seeds(seed: Any) -> tuple[int | None, list[int | None] | None]:
+    """One seed, or one of each environment."""
+    if seed is None:
+        return None, None
+    if np.ndim(seed) == 0:
+        return checks.natural("seed", seed), None
+    return None, [None if each is None else checks.natural("seed", each) for each in seed]
+
+
 def _options(options: dict[str, Any] | None, more: tuple[str, ...]) -> tuple[int | None, str | None]:
     """The game and the split that options ask for."""
     options = options or {}
@@ -169,7 +193,7 @@ def _options(options: dict[str, Any] | None, more: tuple[str, ...]) -> tuple[int
         if key not in known:
             raise Error(f"options has {key!r}; known are {', '.join(known)}")
     game, split = options.get("game"), options.get("split")
-    return None if game is None else int(game), None if split is None else _checked_split(split)
+    return None if game is None else checks.natural("game", game), None if split is None else _checked_split(split)
 
 
 def _checked_split(split: str) -> str:

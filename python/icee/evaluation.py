@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from icee import _checks as checks
 from icee import _play
 from icee._native import Error
 from icee.agent import Agent
@@ -26,8 +27,10 @@ def evaluate(
 
     ``env`` is the id of an environment, a function ``make(game)`` that gives an environment for each game, or one
     environment, in which ``reset(seed=seed + game)`` must make a new game and ``reset()`` begin the next episode of the same
-    one. Without it, the world of the model is played. ``agent`` is an agent or the name or folder of a model; it is copied, so
-    that what it plays elsewhere goes on.
+    one. Without it, the world of the model is played. What is made of an id or by a function is closed at the end. ``episodes`` of each
+    game are played, by default as many as one of that world, or of the agent's own, has; an agent may remember fewer
+    (:attr:`Agent.remembered_episodes`). ``agent`` is an agent or the name or folder of a model; it is copied, so that what it plays
+    elsewhere goes on.
 
     The worlds of icee are played many at once, the games that ``icee eval --seed`` plays with the same returns:
 
@@ -38,7 +41,8 @@ def evaluate(
     >>> bool(returns[:, 5].mean() > returns[:, 0].mean())   # it has found the goals
     True
     """
-    _play.positive(games=games)
+    checks.positive(games=games)
+    seed = checks.natural("seed", seed)
     player = agent if isinstance(agent, Agent) else Agent(agent)
     if env is None:
         if player._task["name"] == "logs":
@@ -47,10 +51,10 @@ def evaluate(
     if isinstance(env, str) and env.startswith(_play.WORLD):
         return _in_world(player.copy(games, seed), env, episodes)
     episodes = player.episodes if episodes is None else episodes
-    _play.positive(episodes=episodes)
+    checks.positive(episodes=episodes)
     if isinstance(env, str) or _play.makes(env):
-        made = list(_play.each_game(env, games, seed))
-        return _side_by_side(player.copy(games, seed), made, episodes)
+        with _play.all_games(env, games, seed) as made:
+            return _side_by_side(player.copy(games, seed), made, episodes)
     # One environment has one game at a time. After so many resets the draws are those of the game with that number.
     one = player.copy(1, seed)
     rows = []
@@ -67,7 +71,7 @@ def _in_world(agent: Agent, id: str, episodes: int | None) -> NDArray[np.float64
 
     world = spec(id)
     episodes = world.episodes if episodes is None else episodes
-    _play.positive(episodes=episodes)
+    checks.positive(episodes=episodes)
     rooms = VectorWorldEnv(agent.games, world=id.removeprefix(_play.WORLD), split="evaluation")
     _check(agent, world.id, len(world.actions), world.observations, None if world.low is None else len(world.low))
     observations, _ = rooms.reset(seed=agent.seed, options={"game": 0})

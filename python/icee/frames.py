@@ -11,9 +11,10 @@ import importlib.util
 import io
 import math
 import numbers
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from icee._native import Error
 
@@ -31,6 +32,8 @@ def kind_of(table: object) -> str:
             return module
     if isinstance(table, Mapping):
         return DICT
+    if hasattr(table, "to_frame") and not hasattr(table, "columns"):
+        raise Error("a Series is one column; give a table: series.to_frame()")
     if hasattr(table, "__arrow_c_stream__"):
         return _reader_of_arrow(table)
     raise Error(
@@ -38,9 +41,15 @@ def kind_of(table: object) -> str:
     )
 
 
+def is_series(thing: object) -> bool:
+    """Whether it is a pandas series."""
+    pandas = sys.modules.get(PANDAS)
+    return pandas is not None and isinstance(thing, pandas.Series)
+
+
 def is_table(thing: object) -> bool:
     """Whether it is a frame, and not the name of a row."""
-    return isinstance(thing, Mapping) or hasattr(thing, "__arrow_c_stream__") or hasattr(thing, "columns")
+    return isinstance(thing, Mapping) or is_series(thing) or hasattr(thing, "__arrow_c_stream__") or hasattr(thing, "columns")
 
 
 def default_kind() -> str:
@@ -52,25 +61,34 @@ def default_kind() -> str:
     return PANDAS
 
 
-def columns_of(table: Any, index_name: str = "id") -> tuple[Columns, str | None]:
-    """The columns of a frame, and the name of the one that was a pandas index.
+class Index(NamedTuple):
+    """What pandas calls the rows of a frame."""
 
-    Rows that are simply numbered by pandas have no index worth keeping.
-    """
+    name: str | None
+    labels: list[Any]
+    #: Whether it only counts the rows from 0, as pandas does by itself.
+    plain: bool
+
+
+def index_of(table: Any) -> Index | None:
+    """The names of a frame's rows; only pandas has them."""
+    if kind_of(table) != PANDAS:
+        return None
+    import pandas
+
+    index = table.index
+    counts = isinstance(index, pandas.RangeIndex) and index.name is None and (index.start, index.step) == (0, 1)
+    return Index(None if index.name is None else str(index.name), index.tolist(), counts)
+
+
+def columns_of(table: Any) -> Columns:
+    """The columns of a frame."""
     kind = kind_of(table)
-    index = None
     if kind == PANDAS:
-        import pandas
-
         table = table.copy(deep=False)
         # Names that are no text stay what they are, as text.
         table.columns = [str(name) for name in table.columns]
         columns = {name: table[name].tolist() for name in dict.fromkeys(table.columns) if _single(table, name)}
-        if not (isinstance(table.index, pandas.RangeIndex) and table.index.name is None):
-            index = str(table.index.name or index_name)
-            if index in columns:
-                raise Error(f'the index and a column are both called "{index}"; rename one')
-            columns = {index: table.index.tolist(), **columns}
     elif kind == POLARS:
         import polars
 
@@ -84,7 +102,7 @@ def columns_of(table: Any, index_name: str = "id") -> tuple[Columns, str | None]
     if len(lengths) > 1:
         sizes = ", ".join(f"{name}: {len(column)}" for name, column in columns.items())
         raise Error(f"all columns have the same length; here they have {sizes}")
-    return columns, index
+    return columns
 
 
 def _single(table: Any, name: str) -> bool:
@@ -134,16 +152,19 @@ def to_csv(columns: Columns) -> str:
 
 def text(cell: Any) -> str:
     """A cell as it stands in a sheet."""
-    if cell is None or cell != cell:  # NaN and NaT are not themselves
+    # Missing values of pandas are neither true nor false, and cannot be compared.
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return ""
     if isinstance(cell, (bool, str)):
         return str(cell)
-    if type(cell).__name__ in ("NAType", "bool_"):
-        return "" if type(cell).__name__ == "NAType" else str(bool(cell))
+    if type(cell).__name__ in ("bool_", "bool"):
+        return str(bool(cell))
     if isinstance(cell, numbers.Integral):
         return str(int(cell))
     if isinstance(cell, numbers.Real):
         number = float(cell)
+        if math.isnan(number):
+            return ""
         if math.isinf(number):
             raise Error(f"{number} cannot stand in a table; leave the cell empty")
         return repr(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
@@ -152,37 +173,46 @@ def text(cell: Any) -> str:
     return str(cell)
 
 
-def frame(kind: str, columns: Mapping[str, Sequence[Any]], index: str | None = None) -> Any:
-    """Columns as a frame of that kind; with pandas, `index` names the column that becomes the index."""
+def frame(kind: str, columns: Mapping[str, Sequence[Any]], index: str | None = None, reals: Iterable[str] = ()) -> Any:
+    """Columns as a frame of that kind; with pandas, `index` names the column that becomes the index. Those of `reals` are numbers, also
+    where all of them are missing."""
+    table: dict[str, Any] = dict(columns)
     if kind == PANDAS:
         import pandas
 
-        table = pandas.DataFrame(dict(columns))
-        return table.set_index(index) if index is not None else table
+        table |= {name: pandas.Series(table[name], dtype="float64") for name in reals}
+        made = pandas.DataFrame(table)
+        return made.set_index(index) if index is not None else made
     if kind == POLARS:
         import polars
 
-        return polars.DataFrame(dict(columns), strict=False)
+        table |= {name: polars.Series(table[name], dtype=polars.Float64) for name in reals}
+        return polars.DataFrame(table, strict=False)
     if kind == PYARROW:
         import pyarrow
 
-        return pyarrow.table(dict(columns))
-    return dict(columns)
+        table |= {name: pyarrow.array(table[name], pyarrow.float64()) for name in reals}
+        return pyarrow.table(table)
+    return table
+
+
+#: Numbers as sheets have them: no 1_000, no inf, and 007 is a name.
+_NUMBER = re.compile(r"[+-]?(0|[1-9]\d*|(?=\.\d))(\.\d*)?([eE][+-]?\d+)?")
+_WHOLE = re.compile(r"[+-]?(0|[1-9]\d*)")
 
 
 def parsed(cells: Sequence[str]) -> list[Any]:
-    """A column of a sheet: numbers where all its cells are numbers or missing, else the words."""
-    values: list[Any] = []
-    for cell in cells:
-        if cell == "":
-            values.append(None)
-            continue
-        try:
-            values.append(float(cell))
-        except ValueError:
-            return list(cells)
-    if all(value is None for value in values):
-        return list(cells)
-    if all(value is None or value.is_integer() for value in values) and None not in values:
-        return [int(value) for value in values]
-    return values
+    """A column of a sheet: numbers where all its cells are numbers or missing, truths where all are, else the words."""
+    filled = [cell for cell in cells if cell != ""]
+    if filled and all(_WHOLE.fullmatch(cell) for cell in filled):
+        return [int(cell) for cell in cells] if len(filled) == len(cells) else [float(cell) if cell else None for cell in cells]
+    if filled and all(_NUMBER.fullmatch(cell) for cell in filled):
+        return [float(cell) if cell else None for cell in cells]
+    if filled and all(cell in ("True", "False") for cell in filled):
+        return [cell == "True" if cell else None for cell in cells]
+    return list(cells)
+
+
+def label(id: str) -> Any:
+    """What names a row, as it was before it was text: numbers are numbers."""
+    return int(id) if _WHOLE.fullmatch(id) and not id.startswith("+") else id

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from icee import _native, _play
+from icee import _checks as checks
+from icee import _native, _play, frames
 from icee._native import Error
 
 __all__ = ["Logs", "collect"]
@@ -57,6 +60,10 @@ class Logs:
         episodes.
 
         Of Minari's episodes ``games`` says which game each belongs to; without it, all are of one game.
+
+        >>> table = {"game": [0, 0], "episode": [0, 0], "step": [0, 1], "observation": [3, 4], "action": [1.0, 0.0], "reward": [0, 1]}
+        >>> icee.Logs.of(table).action
+        array([1, 0])
         """
         if isinstance(source, Logs):
             return source
@@ -71,11 +78,21 @@ class Logs:
         return _of_table(source)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a file that ``icee train --logs`` reads: JSON lines for ``.jsonl``, CSV otherwise."""
+        """Writes a file that ``icee train --logs`` reads: JSON lines for ``.jsonl``, CSV otherwise.
+
+        >>> icee.collect("icee/DarkRoomTiny-v0", "random", games=2, episodes=3).save(folder / "log.csv")
+        >>> icee.Logs.of(folder / "log.csv")
+        Logs(48 steps, 6 episodes, 2 games, with probabilities)
+        """
         _native.write_log(os.fspath(path), self)
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
-        """The columns by name; without probability where it is not known."""
+        """The columns by name; without probability where it is not known.
+
+        >>> logs = icee.collect("icee/DarkRoomTiny-v0", lambda cell: 4, games=1, episodes=1)
+        >>> list(logs.to_dict())
+        ['game', 'episode', 'step', 'observation', 'action', 'reward']
+        """
         columns = {name: getattr(self, name) for name in REQUIRED}
         return columns if self.probability is None else {**columns, PROBABILITY: self.probability}
 
@@ -104,26 +121,35 @@ def collect(env: Any, policy: Policy, games: int, episodes: int, seed: int = 0) 
     ``env`` is as in :func:`icee.evaluate`: an id, an environment, or a function ``make(game)``. ``policy`` is a function of the
     observation that gives an action, or the action and its probability; or ``"random"``.
 
+    Environments that are made of an id or by a function are closed after their game.
+
     >>> import icee
     >>> icee.collect("icee/DarkRoomTiny-v0", "random", games=2, episodes=3)
     Logs(48 steps, 6 episodes, 2 games, with probabilities)
+    >>> icee.collect("icee/DarkRoomTiny-v0", lambda cell: (cell % 5, 1.0), games=1, episodes=1).action
+    array([2, 2, 2, 2, 2, 2, 2, 2])
     """
-    _play.positive(games=games, episodes=episodes)
+    checks.positive(games=games, episodes=episodes)
+    seed = checks.natural("seed", seed)
     if not (policy == "random" or callable(policy)):
         raise Error(f'the policy is a function of the observation or "random", not {policy!r}')
     rows: list[tuple[int, int, int, Any, int, float, float | None]] = []
-    for game, (made, begin) in enumerate(_play.each_game(env, games, seed)):
-        translator = _play.Translator(made)
-        choose = _random(translator, seed, game) if policy == "random" else _told(translator, policy)
-        for episode in range(episodes):
-            observation = made.reset()[0] if episode else begin()
-            step, over = 0, False
-            while not over:
-                action, probability = choose(observation)
-                seen = translator.observation(observation)
-                observation, reward, terminated, truncated, _ = made.step(translator.action(action))
-                rows.append((game, episode, step, seen, action, float(reward), probability))
-                step, over = step + 1, bool(terminated or truncated)
+    with closing(_play.each_game(env, games, seed)) as each:
+        for game, (made, begin) in enumerate(each):
+            translator = _play.Translator(made)
+            choose = _random(translator, seed, game) if policy == "random" else _told(translator, policy)
+            for episode in range(episodes):
+                observation = made.reset()[0] if episode else begin()
+                step, over = 0, False
+                while not over:
+                    action, probability = choose(observation)
+                    seen = translator.observation(observation)
+                    observation, reward, terminated, truncated, _ = made.step(translator.action(action))
+                    if not math.isfinite(reward):
+                        where = f"game {game}, episode {episode}, step {step}"
+                        raise Error(f"{translator.name} gave the reward {reward} ({where}); a finite number is needed")
+                    rows.append((game, episode, step, seen, action, float(reward), probability))
+                    step, over = step + 1, bool(terminated or truncated)
     columns: list[Any] = list(zip(*rows, strict=True))
     known = all(probability is not None for probability in columns[6])
     names = (*REQUIRED, PROBABILITY) if known else REQUIRED
@@ -143,6 +169,8 @@ def _told(translator: _play.Translator, policy: Any) -> Choice:
         choice = policy(observation)
         if isinstance(choice, tuple):
             action, probability = choice
+            if not 0.0 < probability <= 1.0:
+                raise Error(f"the policy chose {action!r} with the probability {probability!r}; above 0 and up to 1 is needed")
             return translator.number(action), float(probability)
         return translator.number(choice), None
 
@@ -179,6 +207,8 @@ def _of_episodes(episodes: Iterable[Any], games: ArrayLike | None) -> Logs:
 
 def _of_table(table: Any) -> Logs:
     """A frame or a dict of columns."""
+    if hasattr(table, "__arrow_c_stream__"):
+        table = _frame(table)
     names = getattr(table, "column_names", None) or getattr(table, "columns", None)
     if names is None:
         names = table.keys() if hasattr(table, "keys") else None
@@ -194,24 +224,82 @@ def _of_table(table: Any) -> Logs:
     return _of_columns({name: table[name] for name in wanted})
 
 
+def _frame(table: Any) -> Any:
+    """A frame; what only offers Arrow's C stream, as one of whatever is installed that reads it."""
+    kind = frames.kind_of(table)
+    if kind == frames.POLARS:
+        import polars
+
+        return table if isinstance(table, polars.DataFrame) else polars.DataFrame(table)
+    if kind == frames.PYARROW:
+        import pyarrow
+
+        return table if isinstance(table, pyarrow.Table) else pyarrow.table(table)
+    return table
+
+
 def _of_columns(columns: dict[str, Any]) -> Logs:
     observation = _array(columns["observation"])
+    if not observation.size:
+        raise Error("the log has no steps")
     if observation.dtype.kind in "iu" and observation.ndim == 1:
         observation = observation.astype(np.int64)
+        _refuse("observation", observation, observation < 0, "things are numbered from 0, and reals are floats")
     elif observation.dtype.kind in "biuf":
-        observation = observation.reshape(len(observation), -1).astype(np.float32)
+        with np.errstate(over="ignore"):
+            observation = observation.reshape(len(observation), -1).astype(np.float32)
+        _refuse("observation", observation, ~np.isfinite(observation).all(axis=1), "finite numbers are needed")
     else:
         raise Error(f"the column observation holds {observation.dtype}; whole numbers or vectors of numbers are needed")
+    reward = _reals(columns, "reward")
+    # Models reckon with 32 bits.
+    _refuse("reward", reward, ~(np.abs(reward) <= np.finfo(np.float32).max), "finite numbers are needed")
     probability = _reals(columns, PROBABILITY) if PROBABILITY in columns else None
-    return Logs(
+    if probability is not None:
+        _refuse(PROBABILITY, probability, (probability <= 0) | (probability > 1), "above 0 and up to 1 is needed")
+    logs = Logs(
         game=_wholes(columns, "game"),
         episode=_wholes(columns, "episode"),
         step=_wholes(columns, "step"),
         observation=np.ascontiguousarray(observation),
         action=_wholes(columns, "action"),
-        reward=_reals(columns, "reward"),
+        reward=reward,
         probability=None if probability is None or np.isnan(probability).any() else probability,
     )
+    _refuse_disorder(logs)
+    return logs
+
+
+def _refuse(name: str, column: NDArray[Any], wrong: NDArray[np.bool_], needed: str) -> None:
+    """Names the first row in which something is wrong."""
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise Error(f"the column {name} holds {column[row]} in row {row + 1}; {needed}")
+
+
+def _refuse_disorder(logs: Logs) -> None:
+    """Refuses steps that do not follow each other, as they would in a file. Those of several games may be mixed."""
+    rows = np.argsort(logs.game, kind="stable")
+    game, episode, step = logs.game[rows], logs.episode[rows], logs.step[rows]
+    first = np.ones(len(rows), dtype=np.bool_)
+    first[1:] = game[1:] != game[:-1]
+    follows, returns = np.zeros_like(first), np.zeros_like(first)
+    later = np.diff(episode)
+    follows[1:] = np.where(later == 0, np.diff(step) == 1, (later > 0) & (step[1:] == 0))
+    # A number that comes back after other games is another game: logs are joined like that. It comes back from its beginning, or
+    # rows have been shuffled.
+    returns[1:] = (np.diff(rows) > 1) & (later <= 0)
+    begins = np.flatnonzero(first | (returns & ~follows & ~first))
+    earlier = np.zeros_like(first)
+    earlier[begins[1:]] = episode[begins[1:]] <= episode[begins[:-1]]
+    wrong = np.where(first, step != 0, ~follows & ~(returns & earlier & (step == 0)))
+    if wrong.any():
+        row = int(rows[wrong].min())
+        where = f"game {logs.game[row]}, episode {logs.episode[row]}, step {logs.step[row]}"
+        raise Error(
+            f"row {row + 1} ({where}) does not follow what comes before it of its game: the first step of an episode is step 0, and "
+            "steps, and the episodes of a game, stand in order. Sort by game, episode and step; each game has a number of its own"
+        )
 
 
 def _array(column: Any) -> NDArray[Any]:
@@ -228,8 +316,11 @@ def _array(column: Any) -> NDArray[Any]:
 
 def _wholes(columns: dict[str, Any], name: str) -> NDArray[np.int64]:
     array = np.asarray(columns[name])
-    if array.dtype.kind not in "biu" or array.ndim != 1:
+    if array.dtype.kind not in "biuf" or array.ndim != 1:
         raise Error(f"the column {name} holds {array.dtype} of shape {array.shape}; whole numbers are needed")
+    # Frames with a gap elsewhere, or that were read so, have 3.0 for 3.
+    wrong = ~((array >= 0) & (array < 2**53) & (array == np.floor(array))) if array.dtype.kind == "f" else array < 0
+    _refuse(name, array, wrong, "whole numbers from 0 are needed")
     return np.ascontiguousarray(array, dtype=np.int64)
 
 

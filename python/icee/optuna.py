@@ -23,6 +23,7 @@ try:
 except ImportError as missing:
     raise ImportError("icee.optuna needs Optuna: pip install icee[optuna]") from missing
 
+from icee._checks import natural
 from icee._space import ENUMERATED, Space, new
 from icee._surrogate import surrogate
 from icee._trials import Told, groups, outcomes, points
@@ -46,7 +47,8 @@ RUNNING_STEPS = 8
 # Points at which the integral of a weighted gain is evaluated, and how many deviations it reaches below the best.
 POINTS, REACH = 32, 4.0
 
-# What a running trial will be, for others to see before it says so; storages keep no longer texts.
+# What a running trial will be, for others to see before it says so. Storages need keep no longer texts: more goes into further
+# attributes, `icee:proposed:1` and so on.
 PROPOSED, LONGEST = "icee:proposed", 2045
 
 
@@ -85,6 +87,7 @@ class IceeSampler(BaseSampler):
         if n_startup_trials < 2:
             raise ValueError(f"n_startup_trials is {n_startup_trials}: nothing is predicted from fewer than 2 trials")
         surrogate(model)  # refuses other names
+        seed = None if seed is None else natural("seed", seed)
         self._model = model
         self._n_startup_trials = n_startup_trials
         self._constraints_func = constraints_func
@@ -125,9 +128,9 @@ class IceeSampler(BaseSampler):
                 row = self._propose(study, trial, space)
                 params.update(space.params(row))
                 proposed.update(space.point(row))
-            text = json.dumps(proposed)
-            if len(text) <= LONGEST:
-                study._storage.set_trial_system_attr(trial._trial_id, PROPOSED, text)
+            for number, text in enumerate(_texts(proposed)):
+                name = f"{PROPOSED}:{number}" if number else PROPOSED
+                study._storage.set_trial_system_attr(trial._trial_id, name, text)
             return params
 
     def sample_independent(
@@ -271,6 +274,17 @@ class _Search:
         """The row to take, by the model's rule."""
         gain, loss = known or self.gains(rows)
         return np.asarray(rows[self.surrogate.pick(gain, loss, self._seed())])
+
+
+def _texts(point: dict[str, float]) -> list[str]:
+    """A point as JSON, in as many texts as it needs."""
+    parts: list[dict[str, float]] = [{}]
+    for name, value in point.items():
+        # Storages write a text as JSON once more.
+        if parts[-1] and len(json.dumps(json.dumps({**parts[-1], name: value}))) > LONGEST:
+            parts.append({})
+        parts[-1][name] = value
+    return [json.dumps(part) for part in parts]
 
 
 def _finished(study: Study) -> list[FrozenTrial]:

@@ -51,7 +51,7 @@ class InContextRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     >>> X = [[1.0, "rye"], [2.0, "rye"], [3.0, "rye"], [1.0, "wheat"], [2.0, "wheat"], [3.0, "wheat"]]
     >>> model = InContextRegressor().fit(X, [1.0, 2.0, 3.0, 11.0, 12.0, 13.0])
     >>> mean, std = model.predict([[2.5, "rye"], [2.5, "wheat"]], return_std=True)
-    >>> bool(mean[0] < 7 < mean[1])
+    >>> bool(2 < mean[0] < 3 < 12 < mean[1])   # between their neighbours
     True
 
     A number beyond those of the training rows counts as the outermost. A word that is not among theirs is a word of its own.
@@ -77,11 +77,17 @@ class InContextRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def fit(self, X: Any, y: Any) -> InContextRegressor:
-        """Remembers rows and their values."""
+        """Remembers rows and their values.
+
+        >>> table = {"heat": [180, 200, None, 230], "oven": ["gas", "wood", "wood", None]}
+        >>> import pandas
+        >>> icee.InContextRegressor().fit(pandas.DataFrame(table), [3, 5, 5, 7])
+        InContextRegressor()
+        """
         known = surrogate(self.model)
         categories = _categorical(X)
         cells, y = validate_data(
-            self, X, y, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=2, y_numeric=True
+            self, _told(X), y, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=2, y_numeric=True
         )
         names = getattr(self, "feature_names_in_", [f"x{at}" for at in range(cells.shape[1])])
         categories |= self._named(list(names))
@@ -123,20 +129,26 @@ class InContextRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns:
             The means, or a tuple of the means and what else was asked for, in this order.
+
+        >>> model = icee.InContextRegressor().fit([[1], [2], [3], [4]], [10, 20, 30, 40])
+        >>> mean, ends = model.predict([[2.5], [3.5]], quantiles=[0.05, 0.95])
+        >>> mean.shape, ends.shape
+        ((2,), (2, 2))
         """
         check_is_fitted(self)
-        cells = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
+        probabilities = _probabilities(quantiles)
+        cells = validate_data(self, _told(X), reset=False, dtype=None, ensure_all_finite="allow-nan")
         rows, levels = _coded(cells, self.levels_, unseen=self.model_ != "gp")
         columns = [
             Column.sampled(name, np.ascontiguousarray(told)) if words is None else Column.words(name, words)
             for name, told, words in zip(self.names_, self.rows_.T, levels)
         ]
         mean, std = np.empty(len(rows)), np.empty(len(rows))
-        levels_of = np.empty((len(rows), len(quantiles or ())))
+        levels_of = np.empty((len(rows), len(probabilities)))
         for places, context in self._contexts(rows):
             beliefs = surrogate(self.model_).predict(columns, self.rows_[context], self.values_[context], rows[places])
             mean[places], std[places] = beliefs.mean(), beliefs.std()
-            levels_of[places] = beliefs.quantiles(list(quantiles or ()))
+            levels_of[places] = beliefs.quantiles(probabilities)
         if np.ptp(self.values_) == 0.0:
             # Nothing tells by how much values may differ.
             mean[:], std[:], levels_of[:] = self.values_[0], 0.0, self.values_[0]
@@ -173,6 +185,8 @@ class InContextRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _named(self, names: list[Any]) -> set[int]:
         """The places of `categorical_features`."""
+        if isinstance(self.categorical_features, (str, int, np.integer)):
+            raise ValueError(f"categorical_features is a list of names or places: [{self.categorical_features!r}]")
         places = set()
         for feature in self.categorical_features or ():
             if feature in names:
@@ -197,6 +211,31 @@ def _centres(points: Rows, count: int) -> Rows:
         for centre in np.unique(nearest):
             centres[centre] = points[nearest == centre].mean(axis=0)
     return centres
+
+
+def _told(X: Any) -> Any:
+    """A table whose cells arrive as they were told: where kinds are mixed, NumPy makes words of numbers, or nothing at all."""
+    if isinstance(X, (list, tuple)):
+        try:
+            kind = np.asarray(X).dtype.kind
+        except ValueError:
+            # Its rows differ in length, which scikit-learn says.
+            return X
+        return np.array(X, dtype=object) if kind in "US" else X
+    if hasattr(X, "iloc") and not all(isinstance(dtype, np.dtype) for dtype in getattr(X, "dtypes", ())):
+        return X.astype(object)
+    return X
+
+
+def _probabilities(quantiles: Any) -> list[float]:
+    if quantiles is None:
+        return []
+    try:
+        if isinstance(quantiles, str):
+            raise TypeError
+        return [float(probability) for probability in quantiles]
+    except (TypeError, ValueError):
+        raise ValueError(f"quantiles is a list of probabilities, such as [0.05, 0.95], not {quantiles!r}") from None
 
 
 def _categorical(X: Any) -> set[int]:
@@ -224,7 +263,13 @@ def _is_numeric(column: NDArray[Any]) -> bool:
 
 def _words(column: NDArray[Any]) -> list[str]:
     """The different words of a column."""
-    return sorted({str(cell) for cell in column if not _is_missing(cell)})
+    return sorted({_word(cell) for cell in column if not _is_missing(cell)})
+
+
+def _word(cell: Any) -> str:
+    """A cell as a word: a number is the same whether it is an integer, a float or a boolean, as a gap in its column may make it."""
+    whole = isinstance(cell, (int, np.integer, np.bool_)) or (isinstance(cell, (float, np.floating)) and cell.is_integer())
+    return str(int(cell)) if whole else str(cell)
 
 
 def _coded(
@@ -241,12 +286,14 @@ def _coded(
                 rows[:, at] = np.asarray(numbers, dtype=float)
             except (TypeError, ValueError) as odd:
                 raise ValueError(f"column {at} was numbers in fit and is not now: {odd}") from odd
+            if np.isinf(rows[:, at]).any():
+                raise ValueError(f"column {at} has an infinite number; leave it missing (NaN) where it is not known")
             known.append(None)
             continue
         if unseen:
             seen = set(words)
             words = words + [word for word in _words(column) if word not in seen]
         places = {word: float(place) for place, word in enumerate(words)}
-        rows[:, at] = [np.nan if _is_missing(cell) else places.get(str(cell), np.nan) for cell in column]
+        rows[:, at] = [np.nan if _is_missing(cell) else places.get(_word(cell), np.nan) for cell in column]
         known.append(words)
     return rows, known

@@ -8,10 +8,12 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from icee import _checks as checks
 from icee import _native, frames
 from icee._native import Error
+from icee._pool import Pool
 from icee._served import Served
 
 Repeat = Literal["refuse", "again", "replace"]
@@ -37,8 +39,8 @@ class Study:
     >>> study.best()["value"]
     7.5
 
-    Rows are numbered from 1, as on the command line. Where a column names them (``id=``), or a pandas table has an index of
-    its own, those names are used. Answers come in the kind of table that was given: pandas, polars, pyarrow or a dict.
+    Rows are called as the table calls them: by the index of a pandas table, by the column that ``id=`` names, else by their numbers
+    from 1, as on the command line. Answers come in the kind of table that was given: pandas, polars, pyarrow or a dict.
 
     A study on a server (``icee serve``) has the same methods: ``icee.Study(url="http://127.0.0.1:8642/studies/bread")``.
     """
@@ -81,9 +83,10 @@ class Study:
         self._labels: list[Any] | None = None
         self._given_as = ""
 
-    def _take(self, table: _Pool, names: str | None) -> None:
-        """What stands in the sheet now, as it was given; ``names`` is the column that names the rows."""
-        self._kind, self._given, self._labels = table.kind, table.given, table.labels(names)
+    def _take(self, table: Pool) -> None:
+        """What stands in the sheet now, as it was given."""
+        self._kind, self._given = table.kind, table.given
+        self._labels = None if table.given is None or table.id is None else table.given[table.id]
         self._given_as = self._sheet_of([])
 
     def _sheet_of(self, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -131,30 +134,34 @@ class Study:
         """
         if pool is None or (path is None) == (url is None):
             raise Error("give the path of the study's file, or the url of one on a server, and the pool of rows")
-        scales = [(name, "log") for name in _names("log", log)]
-        scales += [(name, "linear") for name in _names("linear", linear)]
-        scales += [(name, "categories") for name in _names("categories", categories)]
+        target = None if target is None else checks.number("the target", target)
+        limits = None if bounds is None else checks.bounds(bounds)
+        seed = checks.natural("seed", seed)
+        wishes = checks.names("also", also)
+        scales = [(name, "log") for name in checks.names("log", log)]
+        scales += [(name, "linear") for name in checks.names("linear", linear)]
+        scales += [(name, "categories") for name in checks.names("categories", categories)]
         for name in {name for name, _ in scales}:
             if [other for other, _ in scales].count(name) > 1:
                 raise Error(f'"{name}" stands in two of log, linear and categories')
         if url is not None:
-            wishes = {
+            wanted = {
                 "value": value,
                 "direction": direction,
                 "target": target,
-                "bounds": None if bounds is None else "..".join("" if end is None else repr(float(end)) for end in bounds),
-                "also": _names("also", also),
+                "bounds": None if limits is None else "..".join("" if end is None else repr(end) for end in limits),
+                "also": wishes,
                 "cost": cost,
-                "columns": None if columns is None else _names("columns", columns),
-                "ignore": _names("ignore", ignore),
-                "log": _names("log", log),
-                "linear": _names("linear", linear),
-                "categories": _names("categories", categories),
+                "columns": None if columns is None else checks.names("columns", columns),
+                "ignore": checks.names("ignore", ignore),
+                "log": checks.names("log", log),
+                "linear": checks.names("linear", linear),
+                "categories": checks.names("categories", categories),
                 "like": None if like is None else str(like),
                 "sampler": sampler,
                 "seed": seed,
             }
-            return cls._create_served(Served(url, token), pool, id, wishes)
+            return cls._create_served(Served(url, token), Pool.of(pool, id, value, wishes), wanted)
         _only_with_url(token)
         assert path is not None
         where = Path(path).absolute()
@@ -165,8 +172,8 @@ class Study:
             if not sheet.exists():
                 raise FileNotFoundError(f"there is no file {pool}")
         else:
-            table, sheet = _Pool.of(pool), where.with_suffix(".csv")
-            id = table.names if id is None else id
+            table, sheet = Pool.of(pool, id, value, wishes), where.with_suffix(".csv")
+            id = table.id
             if sheet.exists():
                 raise FileExistsError(f"{sheet} is in the way: the table is to be written there; choose another name")
             where.parent.mkdir(parents=True, exist_ok=True)
@@ -178,37 +185,39 @@ class Study:
                 value=value,
                 direction=direction,
                 target=target,
-                bounds=bounds,
-                also=_names("also", also),
+                bounds=limits,
+                also=wishes,
                 cost=cost,
                 id=id,
-                columns=None if columns is None else _names("columns", columns),
-                ignore=_names("ignore", ignore),
+                columns=None if columns is None else checks.names("columns", columns),
+                ignore=checks.names("ignore", ignore),
                 scales=scales,
                 like=None if like is None else Path(like).absolute(),
                 sampler=sampler,
                 seed=seed,
             )
-        except BaseException:
+        except BaseException as error:
             if table is not None and not where.exists():
                 sheet.unlink(missing_ok=True)
+                if isinstance(error, Error):
+                    # There is no such file any more, and nobody has written one.
+                    raise Error(str(error).replace(str(sheet), "the table")) from None
             raise
         study = cls.__new__(cls)
         study._begin(native, frames.default_kind())
         if table is not None:
-            study._take(table, id)
+            study._take(table)
+            notes = [*table.notes, *notes]
         _warn(notes)
         return study
 
     @classmethod
-    def _create_served(cls, served: Served, pool: Any, id: str | None, wishes: Mapping[str, Any]) -> Study:
-        table = _Pool.of(pool)
-        id = table.names if id is None else id
-        served.create(table.sheet, id=id, **wishes)
+    def _create_served(cls, served: Served, table: Pool, wanted: Mapping[str, Any]) -> Study:
+        served.create(table.sheet, id=table.id, **wanted)
         study = cls.__new__(cls)
         study._begin(served, table.kind)
-        study._take(table, id)
-        _warn(served.take_notes())
+        study._take(table)
+        _warn(list(table.notes) + served.take_notes())
         return study
 
     @property
@@ -256,10 +265,9 @@ class Study:
         >>> sorted(study.ask(2))
         ['beats_best', 'heat', 'high', 'low', 'mean', 'reasons', 'row']
         """
-        if isinstance(within, datetime.timedelta):
-            within = within.total_seconds()
+        within = None if within is None else checks.time(within)
         text = self._native.ask(
-            _count("n", n), condition=where, more=more, same=_names("same", same), within=within, by=by, sampler=sampler
+            checks.natural("n", n, 1), condition=where, more=more, same=checks.names("same", same), within=within, by=by, sampler=sampler
         )
         answer = json.loads(text)
         self._answer = answer
@@ -280,9 +288,10 @@ class Study:
         """Tells what came out.
 
         Of one row: ``tell(23, 7.5)``, with ``also={"purity": 97}`` where there are further outcomes; ``failed=True`` where the
-        experiment failed, ``impossible=True`` where it cannot be made. Of many: a table with the rows' numbers, names or cells and a
-        column of values (called as the study's, ``"value"``, or ``tell(table, "score")``), or the path of such a file (a
-        ``pathlib.Path``: text is the name of a row).
+        experiment failed, ``impossible=True`` where it cannot be made. Of many: a table with the rows' names, numbers (in a column ``row``)
+        or cells and a column of values (called as the study's, ``"value"``, or ``tell(table, "score")``), a pandas series of values whose
+        index names the rows, or the path of such a file (a ``pathlib.Path``: text is the name of a row). In a pandas table rows are found
+        by the index, and by their cells where the index only counts them.
 
         A row that has a value is refused; ``repeat="again"`` takes it as one more measurement, ``repeat="replace"`` as a correction.
         ``by`` says who tells it: whoever had the row until his time was up adds a measurement where others have told it meanwhile.
@@ -299,20 +308,42 @@ class Study:
             if isinstance(row, os.PathLike):
                 self._native.tell_file(Path(row), column, repeat=repeat)
             else:
-                told, _ = frames.columns_of(row, self._native.id_column or "row")
+                told, column = self._results(row, column)
                 self._native.tell_table(frames.to_csv(told).encode(), column, repeat=repeat)
         else:
             if (value is not None) + failed + impossible != 1:
                 raise Error("give a value, failed=True or impossible=True")
+            if also and value is None:
+                raise Error("also is told beside a value; an experiment that failed, or cannot be made, has no outcomes")
+            if not isinstance(row, (str, tuple)) and hasattr(row, "__len__"):
+                raise Error(f"{row!r} is no row; one row has one value, and many are told by a table")
             self._native.tell(
                 frames.text(row),
-                None if value is None else _number("the value", value),
-                [(name, _number(name, number)) for name, number in (also or {}).items()],
+                None if value is None else checks.number("the value", value),
+                [(name, checks.number(name, number)) for name, number in (also or {}).items()],
                 impossible=impossible,
                 repeat=repeat,
                 by=by,
             )
         _warn(self._native.take_notes())
+
+    def _results(self, table: Any, value: str | None) -> tuple[frames.Columns, str | None]:
+        """A table of results with what its rows are found by, and the name of its values."""
+        id = self._native.id_column
+        if frames.is_series(table):
+            if value is not None:
+                raise Error("a series holds the values itself; leave out the name of a column")
+            value = "value"
+            table = table.to_frame(value)
+        columns, index = frames.columns_of(table), frames.index_of(table)
+        known = self._row_column if id is None else id
+        if index is None or known in columns:
+            return columns, value
+        # An index that only counts says nothing of rows whose cells are there.
+        counts = index.plain and {name for name, _ in self.summary()["columns"]} <= set(columns)
+        if index.name == known or (id is not None and not counts):
+            columns = {known: index.labels, **columns}
+        return columns, value
 
     def predict(self, top: int | None = None, *, sampler: Sampler | None = None) -> Any:
         """What is believed of every row, or of the ``top`` most promising of those that are left.
@@ -326,22 +357,37 @@ class Study:
         if top is not None:
             rows = [row for row in rows if row["status"] == "left"]
             rows.sort(key=lambda row: -row["beats_best"])
-            rows = rows[: _count("top", top)]
+            rows = rows[: checks.natural("top", top, 1)]
         _warn(self._native.take_notes())
         return self._rows(rows)
 
     def best(self) -> dict[str, Any] | None:
-        """The best row told so far: ``row``, ``value``, ``cells`` and more; None where there is none. See :meth:`front`."""
+        """The best row told so far: ``row``, ``value``, ``cells`` and more; None where there is none. See :meth:`front`.
+
+        >>> study = icee.Study.create(folder / "looked.jsonl", {"heat": [180, 200, 220]}, direction="maximize")
+        >>> study.tell(2, 7.5)
+        >>> best = study.best()
+        >>> best["row"], best["value"], best["cells"]
+        (2, 7.5, {'heat': 200})
+        """
         best = json.loads(self._native.best())
         _warn(self._native.take_notes())
         if best is not None:
             self._forget_other_sheet([best])
-            best["row"] = self._label(best)
+            cells = {name: column[0] for name, column in self._cells([best]).items() if name in best["cells"]}
+            best |= {"row": self._label(best), "cells": cells}
         found: dict[str, Any] | None = best
         return found
 
     def front(self) -> Any:
-        """Where several outcomes are to be good: the rows that no other row beats in all of them."""
+        """Where several outcomes are to be good: the rows that no other row beats in all of them.
+
+        >>> study = icee.Study.create(folder / "front.jsonl", {"heat": [1, 2, 3]}, direction="maximize", also=["price min"])
+        >>> for row, value, price in [(1, 5.0, 2.0), (2, 7.0, 4.0), (3, 4.0, 3.0)]:
+        ...     study.tell(row, value, also={"price": price})
+        >>> study.front()["row"]
+        [2, 1]
+        """
         rows = json.loads(self._native.front())
         return self._rows(rows)
 
@@ -351,44 +397,81 @@ class Study:
         return summary
 
     def why(self, row: Any) -> dict[str, Any]:
-        """Why a row is worth trying, or is not: its forecast, how it compares with the best, and the rows most like it."""
+        """Why a row is worth trying, or is not: its forecast, how it compares with the best, and the rows most like it.
+
+        >>> study = icee.Study.create(folder / "why.jsonl", {"heat": [1, 2, 3, 4]}, direction="minimize")
+        >>> study.tell({"row": [1, 4], "value": [4.5, 3.5]})
+        >>> sorted(study.why(3)["forecast"])[:4]
+        ['beats_best', 'high', 'low', 'mean']
+        """
         why: dict[str, Any] = json.loads(self._native.why(frames.text(row)))
         return why
 
     def effects(self) -> list[dict[str, Any]]:
-        """What each column does to the value; empty where too little was told."""
+        """What each column does to the value; empty where too little was told.
+
+        >>> study = icee.Study.create(folder / "effects.jsonl", {"heat": [1, 2, 3, 4]}, direction="minimize")
+        >>> study.effects()
+        []
+        """
         effects: list[dict[str, Any]] = json.loads(self._native.effects())
         return effects
 
     def report(self, path: str | os.PathLike[str] | None = None, *, ahead: int = 5) -> Path:
-        """Writes a page about the study, which fetches nothing: progress, what comes next and why; gives its path."""
+        """Writes a page about the study, which fetches nothing: progress, what comes next and why; gives its path.
+
+        >>> study = icee.Study.create(folder / "page.jsonl", {"heat": [1, 2, 3, 4]}, direction="minimize")
+        >>> study.report().name
+        'page.html'
+        """
         beside = Path(f"{self.name}.html") if isinstance(self._native, Served) else self.path.with_suffix(".html")
         where = beside if path is None else Path(path)
-        _warn(self._native.report(where, _count("ahead", ahead)))
+        _warn(self._native.report(where, checks.natural("ahead", ahead, 1)))
         return where
 
     def renew(self, *rows: Any, within: str | float | datetime.timedelta, by: str | None = None) -> None:
         """Gives rows that are running more time: they are given back after ``within`` from now, and never earlier than they would be.
 
         ``by`` says who has them: refused where somebody else has one by now.
+
+        >>> study = icee.Study.create(folder / "lent.jsonl", {"heat": [1, 2, 3, 4]}, direction="minimize")
+        >>> row = study.ask(within="1h")["row"][0]
+        >>> study.renew(row, within="8h")
         """
-        if isinstance(within, datetime.timedelta):
-            within = within.total_seconds()
-        self._native.renew([frames.text(row) for row in rows], within=within, by=by)
+        self._native.renew([frames.text(row) for row in rows], within=checks.time(within), by=by)
         _warn(self._native.take_notes())
 
     def withdraw(self, *rows: Any) -> None:
-        """Takes back rows that were asked for and will not be tried."""
+        """Takes back rows that were asked for and will not be tried.
+
+        >>> study = icee.Study.create(folder / "back.jsonl", {"heat": [1, 2, 3, 4]}, direction="minimize")
+        >>> study.withdraw(*study.ask(2)["row"])
+        >>> study
+        <Study back: 4 rows; lower is better; 0 told, 0 running, 4 left>
+        """
         self._native.withdraw([frames.text(row) for row in rows])
         _warn(self._native.take_notes())
 
     def forget(self, *rows: Any) -> None:
-        """Forgets what was told of rows by mistake."""
+        """Forgets what was told of rows by mistake.
+
+        >>> study = icee.Study.create(folder / "slip.jsonl", {"heat": [1, 2, 3, 4]}, direction="minimize")
+        >>> study.tell(1, 75.0)
+        >>> study.forget(1)
+        >>> study.best() is None
+        True
+        """
         self._native.forget([frames.text(row) for row in rows])
         _warn(self._native.take_notes())
 
     def undo(self) -> str:
-        """Takes back the last thing that was asked, told, withdrawn or forgotten, and says what it was."""
+        """Takes back the last thing that was asked, told, withdrawn or forgotten, and says what it was.
+
+        >>> study = icee.Study.create(folder / "undone.jsonl", {"heat": [1, 2, 3, 4]}, direction="minimize")
+        >>> study.tell(1, 75.0)
+        >>> study.undo()
+        'telling row 1'
+        """
         undone: str = self._native.undo()
         _warn(self._native.take_notes())
         return undone
@@ -404,12 +487,12 @@ class Study:
         >>> study.update({"heat": [1, 2, 3, 4, 5]})["rows"]
         5
         """
-        table = None if pool is None else _Pool.of(pool)
+        table = None if pool is None else Pool.grown(pool, self._native.id_column)
         repeat = "replace" if replace else "refuse"
         sheet = None if table is None else table.sheet
         change: dict[str, Any] = json.loads(self._native.update(sheet, repeat=repeat, keep=keep))
         if table is not None:
-            self._take(table, self._native.id_column)
+            self._take(table)
         _warn(self._native.take_notes())
         return change
 
@@ -432,7 +515,7 @@ class Study:
     def __reduce__(self) -> tuple[Any, ...]:
         if isinstance(self._native, Served):
             return _connected, (self._native.url, self._native.given_token, self._kind)
-        return _opened, (str(self.path), self._native.pool, self._kind)
+        return _opened, (str(self.path), self._native.pool, self._kind, self._given, self._labels, self._given_as)
 
     def _forget_other_sheet(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """The sheet may have changed since it was given, here or elsewhere: then it is read as anybody reads it."""
@@ -441,16 +524,20 @@ class Study:
 
     def _label(self, row: Mapping[str, Any]) -> Any:
         """What the user calls a row: its number, its id, or its label in the pandas table."""
-        if self._labels is not None:
-            return self._labels[row["row"] - 1]
-        return row["row"] if str(row["row"]) == row["id"] else row["id"]
+        return frames.label(row["id"]) if self._labels is None else self._labels[row["row"] - 1]
+
+    @property
+    def _row_column(self) -> str:
+        """What a column of rows' numbers is called."""
+        return self._native.row_column
 
     def _rows(self, rows: list[dict[str, Any]], reasons: bool = False) -> Any:
         """Answers about rows as a table: the row, its cells, then what is said of it."""
         self._forget_other_sheet(rows)
-        table: dict[str, list[Any]] = {"row": [self._label(row) for row in rows]}
-        hidden = self._native.id_column
-        table |= {name: column for name, column in self._cells(rows).items() if name != hidden}
+        names = self._native.id_column or self._row_column
+        table: dict[str, list[Any]] = {names: [self._label(row) for row in rows]}
+        table |= {name: column for name, column in self._cells(rows).items() if name != names}
+        reals = set()
         said: dict[str, list[Any]] = {}
         for place, row in enumerate(rows):
             forecast = row.get("forecast", row) or {}
@@ -463,14 +550,20 @@ class Study:
             for other in forecast.get("further", []) if "mean" in forecast else []:
                 ends = ("mean", "low", "high", "holds")
                 entries |= {f"{other['name']}_{end}": other[end] for end in ends if other[end] is not None}
+            reals |= entries.keys() - {"status"}
             if reasons:
                 entries["reasons"] = "; ".join(row["reasons"])
             for name, entry in entries.items():
                 said.setdefault(name, [None] * place).append(entry)
+        numbers = []
         for name, column in said.items():
             # A column of the table keeps its name.
-            table[name if name not in table else f"predicted_{name}"] = column
-        return frames.frame(self._kind, table, "row")
+            free = name
+            while free in table:
+                free = f"predicted_{free}"
+            table[free] = column
+            numbers += [free] if name in reals else []
+        return frames.frame(self._kind, table, names, numbers)
 
     def _cells(self, rows: list[dict[str, Any]]) -> frames.Columns:
         """What stands in some rows: as it was given, or else as the study reads it."""
@@ -483,31 +576,13 @@ class Study:
         return {name: [column[row["row"] - 1] for row in rows] for name, column in columns.items()}
 
 
-class _Pool(NamedTuple):
-    """A table of candidates as it was given."""
-
-    kind: str
-    sheet: bytes
-    given: frames.Columns | None
-    #: The column that was a pandas index: it names the rows.
-    names: str | None
-
-    @classmethod
-    def of(cls, pool: Any) -> _Pool:
-        if isinstance(pool, (str, os.PathLike)):
-            return cls(frames.default_kind(), Path(pool).read_bytes(), None, None)
-        given, names = frames.columns_of(pool)
-        return cls(frames.kind_of(pool), frames.to_csv(given).encode(), given, names)
-
-    def labels(self, id: str | None) -> list[Any] | None:
-        """What the user calls the rows, of a study whose rows are named by the column ``id``."""
-        return self.given[id] if self.given is not None and id is not None and self.names == id else None
-
-
-def _opened(path: str, pool: Path | None, kind: str) -> Study:
+def _opened(
+    path: str, pool: Path | None, kind: str, given: frames.Columns | None, labels: list[Any] | None, given_as: str
+) -> Study:
     """A study that was pickled: opened again."""
     study = Study.__new__(Study)
     study._begin(_native.Study.open(path, pool), kind)
+    study._given, study._labels, study._given_as = given, labels, given_as
     return study
 
 
@@ -521,25 +596,6 @@ def _connected(url: str, token: str | None, kind: str) -> Study:
 def _only_with_url(token: str | None) -> None:
     if token is not None:
         raise Error("token is for a study on a server; give its url, too")
-
-
-def _names(what: str, names: Iterable[str]) -> list[str]:
-    if isinstance(names, str):
-        raise Error(f"{what} is a list of names: [{names!r}]")
-    return [str(name) for name in names]
-
-
-def _count(what: str, number: int) -> int:
-    if isinstance(number, bool) or int(number) != number or number < 1:
-        raise Error(f"{what} is a whole number from 1, not {number!r}")
-    return int(number)
-
-
-def _number(what: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise Error(f"{what} is a number, not {value!r}") from None
 
 
 def _warn(notes: Iterable[str]) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from icee import _checks as checks
 from icee import _native
 from icee._native import Error
 from icee.agent import Agent
@@ -52,8 +53,9 @@ class Run:
 
     def metrics(self) -> dict[str, NDArray[np.float64]]:
         """The metrics of every step, a list each; not a number where something was not measured."""
-        with open(self.path / "metrics.csv", newline="", encoding="utf-8") as file:
-            header, *rows = csv.reader(file)
+        text = (self.path / "metrics.csv").read_text(encoding="utf-8")
+        # Of a run that is still writing, the last line may be half there.
+        header, *rows = csv.reader(line for line in text.splitlines(keepends=True) if line.endswith("\n"))
         table = np.array([[float(cell or "nan") for cell in row] for row in rows]).reshape(len(rows), len(header))
         return {name: table[:, column].copy() for column, name in enumerate(header)}
 
@@ -72,7 +74,7 @@ def train(
     method: str | None = None,
     steps: int | None = None,
     settings: Mapping[str, Any] | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     out: str | os.PathLike[str] = "runs",
     device: str = "cpu",
     threads: int = 0,
@@ -87,18 +89,27 @@ def train(
     of the class :class:`icee.Note`.
 
     ``logs`` is all that :meth:`icee.Logs.of` takes; arrays are kept as a file in ``out``, so that the run can be resumed.
-    ``settings`` are those of ``icee train --set``: ``{"train.lr": 1e-3}`` or ``{"train": {"lr": 1e-3}}``.
+    ``settings`` are those of ``icee train --set``: ``{"train.lr": 1e-3}`` or ``{"train": {"lr": 1e-3}}``. Without a ``seed`` it is
+    theirs, or the preset's.
 
     ``callback`` gets a dict after every step (``event`` is "step"; ``loss``, ``rate``, ...), every evaluation and every
     checkpoint, and stops the run by returning True. Ctrl-C saves and stops. Either way :func:`resume` goes on. ``progress`` is
     shown on stderr where that is a terminal, unless True or False says otherwise.
+
+    >>> import icee
+    >>> logs = icee.collect("icee/DarkRoomTiny-v0", "random", games=20, episodes=3)
+    >>> small = {"train.batch": 2, "model.width": 16, "model.attention_heads": 1}
+    >>> run = icee.train(logs, steps=2, settings=small, out=folder, seed=1)
+    >>> icee.evaluate(run.agent(), "icee/DarkRoomTiny-v0", games=4, episodes=3).shape
+    (4, 3)
     """
     if preset is None and logs is None:
         raise Error('give logs to learn from, or the preset of a world: icee.train(preset="dark-room-tiny")')
     chosen = [f"{key}={_toml(value)}" for key, value in _flat(settings or {})]
     if steps is not None:
         chosen.append(f"train.steps={steps}")
-    chosen.append(f"seed={seed}")
+    if seed is not None:
+        chosen.append(f"seed={checks.natural('seed', seed)}")
     path: str | None = None
     if isinstance(logs, (str, os.PathLike)):
         path = os.fspath(logs)
@@ -113,7 +124,7 @@ def train(
             logs=path,
             out=os.fspath(out),
             device=device,
-            threads=threads,
+            threads=checks.natural("threads", threads),
             max_minutes=max_minutes,
             watch=watcher,
             every_step=watcher.every_step,
@@ -130,14 +141,21 @@ def resume(
     callback: Callback | None = None,
     progress: bool | None = None,
 ) -> Run:
-    """Goes on with a run that was stopped. On the CPU it ends with the same weights as if it had never been."""
+    """Goes on with a run that was stopped. On the CPU it ends with the same weights as if it had never been.
+
+    >>> import icee
+    >>> small = {"train.batch": 2, "train.eval_games": 2, "model.width": 16, "model.attention_heads": 1}
+    >>> run = icee.train(preset="dark-room-tiny", steps=2, settings=small, out=folder, callback=lambda event: event["event"] == "step")
+    >>> run.summary["step"], icee.resume(run).summary["step"]
+    (1, 2)
+    """
     folder = os.fspath(run.path if isinstance(run, Run) else run)
     watcher = _Watcher(callback, progress)
     return watcher.run(
         lambda: _native.resume(
             folder,
             device=device,
-            threads=threads,
+            threads=checks.natural("threads", threads),
             max_minutes=max_minutes,
             watch=watcher,
             every_step=watcher.every_step,
@@ -167,7 +185,7 @@ class _Watcher:
     def __call__(self, text: str) -> bool:
         event: dict[str, Any] = json.loads(text)
         if event["event"] == "remark":
-            warnings.warn(event["line"], Note, stacklevel=4)
+            warnings.warn(event["line"], Note, stacklevel=5)
             return False
         if self.shows:
             self.show(event)

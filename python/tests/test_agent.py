@@ -44,6 +44,7 @@ def moves(agent: icee.Agent, count: int = 12) -> list[int]:
 
 def test_what_it_knows(one: icee.Agent) -> None:
     assert (one.actions, one.episodes, one.episode_limit, one.games) == (5, 50, 20, 1)
+    assert one.remembered_episodes == 50
     assert one.observation_space == {"type": "grid", "width": 9, "height": 9, "n": 81}
     assert one.model["name"] == MODEL and one.model["method"] == "icee"
     assert repr(one) == "Agent('dark-room__icee', games=1, seed=0)"
@@ -238,22 +239,35 @@ def test_forks() -> None:
 
 def test_threads_take_turns(one: icee.Agent) -> None:
     agent = one.copy()
-    errors: list[Exception] = []
+    taken = {"act": 0, "observe": 0}
+    refused: list[str] = []
+    lock = threading.Lock()
+
+    def call(name: str, *words: object) -> None:
+        try:
+            getattr(agent, name)(*words)
+            with lock:
+                taken[name] += 1
+        except icee.Error as error:
+            refused.append(str(error))
 
     def play() -> None:
         for _ in range(20):
-            try:
-                agent.act(40)
-                agent.observe(0.0, False)
-            except icee.Error as error:
-                errors.append(error)
+            call("act", 40)
+            call("observe", 0.0, False)
 
     threads = [threading.Thread(target=play) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert all("act" in str(error) for error in errors)
+    # Every call is either done whole or refused for its order, and acts and outcomes take turns.
+    assert sum(taken.values()) + len(refused) == 80
+    assert all("act was called twice" in words or "observe was called before act" in words for words in refused)
+    assert taken["act"] - taken["observe"] in (0, 1) and taken["act"] >= 20
+    if taken["act"] > taken["observe"]:
+        agent.observe(0.0, True)
+    agent.act(40)
 
 
 def test_an_environment_that_does_not_fit_is_named() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from optuna.trial import Trial, TrialState
 
 import icee.optuna
 from icee._space import Space, new
-from icee._trials import groups, outcomes
+from icee._trials import groups, outcomes, points
 from icee.optuna import IceeSampler
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -104,6 +106,25 @@ def test_threads_do_not_crowd() -> None:
     points = np.array([[point["x"], point["y"]] for point in asked])
     distances = np.linalg.norm(points[:, None] - points, axis=2)[np.triu_indices(6, 1)]
     assert distances.min() > 1e-3 and distances.max() > 0.1
+
+
+def test_wide_spaces_do_not_crowd_either(tmp_path: Path) -> None:
+    # Names so long that what is noted of a running trial needs several attributes.
+    ranges = {f"{at:02}_{'ä' * 19}": FloatDistribution(0, 1) for at in range(60)}
+    study = optuna.create_study(sampler=IceeSampler(seed=0, model="gp"), storage=f"sqlite:///{tmp_path / 'trials.db'}")
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        params = dict(zip(ranges, rng.random(60).tolist()))
+        study.add_trial(optuna.create_trial(params=params, distributions=ranges, value=sum(params.values())))
+    trial = study.ask()
+    trial.suggest_float(next(iter(ranges)), 0, 1)
+    running = study.trials[-1]
+    assert len(running.system_attrs) > 1 and len(running.params) == 1
+    assert all(len(json.dumps(text)) <= icee.optuna.LONGEST for text in running.system_attrs.values())
+    assert points(running, icee.optuna.PROPOSED) == {name: trial.suggest_float(name, 0, 1) for name in ranges}
+    # As earlier versions noted them.
+    short = optuna.create_trial(state=TrialState.RUNNING, system_attrs={icee.optuna.PROPOSED: '{"x": 0.5}'})
+    assert points(short, icee.optuna.PROPOSED) == {"x": 0.5} and points(short) == {}
 
 
 def test_pruned_and_failed_trials() -> None:
@@ -228,3 +249,5 @@ def test_wrong_words() -> None:
         IceeSampler(n_startup_trials=1)
     with pytest.raises(ValueError, match='model is "table" or "gp", not "tree"'):
         IceeSampler(model="tree")
+    with pytest.raises(ValueError, match="seed is -1; a whole number from 0 on"):
+        IceeSampler(seed=-1)

@@ -34,6 +34,44 @@ def test_importing_it_imports_nothing_large():
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 
 
+WITHOUT = "import sys; sys.modules.update(dict.fromkeys('gymnasium optuna sklearn pandas polars pyarrow minari'.split()));"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from icee import *; Study, Agent, worlds",
+        "import icee, inspect; [getattr(icee, name) for name in icee.__all__]; inspect.getmembers(icee)",
+        "import icee, pydoc; assert 'InContextRegressor' in pydoc.render_doc(icee)",
+        "import icee; assert icee.worlds.ids()",
+    ],
+)
+def test_numpy_is_enough(code):
+    subprocess.run([sys.executable, "-c", WITHOUT + code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("code", "needed"),
+    [
+        ("icee.evaluate('dark-room__icee', games=1)", "gymnasium"),
+        ("icee.evaluate('dark-room__icee', 'CartPole-v1', games=1)", "gymnasium"),
+        ("icee.collect('icee/DarkRoom-v0', 'random', games=1, episodes=1)", "gymnasium"),
+        ("icee.optuna", "optuna"),
+        ("icee.InContextRegressor()", "sklearn"),
+    ],
+)
+def test_what_is_missing_is_named(code, needed):
+    code = f"import icee\ntry: {code}\nexcept ImportError as error: print(error)"
+    out = subprocess.check_output([sys.executable, "-c", f"{WITHOUT}\n{code}"], text=True)
+    assert f"pip install icee[{needed}]" in out
+
+
+def test_everything_of_icee_leaves_others_names_alone():
+    code = "import optuna\nfrom icee import *\nassert optuna.__name__ == 'optuna', optuna"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert icee.optuna.IceeSampler
+
+
 def test_types(tmp_path):
     # Elsewhere than in python/, where the package would be found without its engine.
     settings = ["--cache-dir", tmp_path]
@@ -50,7 +88,8 @@ SHORTER = {"own_world": ["3", "20"]}
 @pytest.mark.parametrize("path", sorted((ROOT / "examples" / "python").glob("*.py")), ids=lambda path: path.stem)
 def test_programs(path, tmp_path):
     assert len(path.read_text().splitlines()) <= 40
-    words = [sys.executable, path, *SHORTER.get(path.stem, [])]
+    # What they show is not about to go.
+    words = [sys.executable, "-W", "error::FutureWarning", path, *SHORTER.get(path.stem, [])]
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout

@@ -88,10 +88,53 @@ def test_numbers_may_be_categories() -> None:
     X = np.array([[k % 4] for k in range(40)], dtype=float)
     y = np.array([0.0, 9.0, 1.0, 8.0] * 10)
     regressor = InContextRegressor(categorical_features=[0]).fit(X, y)
-    assert regressor.levels_[0] == ["0.0", "1.0", "2.0", "3.0"]
+    assert regressor.levels_[0] == ["0", "1", "2", "3"]
     assert np.abs(regressor.predict(X[:4]) - y[:4]).max() < 1.5
     with pytest.raises(ValueError, match="'colour', which is neither"):
         InContextRegressor(categorical_features=["colour"]).fit(X, y)
+    for alone in ("colour", 0):
+        with pytest.raises(ValueError, match="categorical_features is a list of names or places"):
+            InContextRegressor(categorical_features=alone).fit(X, y)
+
+
+def test_a_number_is_the_same_word_however_it_is_typed() -> None:
+    y = np.array([0.0, 9.0, 1.0, 8.0] * 5)
+    frame = pd.DataFrame({"kind": [0, 1, 2, 3] * 5})
+    regressor = InContextRegressor(categorical_features=["kind"]).fit(frame, y)
+    expected = regressor.predict(frame[:4])
+    # A gap makes floats of pandas' integers, and words beside them objects.
+    gap = pd.DataFrame({"kind": [0, 1, 2, 3, None]})
+    assert gap.kind.dtype == float
+    for same in (gap[:4], frame[:4].astype("Int64"), frame[:4].astype("category"), frame[:4].astype(object)):
+        np.testing.assert_array_equal(regressor.predict(same), expected)
+    halves = InContextRegressor(categorical_features=[0]).fit([[0.5], [True], [2], [None]], y[:4])
+    assert halves.levels_ == [["0.5", "1", "2"]]
+
+
+@pytest.mark.parametrize("other", [[True, False] * 6, pd.array([1, None, 3] * 4, dtype="Int64")], ids=["bool", "Int64"])
+def test_categories_beside_any_column(other: Any) -> None:
+    frame = pd.DataFrame({"flour": pd.Categorical(list("xyzxyz") * 2), "other": other})
+    regressor = InContextRegressor().fit(frame, range(12))
+    assert regressor.levels_ == [["x", "y", "z"], None]
+    np.testing.assert_array_equal(np.isnan(regressor.rows_[:, 1]), frame.other.isna())
+    assert np.isfinite(regressor.predict(frame)).all()
+
+
+def test_numbers_beside_words_in_lists_stay_numbers() -> None:
+    X = [[float(k), "rye" if k % 2 else "wheat"] for k in range(20)]
+    lists = InContextRegressor().fit(X, range(20))
+    assert lists.levels_ == [None, ["rye", "wheat"]]
+    frame = pd.DataFrame(X, columns=["x0", "x1"])
+    np.testing.assert_array_equal(lists.predict(X), InContextRegressor().fit(frame, range(20)).predict(frame))
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        InContextRegressor().fit([[1.0, "rye"], [2.0]], [1, 2])
+
+
+def test_infinite_numbers_are_refused_beside_words_too() -> None:
+    with pytest.raises(ValueError, match="infinity"):
+        InContextRegressor().fit([[1.0], [np.inf]], [1, 2])
+    with pytest.raises(ValueError, match="column 0 has an infinite number"):
+        InContextRegressor().fit([[1.0, "rye"], [np.inf, "rye"]], [1, 2])
 
 
 def test_values_that_do_not_differ() -> None:
@@ -124,6 +167,10 @@ def test_wrong_words() -> None:
         InContextRegressor(model="tree").fit([[1], [2]], [1, 2])
     with pytest.raises(ValueError, match="a quantile lies between 0 and 1, not at 2"):
         InContextRegressor().fit([[1], [2]], [1, 2]).predict([[1]], quantiles=[2])
+    for one in (0.5, "0.5", ["half"]):
+        with pytest.raises(ValueError, match=r"quantiles is a list of probabilities, such as \[0.05, 0.95\]"):
+            InContextRegressor().fit([[1], [2]], [1, 2]).predict([[1]], quantiles=one)
+    assert InContextRegressor().fit([[1], [2]], [1, 2]).predict([[1]], quantiles=np.array([0.1, 0.9]))[1].shape == (1, 2)
 
 
 def test_pickles_clones_threads_and_forks(table: tuple[np.ndarray, np.ndarray]) -> None:

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import threading
 
+import pandas
 import pytest
 
 import icee
@@ -79,6 +80,23 @@ def test_columns_have_the_types_of_the_sheet(server, tmp_path):
     opened.tell(opened.answer["suggestions"][0]["row"], 1.5)
     again = pickle.loads(pickle.dumps(opened))
     assert again.best()["value"] == 1.5
+
+
+def test_answers_are_those_of_the_sheet_as_it_is_now(server):
+    table = pandas.DataFrame({"heat": [1, 2, 3], "when": pandas.to_datetime(["2026-01-01"] * 3)}, index=[7, 8, 9])
+    study = icee.Study.create(url=server.url("dates"), pool=table, direction="max", ignore=["when"])
+    study.tell(8, 2.0)
+    grown = pandas.concat([pandas.DataFrame({"heat": [0], "when": table["when"].iloc[0]}, index=[6]), table])
+    study.update(grown)
+    # As it was given, with the types of the frame.
+    asked = study.ask(3)
+    assert set(asked.index) == {6, 7, 9} and asked.dtypes["when"] == table.dtypes["when"]
+    assert study.best()["row"] == 8
+    # Somebody else changes it: then as anybody reads it.
+    study.withdraw(6, 7, 9)
+    icee.Study(url=server.url("dates")).update(table.assign(heat=[1, 2, 4]))
+    asked = study.ask(2)
+    assert set(asked.index) == {7, 9} and asked.loc[9, "heat"] == 4 and asked.loc[9, "when"] == "2026-01-01T00:00:00"
 
 
 def test_who_may_what_and_what_is_there(server, tmp_path, monkeypatch):

@@ -36,11 +36,11 @@ def test_rows_and_numbers_equal_the_command_lines(folder, command, sampler):
     study = bread(folder, pandas.DataFrame(BREAD), sampler=sampler, seed=3)
     words = [] if sampler is None else ["--sampler", sampler]
     (folder / "studies").mkdir()
-    command("study", "create", "bread", "--pool", "bread.csv", "--direction", "maximize", "--seed", 3, *words, folder=folder)
+    command("study", "create", "bread", "--pool", "bread.csv", "--id", "id", "--direction", "maximize", "--seed", 3, *words, folder=folder)
     for _ in range(5):
         asked = study.ask()
         said = json.loads(command("study", "ask", "bread", "--json", folder=folder))["suggestions"][0]
-        assert asked.index[0] == said["row"]
+        assert str(asked.index[0]) == said["id"]
         assert asked.iloc[0][["heat", "minutes", "flour"]].tolist() == [
             float(said["cells"]["heat"]),
             float(said["cells"]["minutes"]),
@@ -52,7 +52,7 @@ def test_rows_and_numbers_equal_the_command_lines(folder, command, sampler):
             ]
         value = SCORES[said["row"] - 1]
         study.tell(asked.index[0], value)
-        command("study", "tell", "bread", "--row", said["row"], "--value", value, folder=folder)
+        command("study", "tell", "bread", "--row", said["id"], "--value", value, folder=folder)
     mine, theirs = study.predict(), json.loads(command("study", "predict", "bread", "--json", folder=folder))
     assert mine["mean"].tolist() == [row["mean"] for row in theirs]
     assert mine["status"].tolist() == [row["status"] for row in theirs]
@@ -75,12 +75,17 @@ def test_rows_and_numbers_equal_the_command_lines(folder, command, sampler):
 )
 def test_answers_come_in_the_kind_of_table_that_was_given(folder, made, kind):
     study = bread(folder, made(BREAD))
-    study.tell(1, 6.0)
-    study.tell(2, 7.5)
+    first = 0 if kind is pandas.DataFrame else 1
+    study.tell(first, 6.0)
+    study.tell(first + 1, 7.5)
     asked, believed = study.ask(2), study.predict()
     assert type(asked) is kind and type(believed) is kind
-    columns, _ = frames.columns_of(believed, "row")
-    assert columns["row"] == list(range(1, 13))
+    columns = frames.columns_of(believed)
+    # pandas counts from 0, and its counts are names.
+    names = believed.index.tolist() if kind is pandas.DataFrame else columns["row"]
+    assert names == list(range(0, 12) if kind is pandas.DataFrame else range(1, 13))
+    asked = frames.columns_of(asked)
+    assert asked["mean"] != [None, None]
     assert columns["heat"] == BREAD["heat"] and columns["flour"] == BREAD["flour"]
     assert columns["value"][:2] == [6.0, 7.5] and all(np.isfinite(columns["mean"]))
 
@@ -149,19 +154,110 @@ def test_a_table_that_has_grown_is_taken_in(folder):
 def test_tables_of_results(folder):
     study = bread(folder, pandas.DataFrame(BREAD))
     plate = study.ask(3)
-    plate["score"] = [SCORES[row - 1] for row in plate.index]
+    plate["score"] = [SCORES[row] for row in plate.index]
     study.tell(plate, "score")
-    told = {row["row"]: row["value"] for row in study.summary()["told"]}
-    assert told == {row: SCORES[row - 1] for row in plate.index}
+    told = {int(row["id"]): row["value"] for row in study.summary()["told"]}
+    assert told == {row: SCORES[row] for row in plate.index}
     # By their cells, and from a file.
-    left = [row for row in range(1, 13) if row not in told]
-    frame = pandas.DataFrame(BREAD).iloc[[left[0] - 1]].reset_index(drop=True).assign(value=[1.5])
+    left = [row for row in range(12) if row not in told]
+    frame = pandas.DataFrame(BREAD).iloc[[left[0]]].reset_index(drop=True).assign(value=[1.5])
     study.tell(frame)
-    (folder / "more.csv").write_text(f"row,value\n{left[1]},failed\n")
+    (folder / "more.csv").write_text(f"id,value\n{left[1]},failed\n")
     study.tell(folder / "more.csv")
-    assert [row["status"] for row in study.summary()["told"]][-2:] == ["told", "failed"]
+    # By the index of a series.
+    study.tell(pandas.Series([4.25, 5.25], index=left[2:4]))
+    told = study.summary()["told"][-4:]
+    assert [int(row["id"]) for row in told] == left[:4]
+    assert [row["value"] for row in told] == [1.5, None, 4.25, 5.25] and told[1]["status"] == "failed"
     with pytest.raises(icee.Error, match="the table.*line 2"):
-        study.tell({"row": [99], "value": [1.0]})
+        study.tell({"id": [99], "value": [1.0]})
+
+
+def test_rows_of_a_frame_are_found_however_it_was_filtered_or_sorted(folder):
+    table = pandas.DataFrame({"heat": [180, 200, 220, 240] * 2, "flour": ["rye"] * 4 + ["wheat"] * 4})
+    some = {"some": [2, 4, 5], "evenly": [3, 5], "a slice": [2, 3, 4], "shuffled": [6, 0, 3]}
+    for number, (name, rows) in enumerate(some.items()):
+        study = icee.Study.create(folder / f"{number}.jsonl", table, direction="max")
+        values = [float(10 * row) for row in rows]
+        study.tell(table.loc[rows].assign(value=values))
+        believed = study.predict()
+        assert {row: believed.loc[row, "value"] for row in rows} == dict(zip(rows, values)), name
+    # As people fill in a sheet of theirs.
+    sheet = table.assign(score=np.nan)
+    study = icee.Study.create(folder / "sheet.jsonl", sheet, direction="max", value="score")
+    plate = study.ask(3)
+    sheet.loc[plate.index, "score"] = [1.0, 2.0, 3.0]
+    study.update(sheet)
+    assert [row["id"] for row in study.summary()["told"]] == [str(row) for row in sorted(plate.index)]
+    assert study.predict().loc[plate.index, "value"].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_pool_that_is_a_part_keeps_its_names(folder):
+    table = pandas.DataFrame({"heat": range(100, 200, 10), "flour": list("ab") * 5})
+    for number, part in enumerate([table.iloc[2:6], table[table.heat > 150], table[::2]]):
+        study = icee.Study.create(folder / f"{number}.jsonl", part, direction="max")
+        asked = study.ask(2)
+        assert part.loc[asked.index, "heat"].tolist() == asked["heat"].tolist()
+        study.tell(asked.assign(value=[1.0, 2.0]))
+        # Opened anew, they are still called so.
+        assert icee.Study(study.path).best()["row"] == pickle.loads(pickle.dumps(study)).best()["row"] == asked.index[1]
+    named = table.assign(nr=range(5, 15))[table.heat > 150]
+    study = icee.Study.create(folder / "named.jsonl", named, direction="max", id="nr")
+    assert set(study.ask(4).index) == set(named["nr"])
+    assert {name for name, _ in study.summary()["columns"]} == {"heat", "flour"}
+    study.tell(named.assign(value=range(4)))
+    with pytest.raises(icee.Error, match="twice"):
+        icee.Study.create(folder / "twice.jsonl", pandas.concat([table, table.assign(flour="c")]), direction="max")
+
+
+def test_identical_rows_stay_one_experiment(folder):
+    table = pandas.DataFrame({"heat": [1, 2, 1], "score": [3.0, None, 5.0]})
+    with pytest.warns(icee.Note, match="rows 1 and 3 are the same experiment"):
+        study = icee.Study.create(folder / "twins.jsonl", table, direction="max", value="score")
+    assert study.best()["row"] == 1 and study.best()["value"] == 4.0
+
+
+def test_a_column_may_be_called_row(folder):
+    plates = {"row": [1, 1, 2, 2], "col": [1, 2, 1, 2], "conc": [0.1, 0.2, 0.4, 0.8]}
+    for kind in (dict, pandas.DataFrame):
+        study = icee.Study.create(folder / f"{kind.__name__}.jsonl", kind(plates), direction="max")
+        asked = study.ask(2)
+        rows = asked["row_number"] if kind is dict else asked.index
+        first = 1 if kind is dict else 0
+        assert [plates["conc"][row - first] for row in rows] == list(asked["conc"])
+        assert [plates["row"][row - first] for row in rows] == list(asked["row"])
+        study.tell(rows[1], 5.0)
+        assert study.best()["cells"]["conc"] == list(asked["conc"])[1]
+
+
+def test_missing_values_of_pandas_are_gaps(folder):
+    table = pandas.DataFrame(
+        {
+            "a": pandas.array([1, None, 3], dtype="Int64"),
+            "b": pandas.array([True, None, False], dtype="boolean"),
+            "c": pandas.array(["x", None, "y"], dtype="string"),
+            "d": [1, pandas.NA, "z"],
+            "e": [1, 2, 3],
+        }
+    )
+    study = icee.Study.create(folder / "gaps.jsonl", table, direction="max")
+    assert (folder / "gaps.csv").read_text().splitlines()[2] == "1,,,,,2"
+    plate = study.ask(3)
+    study.tell(plate.assign(value=pandas.array([1, None, 2], dtype="Int64")))
+    assert len(study.summary()["told"]) == 2
+
+
+def test_what_was_given_is_not_believed_once_the_sheet_is_another(folder):
+    table = pandas.DataFrame({"heat": [1.0, 2.0, 3.0]}, index=["p", "q", "r"])
+    study = icee.Study.create(folder / "shared.jsonl", table, direction="max")
+    study.tell("p", 1.0)
+    study.tell("q", 0.5)
+    # Somebody else adds a row above all others.
+    other = icee.Study(folder / "shared.jsonl")
+    (folder / "shared.csv").write_text("id,heat\ns,4\np,1\nq,2\nr,3\n")
+    other.update()
+    assert study.best()["row"] == "p" and study.best()["cells"] == {"heat": 1}
+    assert study.predict().loc["s", "heat"] == 4 and len(study.predict()) == 4
 
 
 def test_gaps_dates_and_odd_numbers_survive(folder):
@@ -174,7 +270,7 @@ def test_gaps_dates_and_odd_numbers_survive(folder):
         }
     )
     study = icee.Study.create(folder / "odd.jsonl", pool, direction="minimize")
-    cells, _ = frames.columns_of(pandas.read_csv(folder / "odd.csv"))
+    cells = frames.columns_of(pandas.read_csv(folder / "odd.csv"))
     assert cells["rate"] == pool["rate"].tolist()
     assert np.isnan(cells["gap"][1]) and cells["when"][0] == "2026-01-01T00:00:00"
     assert study.summary()["rows"] == 4
@@ -184,7 +280,7 @@ def test_wishes_beyond_one_number(folder):
     study = bread(folder, bounds=(0, 10), also=["price min", "crust >= 2"], cost="minutes")
     for row in range(1, 5):
         study.tell(row, SCORES[row - 1], also={"price": row * 1.5, "crust": 3.0})
-    front, _ = frames.columns_of(study.front(), "row")
+    front = frames.columns_of(study.front())
     assert sorted(zip(front["row"], front["value"], front["price"])) == [(1, 6.0, 1.5), (2, 7.5, 3.0)]
     believed = study.predict(top=3)
     assert {"price_mean", "crust_holds"} <= set(believed) and len(believed["row"]) == 3
@@ -243,8 +339,23 @@ def test_errors_have_the_command_lines_words(folder):
         study.tell(1, "good")
     with pytest.raises(icee.Error, match="give a value"):
         study.tell(1)
-    with pytest.raises(icee.Error, match="n is a whole number from 1"):
-        study.ask(0)
+    for n in (0, 1.5, None, float("nan"), 10**30, True):
+        with pytest.raises(icee.Error, match="n is .*; a whole number from 1 on"):
+            study.ask(n)
+    for within in (0, -1, True, float("inf"), [1]):
+        with pytest.raises(icee.Error, match="a time is"):
+            study.ask(within=within)
+    with pytest.raises(icee.Error, match="is no row"):
+        study.tell([1, 2], [3.0, 4.0])
+    with pytest.raises(icee.Error, match="also is told beside a value"):
+        study.tell(1, failed=True, also={"price": 3.0})
+    for wrong, words in [({"seed": -1}, "seed is -1; a whole number"), ({"bounds": 5}, "bounds are two numbers"), ({"target": "x"}, "target is a number")]:
+        with pytest.raises(icee.Error, match=words):
+            icee.Study.create(folder / "wrong.jsonl", BREAD, direction="max", **wrong)
+    with pytest.raises(icee.Error, match=r"to_frame\(\)"):
+        icee.Study.create(folder / "wrong.jsonl", pandas.Series([1, 2]), direction="max")
+    with pytest.raises(icee.Error, match="^the table: "):
+        icee.Study.create(folder / "wrong.jsonl", {"a": [1, 1]}, direction="max")
     with pytest.raises(icee.Error, match="list of names"):
         study.ask(same="heat")
     study.tell(1, 1.0)

@@ -1,8 +1,10 @@
 """Logs from everywhere, and runs: watched, stopped, interrupted, resumed."""
 
+import importlib.util
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +20,7 @@ import icee
 import numpy as np
 import pytest
 
+ROOT = Path(__file__).parents[2]
 SMALL = {"train": {"batch": 2, "eval_games": 2, "eval_every": 0, "warmup": 1}, "model": {"width": 16, "layers": 1, "attention_heads": 1}}
 
 
@@ -69,6 +72,93 @@ def test_collecting(logs: icee.Logs) -> None:
         icee.collect(Walk, lambda observation: 4, games=1, episodes=1)
     with pytest.raises(icee.Error, match="games is 0"):
         icee.collect(Walk, "random", games=0, episodes=1)
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        (lambda seen: 1.7, "the policy chose 1.7, which is none of the 3 actions"),
+        (lambda seen: "2", "the policy chose '2', which is none of the 3 actions"),
+        (lambda seen: (2, 7.0), "the policy chose 2 with the probability 7.0; above 0 and up to 1"),
+        (lambda seen: (2, 0.0), "with the probability 0.0"),
+        (lambda seen: (2, float("nan")), "with the probability nan"),
+    ],
+)
+def test_slips_of_policies_are_named_where_they_occur(policy: Any, said: str) -> None:
+    with pytest.raises(icee.Error, match=said):
+        icee.collect(Walk, policy, games=1, episodes=1)
+    assert icee.collect(Walk, lambda seen: np.int64(3), games=1, episodes=1).action.tolist() == [2, 2]
+
+
+def test_slips_of_environments_are_named_where_they_occur() -> None:
+    class Odd(Walk):
+        def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+            seen, reward, *over = super().step(action)
+            return seen, float("nan") if abs(seen[0, 0]) > 1 else reward, *over
+
+    with pytest.raises(icee.Error, match=r"gave the reward nan \(game 0, episode 0, step 1\)"):
+        icee.collect(Odd, lambda seen: 3, games=1, episodes=1)
+
+    class Between(Walk):
+        observation_space = gymnasium.spaces.Discrete(5)
+
+        def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
+            super().reset(**options)
+            return 1.7, {}
+
+    with pytest.raises(icee.Error, match="gave the observation 1.7; a whole number"):
+        icee.collect(Between, "random", games=1, episodes=1)
+
+
+class Door(Walk):
+    """Knows how many are open."""
+
+    opened: list[Any] = []
+    most = 0
+
+    def __init__(self, game: int = 0) -> None:
+        super().__init__(game)
+        Door.opened.append(self)
+        Door.most = max(Door.most, len(Door.opened))
+
+    def close(self) -> None:
+        Door.opened.remove(self)
+
+
+@pytest.fixture
+def doors() -> Any:
+    Door.opened, Door.most = [], 0
+    gymnasium.register("Door-v0", entry_point=Door, max_episode_steps=9)
+    yield
+    del gymnasium.registry["Door-v0"]
+
+
+def wrong(observation: Any) -> int:
+    return 0
+
+
+@pytest.mark.parametrize("env", [Door, lambda game: Door(game), "Door-v0"], ids=["class", "function", "id"])
+def test_environments_that_were_made_are_closed(doors: None, env: Any, tmp_path: Path) -> None:
+    logs = icee.collect(env, "random", games=5, episodes=2)
+    assert not Door.opened and Door.most <= 2
+    with pytest.raises(icee.Error, match="the policy chose 0"):
+        icee.collect(env, wrong, games=5, episodes=2)
+    assert not Door.opened
+    agent = icee.train(logs, steps=1, settings=SMALL, out=tmp_path).agent()
+    icee.evaluate(agent, env, games=5, episodes=2)
+    assert not Door.opened and Door.most == 5
+    with pytest.raises(icee.Error, match="knows 25 observations|knows 81 observations"):
+        icee.evaluate("dark-room__icee", env, games=5)
+    assert not Door.opened
+
+
+def test_the_callers_environment_stays_open(doors: None) -> None:
+    env = Door()
+    icee.collect(env, "random", games=3, episodes=1)
+    assert Door.opened == [env]
+    # The same for all games is closed after the last.
+    icee.collect(lambda game: env, "random", games=3, episodes=1)
+    assert not Door.opened
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.jsonl"])
@@ -127,15 +217,90 @@ def test_minari(logs: icee.Logs) -> None:
     ("change", "said"),
     [
         ({"reward": None}, "the log has no column reward"),
-        ({"action": [0.5]}, "the column action holds float64"),
+        ({"action": [0.5]}, "the column action holds 0.5 in row 1; whole numbers from 0"),
+        ({"action": [float("nan")]}, "the column action holds nan in row 1"),
+        ({"action": ["0"]}, "the column action holds <U1"),
+        ({"game": [-1]}, "the column game holds -1 in row 1; whole numbers from 0"),
         ({"action": [0, 1]}, "one length"),
         ({"observation": ["x"]}, "the column observation holds"),
+        ({"observation": [-1]}, "the column observation holds -1 in row 1; things are numbered from 0"),
+        ({"observation": [[0.0, float("nan")]]}, "the column observation holds .*nan.* in row 1; finite numbers"),
+        ({"reward": [float("nan")]}, "the column reward holds nan in row 1; finite numbers"),
+        ({"reward": [1e300]}, r"the column reward holds 1e\+300 in row 1; finite numbers"),
+        ({"probability": [7.0]}, "the column probability holds 7.0 in row 1; above 0 and up to 1"),
+        ({name: [] for name in ("game", "episode", "step", "observation", "action", "reward")}, "the log has no steps"),
+        ({"step": [1]}, r"row 1 \(game 0, episode 0, step 1\) does not follow .* step 0"),
     ],
 )
 def test_wrong_tables_are_named(change: dict[str, Any], said: str) -> None:
     table = {"game": [0], "episode": [0], "step": [0], "observation": [0], "action": [0], "reward": [0.0]} | change
     with pytest.raises(icee.Error, match=said):
         icee.Logs.of({name: column for name, column in table.items() if column is not None})
+
+
+def test_whole_numbers_may_be_floats(logs: icee.Logs) -> None:
+    import pandas
+
+    frame = pandas.DataFrame(logs.to_dict())
+    same(icee.Logs.of(frame.astype({name: float for name in ("game", "episode", "step", "action")})), logs)
+
+
+def test_rows_in_disorder_are_named() -> None:
+    import pandas
+
+    def table(*rows: tuple[int, int, int]) -> Any:
+        return pandas.DataFrame(rows, columns=["game", "episode", "step"]).assign(observation=0, action=0, reward=0.0)
+
+    # Games side by side, numbers that are left out, and logs that were joined, as in files.
+    for fine in (
+        [(0, 0, 0), (1, 0, 0), (0, 0, 1), (1, 0, 1), (0, 1, 0), (1, 4, 0)],
+        [(7, 2, 0), (7, 2, 1), (3, 0, 0), (7, 2, 0), (7, 3, 0)],
+        [(0, 0, 0), (1, 0, 0), (0, 0, 0), (1, 0, 0)],
+    ):
+        assert len(icee.Logs.of(table(*fine))) == len(fine)
+    for row, rows in (
+        (2, [(0, 0, 0), (0, 0, 2)]),
+        (2, [(0, 0, 0), (0, 1, 1)]),
+        (3, [(0, 1, 0), (1, 0, 0), (0, 0, 1)]),
+        (3, [(0, 0, 0), (0, 0, 1), (0, 0, 1)]),
+        (2, [(0, 1, 0), (0, 0, 0)]),
+        # Back from its middle: joined, or shuffled?
+        (5, [(0, 0, 0), (0, 1, 0), (0, 2, 0), (1, 0, 0), (0, 1, 0)]),
+    ):
+        with pytest.raises(icee.Error, match=rf"row {row} \(game .*\) does not follow"):
+            icee.Logs.of(table(*rows))
+
+
+def test_a_shuffled_frame_is_refused(logs: icee.Logs, tmp_path: Path) -> None:
+    import pandas
+
+    frame = pandas.DataFrame(logs.to_dict()).sample(frac=1, random_state=0)
+    for take in (icee.Logs.of, lambda frame: icee.train(frame, out=tmp_path)):
+        with pytest.raises(icee.Error, match=r"^row \d+ .* Sort by game, episode and step"):
+            take(frame)
+    same(icee.Logs.of(frame.sort_values(["game", "episode", "step"])), logs)
+    bandit = pandas.DataFrame({"game": np.repeat(range(9), 9), "episode": list(range(9)) * 9, "step": 0})
+    bandit = bandit.assign(observation=0, action=0, reward=0.0)
+    assert len(icee.Logs.of(bandit)) == 81
+    with pytest.raises(icee.Error, match="does not follow"):
+        icee.Logs.of(bandit.sample(frac=1, random_state=0))
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_whatever_offers_arrow(logs: icee.Logs, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+
+    class Stream:
+        # Those of duckdb have it, too.
+        columns = list(logs.to_dict())
+
+        def __arrow_c_stream__(self, schema: Any = None) -> Any:
+            return pyarrow.table(logs.to_dict()).__arrow_c_stream__(schema)
+
+    other = {"polars": "pyarrow", "pyarrow": "polars"}[library]
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == other else found(name))
+    same(icee.Logs.of(Stream()), logs)
 
 
 def test_a_run_on_logs(logs: icee.Logs, tmp_path: Path) -> None:
@@ -189,6 +354,9 @@ def test_time_and_errors(tmp_path: Path, logs: icee.Logs) -> None:
         ({"device": "gpu"}, 'device is "cpu", "cuda" or "auto"'),
         ({"max_minutes": float("nan")}, "max_minutes"),
         ({"logs": {**logs.to_dict(), "step": logs.step + 1}}, "the first step of an episode is step 0"),
+        ({"seed": -1}, "seed is -1; a whole number from 0 on"),
+        ({"threads": -1}, "threads is -1; a whole number from 0 on"),
+        ({"steps": -1}, "steps"),
     ]:
         with pytest.raises(icee.Error, match=said):
             icee.train(**({"preset": "dark-room-tiny"} | arguments), out=tmp_path)
@@ -196,12 +364,66 @@ def test_time_and_errors(tmp_path: Path, logs: icee.Logs) -> None:
         icee.train(out=tmp_path)
     with pytest.raises(OSError, match="gone.csv"):
         icee.train("gone.csv", out=tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="file/runs: "):
+        icee.train(logs, out=tmp_path / "file" / "runs")
+    # What only the engine finds wrong is not said of a file that is nowhere.
+    with pytest.raises(icee.Error, match=r"(?s)^the log, as CSV:.*line.* action 4100 is not below 4096"):
+        icee.train({**logs.to_dict(), "action": logs.action + 4096 * (logs.action == 4)}, out=tmp_path)
+    for play in (icee.collect, icee.evaluate):
+        what = ("icee/DarkRoomTiny-v0", "random", 1, 1) if play is icee.collect else ("dark-room__icee", None, 1, 1)
+        with pytest.raises(icee.Error, match="seed is -1; a whole number from 0 on"):
+            play(*what, seed=-1)
 
     def fail(event: dict[str, Any]) -> None:
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
         icee.train(preset="dark-room-tiny", steps=1000, settings=SMALL, out=tmp_path, callback=fail)
+
+
+def test_the_seed_is_the_presets_unless_one_is_given(tmp_path: Path) -> None:
+    preset = tmp_path / "mine.toml"
+    preset.write_text("seed = 7\n" + (ROOT / "presets" / "worlds" / "dark-room-tiny.toml").read_text())
+
+    def seed(**arguments: Any) -> str:
+        run = icee.train(preset=str(preset), steps=1, out=tmp_path, **{"settings": SMALL, **arguments})
+        (line,) = [line for line in (run.path / "config.toml").read_text().splitlines() if line.startswith("seed")]
+        return line
+
+    assert seed() == "seed = 7"
+    assert seed(settings={**SMALL, "seed": 3}) == "seed = 3"
+    assert seed(seed=0) == "seed = 0"
+    assert seed(settings={**SMALL, "seed": 3}, seed=4) == "seed = 4"
+
+
+def test_notes_point_at_the_caller(logs: icee.Logs, tmp_path: Path) -> None:
+    with pytest.warns(icee.Note) as notes:
+        run = icee.train(logs, steps=2, settings=SMALL, out=tmp_path, callback=lambda event: event["event"] == "step")
+        icee.resume(run)
+    assert len(notes) > 2 and {note.filename for note in notes} == {__file__}
+
+
+def test_metrics_of_a_run_that_is_still_writing(tmp_path: Path) -> None:
+    (tmp_path / "metrics.csv").write_text("step,loss,held_out/loss\n1,0.5,\n2,0.25,0.5\n3,0.1")
+    run = icee.Run(tmp_path)
+    assert run.metrics()["loss"].tolist() == [0.5, 0.25]
+    (tmp_path / "metrics.csv").write_text("step,loss\n")
+    assert run.metrics()["loss"].shape == (0,)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are of another kind there")
+def test_ctrl_c_hides_no_save_that_failed(tmp_path: Path) -> None:
+    def interrupt(event: dict[str, Any]) -> None:
+        if event["event"] == "step":
+            (run,) = tmp_path.iterdir()
+            shutil.rmtree(run)
+            run.touch()
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises((OSError, KeyboardInterrupt)) as failed:
+        icee.train(preset="dark-room-tiny", steps=10**6, settings=SMALL, out=tmp_path, callback=interrupt)
+    assert isinstance(failed.value, OSError) and isinstance(failed.value.__cause__, KeyboardInterrupt)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")

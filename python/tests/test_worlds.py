@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import textwrap
 import warnings
 
 import gymnasium
@@ -27,6 +28,59 @@ def test_the_order_of_imports_does_not_matter(order: str) -> None:
     world = "icee/DarkRoom-v0" if "icee" in order else "icee:icee/DarkRoom-v0"
     code = f"{order}; print(gymnasium.make({world!r}).reset(seed=1)[0])"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout.strip().isdigit()
+
+
+MAKE = "assert gymnasium.make('icee/DarkRoom-v0')"
+GONE = "assert not [finder for finder in sys.meta_path if type(finder).__module__.startswith('icee')]"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        # To look for it is no import.
+        "util.find_spec('gymnasium'); util.find_spec('gymnasium'); import gymnasium",
+        # An import that fails is none, either.
+        """
+        loader = util.find_spec('gymnasium').loader
+        def fail(module): raise KeyError('not today')
+        machinery.SourceFileLoader.exec_module, right = lambda self, module: fail(module), machinery.SourceFileLoader.exec_module
+        try: import gymnasium
+        except KeyError: pass
+        else: raise SystemExit('imported')
+        machinery.SourceFileLoader.exec_module = right
+        import gymnasium
+        """,
+        # Another who waits for it in the same way, and asks all others.
+        """
+        class Other:
+            asked = 0
+            def find_spec(self, name, path, target=None):
+                if name == 'gymnasium' and not Other.asked:
+                    Other.asked += 1
+                    return util.find_spec(name)
+        sys.meta_path.insert(0, Other())
+        import gymnasium
+        assert Other.asked == 1
+        """,
+        # Several threads at once.
+        """
+        import threading
+        def look(): util.find_spec('gymnasium'); import gymnasium; gymnasium.make('icee/DarkRoom-v0')
+        failures = []
+        threading.excepthook = failures.append
+        threads = [threading.Thread(target=look) for _ in range(8)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        assert not failures, failures
+        import gymnasium
+        """,
+    ],
+    ids=["looked for", "failed", "another", "threads"],
+)
+def test_the_worlds_are_there_once_gymnasium_is(code: str) -> None:
+    own = "assert type(gymnasium.__spec__.loader) is type(gymnasium.__loader__) is machinery.SourceFileLoader"
+    program = "\n".join(["import icee, sys", "from importlib import machinery, util", textwrap.dedent(code), MAKE, GONE, own])
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_importing_icee_imports_nothing_slow() -> None:
@@ -146,7 +200,48 @@ def test_mistakes_are_named() -> None:
     room.reset(seed=0)
     with pytest.raises(icee.Error, match="the action of environment 0 is -1"):
         room.step(-1)
-    for _ in range(20):
+    for odd in (1.7, "1", None, np.array([1])):
+        with pytest.raises(icee.Error, match="the action is .*, which is none of Discrete"):
+            room.step(odd)
+    assert room.step(np.array(1))[2:4] == (False, False)
+    for _ in range(19):
         room.step(4)
     with pytest.raises(icee.Error, match="no episode is running"):
         room.step(4)
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+def test_no_game_is_played_that_was_not_dealt(mode: str) -> None:
+    rooms = gymnasium.make_vec("icee/DarkRoom-v0", num_envs=3, autoreset_mode=mode)
+    with pytest.raises(icee.Error, match=r"no episode is running in environment 0; reset\(\) begins one"):
+        rooms.step(np.zeros(3, dtype=int))
+    rooms.reset(seed=1, options={"reset_mask": np.array([True, False, True])})
+    with pytest.raises(icee.Error, match="no episode is running in environment 1"):
+        rooms.step(np.zeros(3, dtype=int))
+    rooms.reset()
+    rooms.step(np.zeros(3, dtype=int))
+
+
+def test_seeds_of_other_types_and_seeds_that_are_none() -> None:
+    world = "icee/DarkRoomAnyStart-v0"
+    rooms = gymnasium.make_vec(world, num_envs=2, render_mode="ansi")
+    room = gymnasium.make(world, render_mode="ansi").unwrapped
+    rooms.reset(seed=5)
+    expected = rooms.render()
+    for seed in (np.int64(5), np.array([5, 6]), [np.int32(5), 6]):
+        rooms.reset(seed=0)
+        rooms.reset(seed=seed)
+        assert rooms.render() == expected
+    room.reset(seed=np.int64(5))
+    assert room.render() == expected[0]
+    for wrong in (-1, 2**64, 1.5, "1"):
+        for reset in (room.reset, rooms.reset):
+            with pytest.raises(icee.Error, match="seed is .*; a whole number from 0 on"):
+                reset(seed=wrong)
+        with pytest.raises(icee.Error, match="seed is"):
+            rooms.reset(seed=[1, wrong])
+        with pytest.raises(icee.Error, match="game is"):
+            room.reset(options={"game": wrong})
+    for count in (0, -1):
+        with pytest.raises(icee.Error, match=f"num_envs is {count}; at least 1"):
+            gymnasium.make_vec(world, num_envs=count)

@@ -1,5 +1,7 @@
 //! `icee act`: a player for any language.
 
+mod common;
+
 use icee_games::LiveAgent;
 use icee_models::ModelStore;
 use icee_train::Device;
@@ -125,4 +127,30 @@ fn what_is_wrong_is_said_and_changes_nothing() {
     let mut again = Player::start(&["dark-room__icee"]);
     assert_eq!(again.say(r#"{"observation": 40}"#)["action"], first["action"], "mistakes change nothing");
     again.end();
+}
+
+/// The card, the description and the agent itself know the same memory.
+#[test]
+fn it_says_how_many_episodes_it_remembers() {
+    let scratch = common::Scratch::new("act-remembers");
+    let mut train = scratch.icee(&["train", "dark-room-tiny", "--json", "--set", "data.episodes=2"]);
+    let short = ["train.steps=1", "train.batch=1", "train.eval_every=0", "train.eval_games=1"];
+    common::SMALL.iter().chain(&short).for_each(|setting| {
+        train.args(["--set", setting]);
+    });
+    let run = scratch.0.join(common::ok(train.output().unwrap())["run"].as_str().unwrap());
+    let card = std::fs::read_to_string(run.join("checkpoint/README.md")).unwrap();
+    assert!(card.contains("Its memory holds 2 episodes"), "{card}");
+    let mut player = Player::start(&[run.to_str().unwrap()]);
+    assert_eq!(player.say(r#"{"describe": true}"#)["episodes"], 2);
+    // An episode without an end: so many steps of T = 15 fill two episodes.
+    let limit = player.say(r#"{"describe": true}"#)["episode_limit"].as_u64().unwrap();
+    player.say(r#"{"observation": 12}"#);
+    let answers: Vec<Value> = (0..2 * limit).map(|_| player.say(r#"{"reward": 0, "observation": 12}"#)).collect();
+    let said = |answer: &Value, words: &str| answer["notice"].as_str().is_some_and(|notice| notice.contains(words));
+    assert!(answers.iter().all(|answer| answer["action"].is_u64()), "{answers:?}");
+    let last = answers.last().unwrap();
+    assert!(said(last, "steps of those it learned from") && said(last, "steps of an episode that is longer"), "{last}");
+    assert!(!said(&answers[answers.len() - 2], "dropped"), "{answers:?}");
+    player.end();
 }

@@ -357,6 +357,12 @@ fn logs_are_written_and_learned_from() {
         let report = ok(train(&scratch.file("runs"), &["train.steps=2"]).args(["--logs", &log]).output().unwrap());
         assert_eq!(report["step"], 2);
     }
+    // Thompson sampling draws what it believes: with which probability it takes an arm, it cannot say.
+    let log = scratch.file("thompson.csv");
+    let words = ["rollout", "BernoulliBanditTiny-v0", "--agent", "posterior", "--games", "1", "--log", &log, "--json"];
+    ok(icee(&words).output().unwrap());
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert!(text.lines().skip(1).all(|line| line.ends_with(',')), "{text}");
     let bad = scratch.file("bad.csv");
     std::fs::write(&bad, "game,episode,step,observation,action,reward\n0,0,0,1,0,1\n0,0,5,1,0,1\n0,0,1,1,0,x\n")
         .unwrap();
@@ -430,6 +436,7 @@ fn a_model_of_logs_is_judged_by_logs() {
         (&["eval", run, "--csv", "returns.csv"][..], "--csv is for games that are played"),
         (&["eval", run, "--episodes", "3"], "--episodes is for games that are played"),
         (&["eval", run, "--training-games"], "--training-games is for games that are played"),
+        (&["eval", run, "--seed", "1"], "--seed is for games that are played"),
         (&["play", run], "let it play yours (`icee act "),
         (&["train", "--logs", &log, "--set", "data.searchers=0.5"], "data.searchers needs a world"),
     ] {

@@ -114,12 +114,18 @@ fn a_run_that_is_killed_before_its_first_save_says_so() {
     };
     let whole = ok(train(&scratch, "whole", &[]).output().unwrap());
     let wanted = result(&scratch.0.join(whole["run"].as_str().unwrap()));
+    let config = std::fs::read(scratch.0.join(whole["run"].as_str().unwrap()).join("config.toml")).unwrap();
     let total = kill_at_call(&mut train(&scratch, "all", &[]), usize::MAX, changes_files).calls.len();
-    // Some of them: the rest is as above.
-    for n in (0..total).step_by(7) {
+    for n in 0..total {
         let out = format!("killed-{n}");
         kill_at_call(&mut train(&scratch, &out, &[]), n, changes_files);
         let Some(run) = runs(&out).pop() else { continue };
+        if let Ok(found) = std::fs::read(run.join("config.toml")) {
+            assert!(found == config, "killed at call {n}: half a config.toml");
+        }
+        if let Ok(info) = std::fs::read(run.join("run.json")) {
+            assert!(serde_json::from_slice::<serde_json::Value>(&info).is_ok(), "killed at call {n}: half a run.json");
+        }
         if run.join("training.safetensors").is_file() {
             ok(resume(&scratch, &run).output().unwrap());
             assert!(result(&run) == wanted, "killed at call {n}");

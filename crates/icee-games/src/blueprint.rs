@@ -6,7 +6,7 @@
 use crate::config::{ActionRule, Architecture, Config};
 use crate::heads::{AuxiliaryWeights, GivenReturns, Head};
 use crate::label::{Labels, ReturnBins, Weighing};
-use crate::methods::{Condition, Method, Span};
+use crate::methods::{Condition, Method};
 use crate::novelty::Novelty;
 use crate::sequences::Sequences;
 use crate::task::{GameSpec, ObservationKind};
@@ -67,11 +67,7 @@ impl Blueprint {
                 "model.coordinates needs a world whose places lie on a grid; set it to false".into(),
             ));
         }
-        let episodes = match (method.span, config.data.episodes) {
-            (Span::Episode, _) => 1,
-            (_, 0) => task.episodes,
-            (_, episodes) => episodes,
-        };
+        let episodes = config.remembered_episodes(task)?;
         let (low, high) = task.return_range;
         let bins = ReturnBins { low, high, count: model.bins };
         let plan = |name, returns, mut heads: Vec<Head>| {

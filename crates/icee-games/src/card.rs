@@ -61,7 +61,7 @@ pub(crate) fn of_games(
             Ok(Span::Episode) => "It forgets everything at the end of an episode.".to_owned(),
             _ => format!(
                 "Its memory holds {} episodes; after that the most recent ones are kept, and it was never trained for it.",
-                if config.data.episodes == 0 { task.episodes } else { config.data.episodes }
+                config.remembered_episodes(task).unwrap_or(task.episodes)
             ),
         },
         method = config.method,

@@ -1,8 +1,8 @@
 //! Everything a run can be told: a preset's TOML over these defaults, then `--set key=value`, then checks.
 
 use crate::logs::Logs;
-use crate::methods::{Condition, Method};
-use crate::task::{LOGS, ObservationKind};
+use crate::methods::{Condition, Method, Span};
+use crate::task::{GameSpec, LOGS, ObservationKind};
 use crate::{Error, Result};
 use icee_train::{Initialisation, Schema, TrainConfig};
 use icee_worlds::ExpertLabels;
@@ -234,8 +234,21 @@ impl Config {
     }
 
     /// Whether games come from a log.
-    pub(crate) fn is_of_logs(&self) -> bool {
+    #[must_use]
+    pub fn is_of_logs(&self) -> bool {
         self.world == LOGS
+    }
+
+    /// K: how many episodes of these games a model can learn from and remember.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] where there is no such method.
+    pub fn remembered_episodes(&self, task: &GameSpec) -> Result<usize> {
+        Ok(match (self.method()?.span, self.data.episodes) {
+            (Span::Episode, _) => 1,
+            (_, 0) => task.episodes,
+            (_, episodes) => episodes,
+        })
     }
 
     /// Without what a log of such games cannot give, whatever the preset of a world says: nobody makes more of its games, and

@@ -42,7 +42,7 @@ pub enum Error {
         lines: Vec<String>,
     },
     /// An agent was used in an order that makes no sense.
-    #[error("agent: {0}")]
+    #[error("{0}")]
     Agent(String),
 }
 

@@ -1,6 +1,6 @@
 //! What a trained model earns on games it has never met, episode by episode.
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Forgotten};
 use crate::model::TrainedModel;
 use crate::{Error, Result};
 use icee_train::Device;
@@ -34,8 +34,9 @@ pub struct Evaluation {
     pub seed: u64,
     /// Decisions a second, the worlds' own time included.
     pub decisions_per_second: f64,
-    /// The most episodes of a game that no longer fitted into the trained context.
-    pub forgotten_episodes: usize,
+    /// The most of a game that no longer fitted into the trained context.
+    #[serde(flatten)]
+    pub forgotten: Forgotten,
     /// Episode by episode.
     pub episodes: Vec<EpisodeResult>,
 }
@@ -194,7 +195,7 @@ fn play(
         games,
         seed,
         decisions_per_second: decisions as f64 / seconds.max(1e-9),
-        forgotten_episodes: agent.most_forgotten(),
+        forgotten: agent.most_forgotten(),
         episodes: (0..episodes).map(row).collect(),
     };
     Ok((evaluation, returns))

@@ -59,7 +59,7 @@ mod task;
 mod tokens;
 mod tune;
 
-pub use agent::{Agent, LiveAgent, Thought};
+pub use agent::{Agent, Forgotten, LiveAgent, Thought};
 pub use blueprint::{Blueprint, NetworkPlan};
 pub use config::{Acting, Config};
 pub use error::{Error, Result};
@@ -74,7 +74,7 @@ pub use novelty::Novelty;
 pub use offline::{Difference, Improvement, OfflineEvaluation, Verdict, evaluate_offline};
 pub use sequences::Sequences;
 pub use source::Source;
-pub use task::{GameSpec, ObservationKind};
+pub use task::{GameSpec, LOGS, ObservationKind};
 pub use tokens::{Previous, ReturnInputs, Token, TokenFormat, TokenWriter};
 pub use tune::{ActingResult, tune};
 

@@ -44,12 +44,14 @@ pub struct OfflineEvaluation {
     pub held_out: bool,
     /// For each level how often the interval of that probability held the return; none where the method predicts no returns.
     pub calibration: Option<[(f64, f64); 3]>,
-    /// The mean probability that the agent gives to what was done in episodes of the better half of each game, and in the others.
-    pub agreement: (f64, f64),
+    /// The mean probability that the agent gives to what was done in episodes of the better half of each game, and in the others; none
+    /// where no game has both.
+    pub agreement: Option<(f64, f64)>,
     /// Their difference within a game; none where no game has both.
     pub preference: Option<Difference>,
-    /// All steps, those of the first third of each game's episodes, and those of the last; none where the log knows no probabilities.
-    pub improvement: Option<[Improvement; 3]>,
+    /// All steps, those of the first third of each game's episodes, and those of the last, where there are any (a single episode is a
+    /// first one); none where the log knows no probabilities.
+    pub improvement: Option<[Option<Improvement>; 3]>,
     /// What stands in the way of trusting this.
     pub doubts: Vec<String>,
     /// What to try where it is bad.
@@ -71,6 +73,8 @@ pub enum Verdict {
     PrefersBetter,
     /// Without probabilities: it does not.
     NoPreference,
+    /// Without probabilities, and without games whose episodes earned differently: nothing was measured.
+    CannotBeTold,
     /// There are too few games.
     TooFew,
 }
@@ -114,19 +118,20 @@ impl OfflineEvaluation {
             true => format!("on {games} held-out games ({steps} steps)"),
             false => format!("on {games} games of this log ({steps} steps)"),
         };
-        let measured = self.improvement.map_or(String::new(), |[Improvement { logged, agent, half_width_95 }, ..]| {
+        let all = self.improvement.and_then(|[all, ..]| all);
+        let measured = all.map_or(String::new(), |Improvement { logged, agent, half_width_95 }| {
             format!(
                 "return-to-go {agent:.3} instead of {logged:.3} (± {half_width_95:.3}) where one action is its own and those after it \
                  are the log's"
             )
         });
-        let (better, worse) = self.agreement;
         let half = self.preference.and_then(|difference| difference.half_width_95);
-        let interval = half.map_or("no game has better and worse ones".to_owned(), |half| format!("± {half:.2}"));
-        let preferred = format!(
-            "what was done in the better episodes of a game ({better:.2} against {worse:.2}, {interval}); the log has no probabilities, \
-             so more cannot be said without playing"
-        );
+        let preferred = self.agreement.zip(half).map_or(String::new(), |((better, worse), half)| {
+            format!(
+                "what was done in the better episodes of a game ({better:.2} against {worse:.2}, ± {half:.2}); the log has no \
+                 probabilities, so more cannot be said without playing"
+            )
+        });
         let said = match self.verdict {
             Verdict::TooFew => {
                 format!(
@@ -139,12 +144,20 @@ impl OfflineEvaluation {
             }
             Verdict::Worse => format!("worse than the log's own policy: {measured}. {advice}"),
             Verdict::NoBetter => {
-                let only_late = self.improvement.is_some_and(|[all, ..]| all.verdict() == Some(true));
+                let only_late = all.is_some_and(|all| all.verdict() == Some(true));
                 let when = if only_late { " in the first third of the episodes, only later" } else { "" };
                 format!("no better than the log's own policy{when}: {measured}. {advice}")
             }
             Verdict::PrefersBetter => format!("it prefers {preferred}"),
             Verdict::NoPreference => format!("it does not prefer {preferred}. {advice}"),
+            Verdict::CannotBeTold => {
+                let which = if self.agreement.is_none() { "no game has" } else { "a single game has" };
+                format!(
+                    "whether it prefers what was done in the better episodes of a game cannot be told: {which} episodes that earned \
+                     differently, and the log has no probabilities, so nothing was measured. Log the probability of every action, or \
+                     several episodes of each game, of which some earn more; or judge it by another log (icee eval --logs FILE)"
+                )
+            }
         };
         std::iter::once(format!("{on}: {said}")).chain(self.doubts.iter().cloned()).collect::<Vec<_>>().join(". ")
     }
@@ -155,8 +168,8 @@ struct Judged {
     game: usize,
     /// The place of its episode in the game, from 0 to 1.
     progress: f64,
-    /// Whether its episode is of the game's better half.
-    better: bool,
+    /// Whether its episode is of the game's better half; none where the game has no halves.
+    better: Option<bool>,
     /// The return that came.
     to_go: f64,
     /// The probability that the agent gave to what was done, and what the log's policy gave.
@@ -200,14 +213,15 @@ pub fn evaluate_offline(
     });
     let verdict = match improvement {
         _ if games.len() < FEWEST_GAMES => Verdict::TooFew,
-        Some([all, first, _]) => match (all.verdict(), first.verdict()) {
-            (Some(true), Some(true)) => Verdict::Better,
-            (Some(false), _) => Verdict::Worse,
+        Some([all, first, _]) => match [all, first].map(|part| part.and_then(|part| part.verdict())) {
+            [Some(true), Some(true)] => Verdict::Better,
+            [Some(false), _] => Verdict::Worse,
             _ => Verdict::NoBetter,
         },
         None => match preference {
             Some(Difference { mean, half_width_95: Some(half) }) if mean > half.max(ROUNDING) => Verdict::PrefersBetter,
-            _ => Verdict::NoPreference,
+            Some(Difference { half_width_95: Some(_), .. }) => Verdict::NoPreference,
+            _ => Verdict::CannotBeTold,
         },
     };
     let mut doubts: Vec<String> = logs.doubtful_probabilities().into_iter().collect();
@@ -220,7 +234,7 @@ pub fn evaluate_offline(
         steps: steps.len(),
         held_out: games.iter().all(|game| logs.held_out().contains(game)),
         calibration: calibration(&steps),
-        agreement: (mean(steps.iter().filter(|step| step.better)), mean(steps.iter().filter(|step| !step.better))),
+        agreement: agreement(&steps),
         preference,
         improvement,
         doubts,
@@ -273,7 +287,7 @@ fn replay(agent: &mut Agent, logs: &Logs, games: &[usize], steps: &mut Vec<Judge
 #[derive(Clone, Copy)]
 struct Played {
     progress: f64,
-    better: bool,
+    better: Option<bool>,
     to_go: f64,
     /// c: the same with the price of steps that earn nothing.
     step_rtg: f32,
@@ -284,9 +298,10 @@ impl Played {
     fn of(logs: &Logs, game: usize, agent: &Agent) -> Vec<Played> {
         let data = &logs.data;
         let episodes = data.sequence_episodes(game);
-        let mut returns: Vec<f32> = episodes.clone().map(|episode| data.episode_return(episode)).collect();
-        returns.sort_by(f32::total_cmp);
-        let median = returns[returns.len() / 2];
+        // In double precision: sums of the same rewards in another order are the same.
+        let whole = |episode| data.rewards[data.episode_steps(episode)].iter().copied().map(f64::from).sum();
+        let returns: Vec<f64> = episodes.clone().map(whole).collect();
+        let better = better_half(&returns);
         let count = episodes.len().max(2) - 1;
         let mut played = Vec::new();
         for (number, episode) in episodes.enumerate() {
@@ -294,7 +309,7 @@ impl Played {
             let rewards = &data.rewards[steps.clone()];
             let earned = returns_to_go(rewards, 0.0);
             let step_rtg = returns_to_go(rewards, agent.blueprint().task.idle_price());
-            let better = data.episode_return(episode) >= median;
+            let better = better.as_ref().map(|better| better[number]);
             played.extend(earned.iter().zip(step_rtg).enumerate().map(|(at, (&to_go, step_rtg))| Played {
                 progress: number as f64 / count as f64,
                 better,
@@ -307,28 +322,51 @@ impl Played {
     }
 }
 
-fn mean<'a>(steps: impl Iterator<Item = &'a Judged>) -> f64 {
-    let (sum, count) = steps.fold((0.0, 0), |(sum, count), step| (sum + step.agent, count + 1));
-    sum / f64::from(count.max(1))
+/// Which of a game's episodes are its better half: of the two cuts beside the median the one that leaves the halves more alike; where
+/// both do, the median is of the better ones. None where all episodes earned the same, or there is one alone.
+fn better_half(returns: &[f64]) -> Option<Vec<bool>> {
+    let mut sorted = returns.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (count, median) = (sorted.len(), sorted[sorted.len() / 2]);
+    let cuts = [sorted.partition_point(|&one| one < median), sorted.partition_point(|&one| one <= median)];
+    let both = cuts.into_iter().filter(|worse| (1..count).contains(worse));
+    let worse = both.min_by_key(|worse| count.abs_diff(2 * worse))?;
+    Some(returns.iter().map(|one| *one >= sorted[worse]).collect())
 }
 
-/// How often central intervals of the believed returns hold the one that came. The bin that it falls into counts by half on both sides.
+/// How often central intervals of the believed returns hold the one that came.
 fn calibration(steps: &[Judged]) -> Option<[(f64, f64); 3]> {
-    let ranks: Vec<f64> =
-        steps.iter().filter_map(|step| step.returns).map(|(below, here)| below + here / 2.0).collect();
-    (!ranks.is_empty()).then(|| {
-        LEVELS.map(|level| {
-            let held = ranks.iter().filter(|&&rank| (2.0 * rank - 1.0).abs() <= level).count();
-            (level, held as f64 / ranks.len() as f64)
-        })
-    })
+    let returns: Vec<(f64, f64)> = steps.iter().filter_map(|step| step.returns).collect();
+    let held = |level| returns.iter().map(|&(below, here)| coverage(below, here, level)).sum::<f64>();
+    (!returns.is_empty()).then(|| LEVELS.map(|level| (level, held(level) / returns.len() as f64)))
+}
+
+/// How much of a return's rank lies in the central interval of this probability: `below` it is the probability of lower returns, and the
+/// rank may be anywhere in the `here` of its own. Over returns that come as often as is believed, the mean is the level itself.
+fn coverage(below: f64, here: f64, level: f64) -> f64 {
+    let (low, high) = ((1.0 - level) / 2.0, (1.0 + level) / 2.0);
+    if here > 0.0 {
+        ((below + here).min(high) - below.max(low)).max(0.0) / here
+    } else {
+        f64::from(u8::from((low..=high).contains(&below)))
+    }
+}
+
+/// The mean probability of what was done in better episodes, and in others.
+fn agreement(steps: &[Judged]) -> Option<(f64, f64)> {
+    let mean = |better: bool| {
+        let of_half = steps.iter().filter(|step| step.better == Some(better));
+        let (sum, count) = of_half.fold((0.0, 0), |(sum, count), step| (sum + step.agent, count + 1));
+        (count > 0).then(|| sum / f64::from(count))
+    };
+    mean(true).zip(mean(false))
 }
 
 /// How much likelier the agent does what was done in the better episodes of a game than what was done in its others.
 fn preference(steps: &[Judged]) -> Option<Difference> {
     let mut games: BTreeMap<usize, [(f64, u32); 2]> = BTreeMap::new();
-    for step in steps {
-        let half = &mut games.entry(step.game).or_default()[usize::from(step.better)];
+    for (step, better) in steps.iter().filter_map(|step| Some((step, step.better?))) {
+        let half = &mut games.entry(step.game).or_default()[usize::from(better)];
         *half = (half.0 + step.agent, half.1 + 1);
     }
     let both = |[worse, better]: &[(f64, u32); 2]| {
@@ -339,15 +377,19 @@ fn preference(steps: &[Judged]) -> Option<Difference> {
     (!differences.is_empty()).then(|| Difference { mean: estimate.mean, half_width_95: estimate.known_half_width() })
 }
 
-/// Self-normalised importance sampling, with a standard error over games: steps of one game are no independent witnesses.
-fn improvement<'a>(steps: impl Iterator<Item = &'a Judged>) -> Improvement {
+/// Self-normalised importance sampling, with a standard error over games: steps of one game are no independent witnesses. None without
+/// steps.
+fn improvement<'a>(steps: impl Iterator<Item = &'a Judged>) -> Option<Improvement> {
     let steps: Vec<&Judged> = steps.collect();
+    if steps.is_empty() {
+        return None;
+    }
     let weight = |step: &Judged| (step.agent / step.logged).min(GREATEST_WEIGHT);
     let total: f64 = steps.iter().map(|step| weight(step)).sum();
-    let count = steps.len().max(1) as f64;
+    let count = steps.len() as f64;
     let logged = steps.iter().map(|step| step.to_go).sum::<f64>() / count;
     if total == 0.0 {
-        return Improvement { logged, agent: logged, half_width_95: f64::INFINITY };
+        return Some(Improvement { logged, agent: logged, half_width_95: f64::INFINITY });
     }
     let agent = steps.iter().map(|step| weight(step) * step.to_go).sum::<f64>() / total;
     let mut games: BTreeMap<usize, f64> = BTreeMap::new();
@@ -357,8 +399,65 @@ fn improvement<'a>(steps: impl Iterator<Item = &'a Judged>) -> Improvement {
     }
     let n = games.len();
     if n < 2 {
-        return Improvement { logged, agent, half_width_95: f64::INFINITY };
+        return Some(Improvement { logged, agent, half_width_95: f64::INFINITY });
     }
     let variance: f64 = games.values().map(|part| part * part).sum::<f64>() * n as f64 / (n - 1) as f64;
-    Improvement { logged, agent, half_width_95: student_quantile(n - 1) * variance.sqrt() }
+    Some(Improvement { logged, agent, half_width_95: student_quantile(n - 1) * variance.sqrt() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn better_halves_are_as_alike_as_they_can_be_and_every_game_with_two_returns_has_both() {
+        let better = |returns: &[f64]| -> Option<Vec<usize>> {
+            let better = better_half(returns)?;
+            Some((0..returns.len()).filter(|&at| better[at]).collect())
+        };
+        assert_eq!(better(&[3.0, 1.0, 2.0, 4.0]), Some(vec![0, 3]));
+        assert_eq!(better(&[3.0, 1.0, 2.0]), Some(vec![0, 2]), "the median is of the better ones");
+        // More than half at the bottom, and more than half at the top.
+        assert_eq!(better(&[0.0, 1.0, 0.0, 0.0]), Some(vec![1]));
+        assert_eq!(better(&[1.0, 1.0, 0.0, 1.0]), Some(vec![0, 1, 3]));
+        // Three against three rather than five against one.
+        assert_eq!(better(&[0.0, 1.0, 1.0, 2.0, 2.0, 2.0]), Some(vec![3, 4, 5]));
+        assert_eq!(better(&[0.0, 1.0, 1.0, 1.0, 2.0, 2.0]), Some(vec![4, 5]));
+        assert_eq!((better(&[1.0, 1.0, 1.0]), better(&[1.0])), (None, None));
+    }
+
+    /// Bins of any probabilities, one of them of none, that come as often as is believed.
+    #[test]
+    fn the_expected_coverage_of_beliefs_that_are_right_is_the_level() {
+        for believed in [&[0.5, 0.5][..], &[0.1, 0.0, 0.6, 0.3], &[1.0], &[0.02, 0.9, 0.05, 0.03]] {
+            for level in LEVELS {
+                let mut below = 0.0;
+                let mut expected = 0.0;
+                for &here in believed {
+                    expected += here * coverage(below, here, level);
+                    below += here;
+                }
+                assert!((expected - level).abs() < 1e-12, "{believed:?}: {expected} for {level}");
+            }
+        }
+        // By hand: [0, 0.5] shares [0.25, 0.5] with the interval of 50 %, and all of it lies in [0.1, 0.9] but for a fifth.
+        assert_eq!([0.5, 0.8].map(|level| coverage(0.0, 0.5, level)), [0.5, 0.8]);
+        assert_eq!(
+            [(0.2, 0.0), (0.5, 0.0), (0.8, 0.1)].map(|(below, here)| coverage(below, here, 0.5)),
+            [0.0, 1.0, 0.0]
+        );
+    }
+
+    /// One step of a game's only episode, or of its first of two.
+    fn step(game: usize, progress: f64, better: Option<bool>) -> Judged {
+        Judged { game, progress, better, to_go: 1.0, agent: 0.5, logged: 0.5, returns: None }
+    }
+
+    #[test]
+    fn what_has_no_steps_is_absent() {
+        assert_eq!(improvement([].into_iter()), None);
+        let steps = [step(0, 0.0, None), step(1, 0.0, None)];
+        assert_eq!((agreement(&steps), preference(&steps)), (None, None));
+        assert_eq!(improvement(steps.iter()).map(|all| all.logged), Some(1.0));
+    }
 }

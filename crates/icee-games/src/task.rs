@@ -7,7 +7,7 @@ use icee_worlds::{Observation, ObservationSpace, Observations, WorldSpec};
 use serde::{Deserialize, Serialize};
 
 /// The name of games that are known from a log alone.
-pub(crate) const LOGS: &str = "logs";
+pub const LOGS: &str = "logs";
 
 /// Sizes and ranges of a family of games.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -107,6 +107,18 @@ impl ObservationKind {
             }
             ObservationKind::Vector { size: 1 } => "1 number".into(),
             ObservationKind::Vector { size } => format!("{size} numbers"),
+        }
+    }
+
+    /// What a single observation must be, in words.
+    pub(crate) fn describe_one(self) -> String {
+        match self {
+            ObservationKind::Discrete { size } => format!("a number from 0 to {}", size - 1),
+            ObservationKind::Grid { width, height } => {
+                let last = self.size() - 1;
+                format!("a cell of {width} x {height}: a number from 0 to {last}, row by row, or (x, y)")
+            }
+            ObservationKind::Vector { size } => format!("{size} finite number{}", if size == 1 { "" } else { "s" }),
         }
     }
 }

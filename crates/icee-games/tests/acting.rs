@@ -29,6 +29,8 @@ struct Played {
     rewards: Vec<f32>,
     wanted: Vec<u32>,
     starts: Vec<usize>,
+    /// Steps of the first episode that came before these.
+    cut: usize,
 }
 
 /// p̂(a) and p(c | c̃, h) of the current step, from empty caches.
@@ -59,7 +61,7 @@ fn recompute(model: &TrainedModel, played: &Played, now: &icee_games::Thought) -
                         reward: played.rewards[b],
                     }),
                     episode,
-                    step: at - start,
+                    step: at - start + if episode == 0 { played.cut } else { 0 },
                     step_bin,
                     episode_rtg,
                 });
@@ -190,12 +192,50 @@ fn past_the_context_the_newest_episodes_are_kept_and_it_is_said() {
                 agent.observe(0.0, step == 7).unwrap();
             }
         }
-        // One endless episode: the oldest steps go.
-        agent.reset().unwrap();
-        for step in 0..100 {
-            agent.act(Observation::Discrete(step % 25)).unwrap();
-            agent.observe(1.0, false).unwrap();
+    }
+}
+
+/// An endless episode loses its oldest quarter whenever the context is full, which is said, and its steps keep their numbers.
+#[test]
+fn an_endless_episode_goes_on_with_its_newest_steps() {
+    for (method, limit, episodes) in
+        [("icee", 1, 1), ("icee", 2, 1), ("icee", 3, 1), ("icee", 7, 2), ("icee-paper", 3, 2), ("mgdt", 4, 3)]
+    {
+        let mut model = untrained(method, &[&format!("data.episodes={episodes}")], 2);
+        model.task.episode_limit = limit;
+        let blueprint = Blueprint::new(&model.config, &model.task).unwrap();
+        model.models = blueprint.fresh_models(2).unwrap();
+        let context = limit * blueprint.episodes;
+        let mut agent = LiveAgent::new(&Device::cpu(1).unwrap(), &model, 0).unwrap();
+        let mut played = Played { starts: vec![0], ..Played::default() };
+        for step in 0..40 {
+            if played.rewards.len() == context {
+                let dropped = context.div_ceil(4);
+                played.observations.drain(..dropped);
+                played.actions.drain(..dropped);
+                played.rewards.drain(..dropped);
+                played.wanted.drain(..dropped);
+                played.cut += dropped;
+            }
+            let seen = step % 25;
+            let action = agent.act(Observation::Discrete(seen)).unwrap();
+            let notice = agent.notice();
+            assert_eq!(notice.is_some(), played.cut > 0, "{method}, context {context}, step {step}");
+            let said = format!("the oldest {} steps of an episode", played.cut);
+            assert!(notice.is_none_or(|notice| notice.contains(&said)), "{said}");
+            played.observations.push(seen);
+            played.wanted.push(agent.thought().step_bin);
+            let (actions, returns) = recompute(&model, &played, agent.thought());
+            assert!(close(&actions, &agent.thought().actions), "{method}, context {context}, step {step}");
+            assert!(close(&returns, &agent.thought().returns), "{method}, context {context}, step {step}");
+            agent.observe(0.0, false).unwrap();
+            played.actions.push(action);
+            played.rewards.push(0.0);
         }
+        // Its end is an end like any other.
+        agent.act(Observation::Discrete(0)).unwrap();
+        agent.observe(0.0, true).unwrap();
+        agent.act(Observation::Discrete(0)).unwrap();
     }
 }
 

@@ -3,7 +3,7 @@
 use icee_games::config::Acting;
 use icee_games::logs::Logs;
 use icee_games::{Config, Games, LiveAgent, Source, TrainedModel, Verdict, evaluate_offline};
-use icee_train::{Device, Limits, Problem, RunFolder, RunInfo, Silent, Trainer, train};
+use icee_train::{Device, Limits, Observer, Problem, RunFolder, RunInfo, Silent, Trainer, train};
 use icee_worlds::Observation;
 use std::fmt::Write;
 use std::path::Path;
@@ -43,6 +43,11 @@ fn two_arms() -> String {
         }
     }
     log
+}
+
+/// The log without its last column.
+fn without_probabilities(log: &str) -> String {
+    log.lines().map(|line| format!("{}\n", line.rsplit_once(',').unwrap().0)).collect()
 }
 
 /// The posterior of the second arm, given that it pays.
@@ -102,14 +107,19 @@ fn logged_games_tell_what_an_action_of_the_agent_is_worth() {
     };
     // The log pays in 33 % of its steps, p̂ in 2/3 · 60 % + 1/3 · 30 %.
     let judged = judge("icee", &logs);
-    let [all, ..] = judged.improvement.unwrap();
+    let [all, first, last] = judged.improvement.unwrap();
+    // A single episode is a first one.
+    assert_eq!((all, last), (first, None));
+    let all = all.unwrap();
     assert!((all.logged - 0.33).abs() < 1e-6 && (all.agent - 0.5).abs() < 0.05, "{all:?}");
     assert_eq!((all.verdict(), judged.verdict), (Some(true), Verdict::Better));
     assert!(judged.words().contains("better than the log's own policy"), "{}", judged.words());
-    let [(_, held), ..] = judged.calibration.unwrap();
-    assert!((0.3..=1.0).contains(&held));
+    // What it learned is how often each arm pays, and so its intervals hold what they should.
+    for (level, held) in judged.calibration.unwrap() {
+        assert!((held - level).abs() < 0.03, "{held} of the returns in intervals of {level}");
+    }
     // What learned the log's own actions is no better, and says so.
-    let [biased, ..] = judge("ad", &logs).improvement.unwrap();
+    let [Some(biased), ..] = judge("ad", &logs).improvement.unwrap() else { panic!("there are steps") };
     assert!(biased.agent < all.agent - 0.08, "{biased:?}");
     // A log of more things, and of more actions, than the model knows.
     for (line, said) in
@@ -128,6 +138,14 @@ fn logged_games_tell_what_an_action_of_the_agent_is_worth() {
     let model = learn(&log, "icee", &["acting.kappa=1e6"]);
     let few = evaluate_offline(&Device::cpu(1).unwrap(), &model, &logs, &logs.learned()[..9]).unwrap();
     assert!(few.verdict == Verdict::TooFew && few.words().contains("too few to say"), "{}", few.words());
+    // Without probabilities, and with nothing to compare an episode with, nothing is measured.
+    let bare = Logs::parse(&without_probabilities(&log), Path::new("toy.csv")).unwrap();
+    let judged = evaluate_offline(&Device::cpu(1).unwrap(), &model, &bare, bare.learned()).unwrap();
+    let words = judged.words();
+    assert_eq!((judged.verdict, judged.agreement, judged.preference), (Verdict::CannotBeTold, None, None));
+    assert!(words.contains("cannot be told: no game has episodes that earned differently"), "{words}");
+    assert!(!words.contains("does not prefer") && !words.contains("Try"), "{words}");
+    assert_eq!(serde_json::to_value(judged.verdict).unwrap(), "cannot-be-told");
     // Without probabilities only agreement can be told.
     let bare: String = log.lines().map(|line| format!("{}\n", line.rsplit_once(',').unwrap().0)).collect();
     let bare = judge("icee", &Logs::parse(&bare, Path::new("toy.csv")).unwrap());
@@ -176,10 +194,35 @@ fn the_preset_for_logs_learns_which_arm_pays() {
     let logs = Logs::parse(&log, Path::new("toy.csv")).unwrap().holding_out(0.1);
     let judged = evaluate_offline(&Device::cpu(1).unwrap(), &model, &logs, logs.held_out()).unwrap();
     assert!(judged.verdict == Verdict::Better && judged.doubts.is_empty(), "{}", judged.words());
-    let bare: String = log.lines().map(|line| format!("{}\n", line.rsplit_once(',').unwrap().0)).collect();
-    let bare = Logs::parse(&bare, Path::new("toy.csv")).unwrap().holding_out(0.1);
+    let bare = Logs::parse(&without_probabilities(&log), Path::new("toy.csv")).unwrap().holding_out(0.1);
     let judged = evaluate_offline(&Device::cpu(1).unwrap(), &model, &bare, bare.held_out()).unwrap();
     assert_eq!(judged.verdict, Verdict::PrefersBetter, "{}", judged.words());
+}
+
+/// Of what is held out the best networks are kept, and who is told that a checkpoint is written finds those of that step in it.
+#[test]
+fn who_hears_of_a_checkpoint_finds_its_networks_there() {
+    #[derive(Default)]
+    struct Saved(Vec<u64>);
+    impl Observer for Saved {
+        fn saved(&mut self, step: u64, checkpoint: &Path) {
+            assert_eq!(TrainedModel::load(checkpoint).unwrap().step, step);
+            self.0.push(step);
+        }
+    }
+    let small = "[model]\nlayers = 1\nwidth = 16\nattention_heads = 1\n[train]\nsteps = 20\nbatch = 4\neval_every = 10\nsave_every = 5";
+    let config = Config::layered(&[icee_games::presets::CUSTOM.1, small], &[]).unwrap();
+    let logs = Logs::parse(&hidden_arm(), Path::new("toy.csv")).unwrap();
+    let games = Games::new(config, Source::Logs(logs)).unwrap();
+    let device = Device::cpu(1).unwrap();
+    let mut trainer = Trainer::fresh(&games, &device).unwrap();
+    let root = std::env::temp_dir().join(format!("icee-toy-saved-{}", std::process::id()));
+    let folder = RunFolder::create(&root, &games, &RunInfo::new(&device, None)).unwrap();
+    let mut saved = Saved::default();
+    train(&mut trainer, &folder, Limits::default(), &mut saved).unwrap();
+    std::fs::remove_dir_all(&root).unwrap();
+    // At step 15 there is something to go on from, and the checkpoint stays that of step 10.
+    assert!(saved.0.starts_with(&[5, 10]) && !saved.0.contains(&15), "{:?}", saved.0);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use crate::{Error, Result};
 use icee_base::names;
 use icee_games::logs::Logs;
-use icee_games::{Config, Games, Source, TrainedModel};
+use icee_games::{Config, Games, LOGS, Source, TrainedModel};
 use icee_nn::checkpoint;
 use icee_optim::{Functions, OptimiserModel};
 use icee_train::config::{KIND, last_word};
@@ -114,7 +114,7 @@ fn check_settings_for_logs(settings: &[String]) -> Result<()> {
     const OF_WORLDS: [&str; 4] = ["data.searchers", "data.novices", "model.coordinates", "world"];
     let typed = settings.iter().filter_map(|setting| setting.split_once('='));
     for (key, value) in typed {
-        if OF_WORLDS.contains(&key.trim()) && !["0", "0.0", "false", "logs"].contains(&value.trim().trim_matches('"')) {
+        if OF_WORLDS.contains(&key.trim()) && !["0", "0.0", "false", LOGS].contains(&value.trim().trim_matches('"')) {
             return Err(Error::Kind(format!("{key} needs a world, and a log is none; leave out --set {key}={value}")));
         }
     }
@@ -178,7 +178,7 @@ pub fn logs_of_run(run: &Path) -> Result<Option<Logs>> {
 fn source_of(config: &Config, logs: Option<&Path>, registry: &Registry) -> Result<Source> {
     Ok(match logs {
         Some(path) => Source::Logs(Logs::read(path)?),
-        None if config.world == "logs" => {
+        None if config.is_of_logs() => {
             return Err(Error::Kind("this preset is for episodes of one's own: add --logs FILE".into()));
         }
         None => Source::of_config(config, registry)?,

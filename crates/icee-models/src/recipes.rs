@@ -16,6 +16,20 @@ pub struct Recipe {
     pub method: Option<&'static str>,
     /// What is changed in them.
     pub settings: &'static [&'static str],
+    /// The seed of the one that is stored.
+    pub seed: u64,
+}
+
+/// Where several were trained, another one may have been taken than that of seed 1.
+const SEEDS: [(&str, u64); 4] = [
+    ("bernoulli-bandit__icee", 3),
+    ("dark-room-hard__icee", 5),
+    ("dark-room-permuted__icee", 3),
+    ("key-to-door__icee-offline", 2),
+];
+
+fn seed_of(name: &str) -> u64 {
+    SEEDS.iter().find(|(other, _)| *other == name).map_or(1, |(_, seed)| *seed)
 }
 
 /// All of them: world by world, then the optimisers.
@@ -26,7 +40,8 @@ pub fn recipes() -> Vec<Recipe> {
         for (entry, agent) in world.trained() {
             let Some(settings) = agent.settings_on(world) else { continue };
             let (name, method) = (world.model(entry.key), Some(agent.method));
-            recipes.push(Recipe { name, kind: Kind::Games, preset: world.key, method, settings });
+            let seed = seed_of(&name);
+            recipes.push(Recipe { name, kind: Kind::Games, preset: world.key, method, settings, seed });
         }
     }
     let optimiser = |key: &str, preset, settings| Recipe {
@@ -35,6 +50,7 @@ pub fn recipes() -> Vec<Recipe> {
         preset,
         method: None,
         settings,
+        seed: seed_of(&optimiser_model(key)),
     };
     for entry in &ENTRIES {
         if let Role::Optimiser { preset, settings, .. } = entry.role {
@@ -57,7 +73,7 @@ impl Recipe {
     pub fn command(&self) -> String {
         let settings: String = self.settings.iter().map(|setting| format!(" --set {setting}")).collect();
         let method = self.method.map_or(String::new(), |method| format!(" --method {method}"));
-        format!("icee train {}{method}{settings} --seed 1", self.preset)
+        format!("icee train {}{method}{settings} --seed {}", self.preset, self.seed)
     }
 }
 
@@ -80,6 +96,37 @@ mod tests {
             assert!(world.is_none_or(|world| world.id == problem.name()), "{}", recipe.name);
         }
         assert_eq!(all.len(), 46);
+    }
+
+    #[test]
+    fn seeds_are_those_of_the_models_that_are_stored() {
+        let models = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+        let mut found = 0;
+        for recipe in recipes() {
+            let Ok(text) = std::fs::read_to_string(models.join(&recipe.name).join("config.json")) else { continue };
+            let config: serde_json::Value = serde_json::from_str(&text).unwrap();
+            let mut stored = vec![];
+            seeds(&config, &mut stored);
+            assert!(
+                stored.iter().all(|seed| *seed == recipe.seed) && !stored.is_empty(),
+                "{}: {stored:?}",
+                recipe.name
+            );
+            found += 1;
+        }
+        assert!(found > 0);
+    }
+
+    /// All numbers that are called a seed.
+    fn seeds(value: &serde_json::Value, found: &mut Vec<u64>) {
+        match value {
+            serde_json::Value::Object(members) => {
+                found.extend(members.get("seed").and_then(serde_json::Value::as_u64));
+                members.values().for_each(|member| seeds(member, found));
+            }
+            serde_json::Value::Array(members) => members.iter().for_each(|member| seeds(member, found)),
+            _ => {}
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Agents: trained models at play, many games side by side. What is wrong is found before anything changes.
 
 use crate::call::{Process, Result, call, here, json, said};
-use icee_games::{ObservationKind, Thought, TrainedModel};
+use icee_games::{Thought, TrainedModel};
 use icee_models::ModelStore;
 use icee_train::Device;
 use icee_worlds::{Agent as _, Decision, MAX_GAMES, Observations, StepOutcome, Turn};
@@ -24,13 +24,11 @@ struct Playing {
     agent: icee_games::Agent,
     /// Where its threads are.
     process: Process,
-    /// The games whose last action waits for its outcome.
-    waiting: Vec<bool>,
     /// Whether there was an action since the games began.
     began: bool,
     /// How often games have begun anew.
     resets: u64,
-    /// Whether it was said that episodes were forgotten.
+    /// Whether it was said that something was forgotten.
     noticed: bool,
 }
 
@@ -78,19 +76,12 @@ impl Agent {
     ) -> Result<Vec<i64>> {
         let mut playing = self.playing()?;
         let games = self.chosen(observations.len(), "observation", active)?;
-        if let Some(&game) = games.iter().find(|&&game| playing.waiting[game as usize]) {
-            return Err(said(format!(
-                "act was called twice{}; observe(reward, terminated) comes in between",
-                self.of(game)
-            )));
-        }
         let mut seen = observations.clone();
         seen.clear();
         for &game in &games {
             let observation = observations.get(game as usize).filter(|&seen| self.model.task.sees(seen));
             if !observation.is_some_and(|observation| seen.push(observation)) {
-                let (shown, known) = (show(game as usize), self.known());
-                return Err(said(format!("the observation{} is {shown}; this model sees {known}", self.of(game))));
+                return Err(playing.agent.unseen(game, &show(game as usize)).into());
             }
         }
         let mut actions = vec![0; self.games];
@@ -102,7 +93,6 @@ impl Agent {
         playing.began = true;
         for (&game, decision) in games.iter().zip(&decisions) {
             actions[game as usize] = i64::from(decision.action);
-            playing.waiting[game as usize] = true;
         }
         Ok(actions)
     }
@@ -120,22 +110,6 @@ impl Agent {
             Some(mask) => Err(said(format!("active has {} entries for {} game(s)", mask.len(), self.games))),
         }
     }
-
-    fn of(&self, game: u32) -> String {
-        if self.games == 1 { String::new() } else { format!(" in game {game}") }
-    }
-
-    /// What can be seen.
-    fn known(&self) -> String {
-        match self.model.task.observation {
-            ObservationKind::Discrete { size } => format!("a number from 0 to {}", size - 1),
-            ObservationKind::Grid { width, height } => {
-                let last = width * height - 1;
-                format!("a cell of {width} x {height}: its number, row by row from 0 to {last}, or (x, y)")
-            }
-            ObservationKind::Vector { size } => format!("{size} finite number(s)"),
-        }
-    }
 }
 
 #[pymethods]
@@ -151,8 +125,7 @@ impl Agent {
             let model = ModelStore::of_environment().find(model)?.load_agent()?;
             let mut agent = icee_games::Agent::new(&Device::cpu(threads)?, &model)?;
             agent.begin_games(games, seed, first_game(resets, games))?;
-            let (process, waiting) = (Process::this(), vec![false; games]);
-            let playing = Mutex::new(Playing { agent, process, waiting, began: false, resets, noticed: false });
+            let playing = Mutex::new(Playing { agent, process: Process::this(), began: false, resets, noticed: false });
             Ok(Agent { model, games, seed, threads, playing })
         })
     }
@@ -206,22 +179,12 @@ impl Agent {
             let mut playing = self.playing()?;
             let mut games = self.chosen(rewards.len().min(done.len()), "outcome", active)?;
             if active.is_none() && self.games > 1 {
-                games.retain(|&game| playing.waiting[game as usize]);
+                games.retain(|&game| playing.agent.waits(game as usize));
             }
-            let mut outcomes = Vec::with_capacity(games.len());
-            for &game in &games {
-                let (reward, done) = (rewards[game as usize] as f32, done[game as usize]);
-                if !playing.waiting[game as usize] {
-                    return Err(said(format!("observe was called before act{}", self.of(game))));
-                }
-                if !reward.is_finite() {
-                    let reward = rewards[game as usize];
-                    return Err(said(format!("the reward{} is {reward}; it must be a finite number", self.of(game))));
-                }
-                outcomes.push(StepOutcome { reward, done });
-            }
+            let outcome =
+                |&game: &u32| StepOutcome { reward: rewards[game as usize] as f32, done: done[game as usize] };
+            let outcomes: Vec<StepOutcome> = games.iter().map(outcome).collect();
             playing.agent.observe(&games, &outcomes)?;
-            games.iter().for_each(|&game| playing.waiting[game as usize] = false);
             let notice = if playing.noticed { None } else { playing.agent.notice() };
             playing.noticed |= notice.is_some();
             Ok(notice)
@@ -233,7 +196,6 @@ impl Agent {
         here(py, || {
             let mut playing = self.lock();
             playing.resets += 1;
-            playing.waiting.fill(false);
             (playing.began, playing.noticed) = (false, false);
             if self.threads != 1 && !playing.process.is_this() {
                 return self.renew(&mut playing);
@@ -268,7 +230,10 @@ impl Agent {
     /// What it was trained on, as JSON.
     fn describe(&self, py: Python<'_>) -> PyResult<String> {
         let TrainedModel { task, config, step, .. } = &self.model;
-        here(py, || json(&serde_json::json!({ "task": task, "method": config.method, "step": step })))
+        here(py, || {
+            let remembered = config.remembered_episodes(task)?;
+            json(&serde_json::json!({ "task": task, "method": config.method, "step": step, "remembered": remembered }))
+        })
     }
 
     /// The return at the centre of every bin of p(c).

@@ -45,7 +45,7 @@ pub fn here<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) ->
 
 /// As [`call`], for what takes long: `work` gets a way to tell things, which `hear` hears on the thread of the caller, with the
 /// interpreter's lock; `work` waits until it has. Meanwhile signals are looked for. The first error of `hear` or of
-/// a signal sets `stop`, and is what comes back once `work` has ended.
+/// a signal sets `stop`, and is what comes back once `work` has ended well; else it is the cause of what `work` failed with.
 ///
 /// # Errors
 /// Those, and as [`call`].
@@ -85,9 +85,13 @@ pub fn watched<E: Send, T: Send>(
         }
         py.detach(|| worker.join()).unwrap_or_else(Err)
     });
-    match failure {
-        Some(error) => Err(error),
-        None => result(done),
+    match (failure, result(done)) {
+        (None, done) => done,
+        (Some(first), Ok(_)) => Err(first),
+        (Some(first), Err(error)) => {
+            error.set_cause(py, Some(first));
+            Err(error)
+        }
     }
 }
 

@@ -148,6 +148,12 @@ impl Study {
         self.with(py, |study| Ok(study.id_column().map(str::to_owned)))
     }
 
+    /// What a column of rows' numbers is called.
+    #[getter]
+    fn row_column(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.with(py, |study| Ok(study.row_column()))
+    }
+
     /// Which sheet the rows are numbered by: another one has another text.
     #[getter]
     fn sheet(&self, py: Python<'_>) -> PyResult<String> {

@@ -1,7 +1,7 @@
 //! Training: runs, as on the command line, and the logs that they learn from.
 
 use crate::call::{Process, Result, call, json, said, watched};
-use icee_base::files::write_atomically;
+use icee_base::files::{FileError, write_atomically};
 use icee_base::hash::checksum;
 use icee_games::logs::{LoggedStep, Logs, log_bytes};
 use icee_models::job::{Job, Onlooker, report};
@@ -62,10 +62,12 @@ impl Columns<'_> {
                 return Err(said("the columns of a log must have one length"));
             }
             let whole = |name: &str, row: usize, value: i64| {
-                u64::try_from(value).map_err(|_| said(format!("{name} is {value} in row {row}; it must be 0 or more")))
+                let problem = |_| said(format!("{name} is {value} in row {}; it must be 0 or more", row + 1));
+                u64::try_from(value).map_err(problem)
             };
             let small = |name: &str, row: usize, value: i64| {
-                let problem = |_| said(format!("{name} is {value} in row {row}; it must lie between 0 and 2^32 - 1"));
+                let problem =
+                    |_| said(format!("{name} is {value} in row {}; it must lie between 0 and 2^32 - 1", row + 1));
                 u32::try_from(value).map_err(problem)
             };
             let line = |row: usize| -> Result<LoggedStep<'_>> {
@@ -101,10 +103,10 @@ pub fn write_log(py: Python<'_>, path: PathBuf, columns: Columns<'_>) -> PyResul
 pub fn keep_log(py: Python<'_>, folder: PathBuf, columns: Columns<'_>) -> PyResult<PathBuf> {
     let bytes = columns.bytes(py, Path::new("log.csv"))?;
     call(py, || {
-        std::fs::create_dir_all(&folder)?;
+        std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
         let path = folder.join(format!("log-{:016x}.csv", checksum(0, &bytes)));
-        // Refused before anything is trained.
-        Logs::parse(&String::from_utf8_lossy(&bytes), &path)?;
+        // Refused before anything is trained; there is no file yet to be named.
+        Logs::parse(&String::from_utf8_lossy(&bytes), Path::new("the log, as CSV"))?;
         write_atomically(&path, &bytes)?;
         Ok(path)
     })
@@ -222,6 +224,7 @@ fn run(py: Python<'_>, job: impl FnOnce(&Registry) -> Result<Job> + Send, how: &
         Ok(())
     };
     let done = watched(py, &stop, work, hear);
+    // Where nothing could be saved, the error is another one.
     done.map_err(|error| match error.is_instance_of::<PyKeyboardInterrupt>(py) && !folder.is_empty() {
         true => PyKeyboardInterrupt::new_err(format!("saved; go on with icee.resume({folder:?})")),
         false => error,

@@ -13,6 +13,7 @@ use crate::study::{Study, not_loaded};
 use crate::trials::{Trial, Trials};
 use crate::{Error, Result};
 use icee_bo::belief::Belief;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// Rows predicted at a time.
@@ -73,9 +74,12 @@ impl Study {
     pub fn row_column(&self) -> &'static str {
         let header = &self.header;
         let learned = header.columns.iter().map(|column| &column.name);
-        let known: Vec<&String> = learned.chain(&header.value).chain(&header.cost).collect();
+        let others = header.pool.others.iter().flatten();
+        // An older journal does not say what else the sheet has; the sheet does, once it was read.
         let sheet = self.rows.as_ref().map_or(&[][..], Rows::header);
-        results::row_column(|name| known.iter().any(|known| *known == name) || sheet.iter().any(|known| known == name))
+        let known: HashSet<&String> =
+            learned.chain(&header.value).chain(&header.cost).chain(others).chain(sheet).collect();
+        results::row_column(|name| known.contains(&name.to_owned()))
     }
 
     /// A checksum of the sheet that rows are numbered by: where it is another one, numbers and cells may be others, too.

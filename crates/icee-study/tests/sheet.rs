@@ -399,6 +399,7 @@ fn what_was_exported_is_read_back_whatever_the_columns_are_called() {
     let file = scratch.write("told.csv", "row;col;heat;value\n6;0;1,5;7\n");
     study.tell_csv(&file, None, Repeat::Refuse).unwrap();
     assert_eq!((study.row_column(), study.summary().told[0].row), ("row_number", 1));
+    assert_eq!(scratch.open("t.jsonl").row_column(), "row_number", "whether the sheet has been read or not");
     // A name of another case is offered.
     let file = scratch.write("told.csv", "Row_Number,value\n1,7\n");
     let refused = study.tell_csv(&file, None, Repeat::Refuse).unwrap_err().to_string();

@@ -2,7 +2,7 @@
 
 use crate::device::Device;
 use crate::{DataFile, Error, Problem, Result};
-use icee_base::files::FileError;
+use icee_base::files::{FileError, write_atomically};
 use icee_nn::checkpoint::TENSORS;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -105,8 +105,7 @@ impl RunFolder {
         }
         let folder = RunFolder::locked(path)?;
         for (file, text) in texts {
-            let file = folder.path.join(file);
-            fs::write(&file, text).map_err(FileError::io(&file))?;
+            write_atomically(&folder.path.join(file), text.as_bytes())?;
         }
         Ok(folder)
     }

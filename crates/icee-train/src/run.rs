@@ -22,7 +22,8 @@ pub trait Observer {
         let _ = (step, evaluation);
     }
 
-    /// A checkpoint is written.
+    /// A checkpoint is written, and holds the networks of this step. What to go on from may be saved more often: the checkpoint keeps the
+    /// networks that do best on what is held out.
     fn saved(&mut self, step: u64, checkpoint: &Path) {
         let _ = (step, checkpoint);
     }
@@ -192,7 +193,9 @@ fn run(
                 saved => saved?,
             }
             last_good = Some(folder.state());
-            observer.saved(step, &folder.checkpoint());
+            if to_act {
+                observer.saved(step, &folder.checkpoint());
+            }
         }
         if stopping {
             break;

@@ -54,7 +54,7 @@ pub use registry::Registry;
 pub use regret::cumulative_regret;
 pub use relabel::{ExpertLabels, Relabel, StepLabel};
 pub use returns::Returns;
-pub use returns_to_go::returns_to_go;
 use returns_to_go::{LEAST_RETURN_TO_GO, shaped_reward};
+pub use returns_to_go::{idle_price, returns_to_go};
 pub use rollout::{Games, MAX_EPISODES, MAX_GAMES, PlayedStep};
 pub use world::{CloneWorld, EpisodeClock, Split, Step, World, WorldSpec};

@@ -48,6 +48,13 @@ impl Reference {
         }
     }
 
+    /// Whether the probabilities of its decisions are those with which it takes the actions. Some draw in secret what they believe, or
+    /// among equals, and then say 1.
+    #[must_use]
+    pub fn tells_probabilities(self) -> bool {
+        !matches!(self, Self::Posterior | Self::Sweep | Self::Ucb)
+    }
+
     /// The policy that plays the world's current game.
     ///
     /// # Errors

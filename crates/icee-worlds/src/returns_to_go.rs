@@ -13,8 +13,14 @@ impl WorldSpec {
     /// What a step that earns nothing costs in returns-to-go: 1/T, or 0 where rewards can be negative.
     #[must_use]
     pub fn idle_price(&self) -> f32 {
-        if self.reward_range.0 >= 0.0 { 1.0 / self.episode_limit as f32 } else { 0.0 }
+        idle_price(self.reward_range, self.episode_limit)
     }
+}
+
+/// What a step that earns nothing costs where these are the rewards, and T the most steps of an episode.
+#[must_use]
+pub fn idle_price(reward_range: (f32, f32), episode_limit: usize) -> f32 {
+    if reward_range.0 >= 0.0 { 1.0 / episode_limit as f32 } else { 0.0 }
 }
 
 /// r': what the step earned, or what it costs where it earned nothing.

@@ -62,7 +62,7 @@ pub fn run(args: &Args, models: &ModelStore) -> anyhow::Result<()> {
     let mut model = models.find(&args.model)?.load_agent()?;
     args.acting.apply(&mut model.config.acting)?;
     let agent = LiveAgent::new(&Device::cpu(1)?, &model, args.seed)?;
-    let mut player = Player { model, agent, acted: false, episode: 1, steps: 0 };
+    let mut player = Player { model, agent, episode: 1, steps: 0 };
     let mut told = Vec::new();
     let (mut input, mut out) = (std::io::stdin().lock(), std::io::stdout().lock());
     let mut line = Vec::new();
@@ -100,8 +100,6 @@ const GOES_ON: &str =
 struct Player {
     model: TrainedModel,
     agent: LiveAgent,
-    /// Whether an action waits for its reward.
-    acted: bool,
     /// The current episode, from one.
     episode: usize,
     /// Its steps so far.
@@ -120,13 +118,12 @@ impl Player {
         }
         let done = request.terminated || request.truncated;
         let observation = request.observation.as_ref().map(|value| self.observation(value)).transpose()?;
-        let acted = self.acted && !request.reset;
+        let acted = self.agent.waits() && !request.reset;
         match (acted, request.reward) {
             (true, None) if observation.is_some() || done => {
                 anyhow::bail!("the reward of the last action is missing: add \"reward\"")
             }
             (false, Some(_)) => anyhow::bail!("a reward without an action before it; give an observation first"),
-            (_, Some(reward)) if !(reward as f32).is_finite() => anyhow::bail!("the reward {reward} is too large"),
             _ => {}
         }
         if done && request.reward.is_none() {
@@ -136,15 +133,14 @@ impl Player {
             anyhow::bail!("an episode that is over has no next observation; begin the next one with a line of its own");
         }
         if request.describe {
-            return Ok(self.description());
+            return self.description();
         }
         if request.reset {
             self.agent.reset()?;
-            (self.acted, self.episode, self.steps) = (false, 1, 0);
+            (self.episode, self.steps) = (1, 0);
         }
         if let Some(reward) = request.reward {
             self.agent.observe(reward as f32, done)?;
-            self.acted = false;
             self.episode += usize::from(done);
             self.steps = if done { 0 } else { self.steps };
         }
@@ -156,7 +152,6 @@ impl Player {
             return Ok(answer);
         };
         let action = self.agent.act(observation.borrow())?;
-        self.acted = true;
         self.steps += 1;
         let mut answer = json!({ "action": action });
         if request.explain {
@@ -168,47 +163,45 @@ impl Player {
                 "this episode is longer than the {limit} steps of those it learned from: end an episode with \"terminated\" or \"truncated\""
             )
         });
-        if let Some(notice) = endless.or_else(|| self.agent.notice()) {
-            answer["notice"] = json!(notice);
+        let notices: Vec<String> = endless.into_iter().chain(self.agent.notice()).collect();
+        if !notices.is_empty() {
+            answer["notice"] = json!(notices.join("; "));
         }
         Ok(answer)
     }
 
-    fn description(&self) -> Value {
-        let task = &self.model.task;
-        json!({
+    fn description(&self) -> anyhow::Result<Value> {
+        let TrainedModel { task, config, .. } = &self.model;
+        Ok(json!({
             "world": task.name, "observation": task.observation, "actions": task.actions,
-            "episode_limit": task.episode_limit, "episodes": task.episodes, "episode": self.episode,
-        })
+            "episode_limit": task.episode_limit, "episodes": config.remembered_episodes(task)?, "episode": self.episode,
+        }))
     }
 
-    /// What is seen, checked.
+    /// What is seen, checked before anything is told to the agent.
     fn observation(&self, value: &Value) -> anyhow::Result<Owned> {
-        let kind = self.model.task.observation;
-        let wrong = |meant: String| anyhow::anyhow!("the observation {value} is not {meant}");
-        let whole = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
-        let cell = |place: usize, size: usize| {
-            let number = u32::try_from(place).ok().filter(|_| place < size);
-            number.map(Owned::Discrete).ok_or_else(|| wrong(format!("a number from 0 to {}", size - 1)))
-        };
-        match (kind, value) {
+        let whole = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
+        let seen = match (self.model.task.observation, value) {
             (ObservationKind::Grid { width, height }, Value::Array(pair)) => {
+                let inside = |(x, y): &(u32, u32)| (*x as usize) < width && (*y as usize) < height;
                 let place = match &pair[..] {
-                    [x, y] => whole(x).zip(whole(y)).filter(|(x, y)| *x < width && *y < height),
+                    [x, y] => whole(x).zip(whole(y)).filter(inside),
                     _ => None,
                 };
-                let (x, y) = place.ok_or_else(|| wrong(format!("a cell [x, y] of {width} x {height}")))?;
-                cell(y * width + x, width * height)
+                let (x, y) = place.ok_or_else(|| {
+                    anyhow::anyhow!("the observation {value} is not a cell [x, y] of {width} x {height}")
+                })?;
+                Some(Owned::Discrete(y * width as u32 + x))
             }
-            (ObservationKind::Discrete { size }, _) => cell(whole(value).unwrap_or(usize::MAX), size),
-            (ObservationKind::Grid { width, height }, _) => cell(whole(value).unwrap_or(usize::MAX), width * height),
-            (ObservationKind::Vector { size }, _) => {
+            (ObservationKind::Discrete { .. } | ObservationKind::Grid { .. }, _) => whole(value).map(Owned::Discrete),
+            (ObservationKind::Vector { .. }, _) => {
                 // A single number needs no list around it.
                 let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
                 let numbers: Option<Vec<f32>> = values.iter().map(|v| v.as_f64().map(|v| v as f32)).collect();
-                let fits = |numbers: &Vec<f32>| numbers.len() == size && numbers.iter().all(|v| v.is_finite());
-                numbers.filter(fits).map(Owned::Vector).ok_or_else(|| wrong(format!("a list of {size} numbers")))
+                numbers.map(Owned::Vector)
             }
-        }
+        };
+        let known = seen.filter(|seen| self.model.task.sees(seen.borrow()));
+        Ok(known.ok_or_else(|| self.agent.unseen(&value.to_string()))?)
     }
 }

@@ -51,9 +51,9 @@ pub struct Args {
     /// With --pools: keep the searches of this race in a file, which --runs reads.
     #[arg(long, value_name = "FILE", requires = "pools")]
     keep_runs: Option<PathBuf>,
-    /// Fixes the games or pools, and all choices.
-    #[arg(long, value_name = "S", default_value_t = 0)]
-    seed: u64,
+    /// Fixes the games or pools, and all choices [default: 0].
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
     /// Where to play: cpu, cuda (a GPU), or auto (a GPU where there is one).
     #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
     device: DeviceName,
@@ -117,7 +117,7 @@ fn eval_optimiser(args: &Args, model: &OptimiserModel) -> anyhow::Result<()> {
         };
         return eval_pools::run(model, &race);
     }
-    eval_functions::run(model, trials, args.seed, threads, args.json, args.csv.as_deref())
+    eval_functions::run(model, trials, args.seed.unwrap_or(0), threads, args.json, args.csv.as_deref())
 }
 
 fn eval_agent(args: &Args, mut model: TrainedModel, registry: &Registry) -> anyhow::Result<()> {
@@ -130,6 +130,7 @@ fn eval_agent(args: &Args, mut model: TrainedModel, registry: &Registry) -> anyh
             (args.csv.is_some(), "--csv"),
             (args.episodes.is_some(), "--episodes"),
             (args.training_games, "--training-games"),
+            (args.seed.is_some(), "--seed"),
             (matches!(args.device, DeviceName::Cuda), "--device cuda"),
         ] {
             if given {
@@ -143,12 +144,11 @@ fn eval_agent(args: &Args, mut model: TrainedModel, registry: &Registry) -> anyh
     }
     let device = args.device.open(args.threads.unwrap_or(0))?;
     let device = suited(&device, model.models.iter().map(|model| model.spec()));
-    let count = args.games.unwrap_or(100);
+    let (count, seed) = (args.games.unwrap_or(100), args.seed.unwrap_or(0));
     let progress = Progress::new("episode", 0, Elsewhere::Nothing);
     let watch = |played: usize, all: usize| progress.at(played as u64, all as u64, "episodes,");
     let split = if args.training_games { Split::Training } else { Split::Evaluation };
-    let games =
-        EvaluationGames { world: args.world.clone(), split, games: count, episodes: args.episodes, seed: args.seed };
+    let games = EvaluationGames { world: args.world.clone(), split, games: count, episodes: args.episodes, seed };
     let (evaluation, returns) = evaluate_watched(&device, &model, registry, &games, watch)?;
     progress.end();
     if let Some(path) = &args.csv {
@@ -157,7 +157,7 @@ fn eval_agent(args: &Args, mut model: TrainedModel, registry: &Registry) -> anyh
     let world = registry.make(&evaluation.world)?;
     let mut beside = Vec::new();
     for (_, kind) in references() {
-        let mut games = Games::deal(&*world, count, args.seed, split)?;
+        let mut games = Games::deal(&*world, count, seed, split)?;
         let Ok(mut agent) = ReferenceAgent::new(kind, &games) else { continue };
         let returns = games.play(&mut agent, evaluation.episodes.len())?;
         let means = (0..returns.episodes()).map(|episode| returns.estimate(episode).mean).collect();
@@ -177,14 +177,10 @@ fn eval_agent(args: &Args, mut model: TrainedModel, registry: &Registry) -> anyh
 
 impl Report {
     fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let Evaluation { world, agent, games, seed, decisions_per_second, forgotten_episodes, episodes } =
-            &self.evaluation;
+        let Evaluation { world, agent, games, seed, decisions_per_second, forgotten, episodes } = &self.evaluation;
         writeln!(out, "{world}, {agent}, {games} games, seed {seed}, {decisions_per_second:.0} decisions/s")?;
-        if *forgotten_episodes > 0 {
-            writeln!(
-                out,
-                "up to {forgotten_episodes} oldest episodes were dropped: past the trained context, or nothing found in them"
-            )?;
+        if let Some(words) = forgotten.words() {
+            writeln!(out, "{words}")?;
         }
         write!(out, "episode  mean return  95 % interval  entropy")?;
         for (name, _) in &self.references {

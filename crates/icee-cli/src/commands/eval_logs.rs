@@ -59,24 +59,30 @@ fn with_games(logs: Logs, held_out: bool) -> (Logs, Vec<usize>) {
 }
 
 fn write(out: &mut impl Write, evaluation: &OfflineEvaluation) -> std::io::Result<()> {
-    let OfflineEvaluation { calibration, agreement: (better, worse), improvement, preference, .. } = evaluation;
+    let OfflineEvaluation { calibration, agreement, improvement, preference, .. } = evaluation;
     writeln!(out, "{}", evaluation.words())?;
     if let Some(parts) = improvement {
         writeln!(out, "\none action by              the log   the agent   95 % of the difference")?;
-        for (name, Improvement { logged, agent, half_width_95 }) in
-            ["all episodes", "the first third", "the last third"].iter().zip(parts)
-        {
-            writeln!(out, "{name:<22} {logged:>10.3} {agent:>11.3}   ± {half_width_95:.3}")?;
+        for (name, part) in ["all episodes", "the first third", "the last third"].iter().zip(parts) {
+            match part {
+                Some(Improvement { logged, agent, half_width_95 }) => {
+                    writeln!(out, "{name:<22} {logged:>10.3} {agent:>11.3}   ± {half_width_95:.3}")?;
+                }
+                None => writeln!(out, "{name:<22} no game has a second episode")?,
+            }
         }
     }
     let preferred = match preference {
         Some(Difference { mean, half_width_95: Some(half) }) => format!(", {mean:.3} ± {half:.3} more within a game"),
         _ => String::new(),
     };
-    writeln!(
-        out,
-        "\nprobability of what was done: {better:.3} in the better half of episodes, {worse:.3} in the others{preferred}"
-    )?;
+    match agreement {
+        Some((better, worse)) => writeln!(
+            out,
+            "\nprobability of what was done: {better:.3} in the better half of episodes, {worse:.3} in the others{preferred}"
+        )?,
+        None => writeln!(out, "\nprobability of what was done: no game has better and worse episodes to compare")?,
+    }
     if let Some(levels) = calibration {
         let held = levels.map(|(level, held)| format!("{:.0} % in those of {:.0} %", 100.0 * held, 100.0 * level));
         writeln!(out, "returns that fell into the believed intervals: {}", held.join(", "))?;

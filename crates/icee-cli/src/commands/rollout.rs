@@ -55,7 +55,7 @@ pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
         returns
     } else if let Some(path) = &args.log {
         let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        let mut log = LogWriter::new(BufWriter::new(file), path, args.games);
+        let mut log = LogWriter::new(BufWriter::new(file), path, args.games, kind.tells_probabilities());
         let returns = games.play_watched(&mut agent, episodes, |step| log.record(step))?;
         log.finish().with_context(|| format!("cannot write {}", path.display()))?;
         returns

@@ -56,12 +56,23 @@ impl LiveAgent {
     pub fn act(&mut self, observation: Observation<'_>) -> Result<u32> {
         self.buffer.clear();
         if !self.buffer.push(observation) {
-            let kind = self.agent.blueprint.task.observation;
-            return Err(Error::Agent(format!("the observation is not one of {kind:?}")));
+            return Err(self.unseen(&super::shown(observation)));
         }
         let mut decision = [Decision::default()];
         self.agent.decide(Turn { games: &[0], observations: &self.buffer }, &mut decision)?;
         Ok(decision[0].action)
+    }
+
+    /// That an observation, `shown` as whoever gave it wrote it, is none of this agent's.
+    #[must_use]
+    pub fn unseen(&self, shown: &str) -> Error {
+        self.agent.unseen(0, shown)
+    }
+
+    /// Whether an action waits for what it earned.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        self.agent.waits(0)
     }
 
     /// What the action earned, and whether the episode is over.
@@ -86,7 +97,7 @@ impl LiveAgent {
         self.agent.expected_rewards(0)
     }
 
-    /// What to tell a user once episodes were dropped.
+    /// What to tell a user once something was dropped.
     #[must_use]
     pub fn notice(&self) -> Option<String> {
         self.agent.notice()

@@ -1,14 +1,16 @@
 //! What an agent remembers of one game: the steps, cut into episodes.
 //!
-//! Invariant: between two turns, the networks' caches of the game hold one token for every step that is remembered; what
-//! they hold beyond is cut off when the next tokens come.
+//! Invariant: between two turns, the networks' caches of the game hold one token for every step that is remembered, unless the memory
+//! is marked as changed; what they hold beyond is cut off when the next tokens come.
 
 use crate::blueprint::Blueprint;
 use crate::heads::{Given, Head};
 use crate::label::Record;
 use crate::tokens::{Previous, Token, TokenWriter};
 use icee_nn::batch::FieldValues;
-use icee_worlds::{Observation, Observations, StreamRng, returns_to_go};
+use icee_worlds::{Observation, Observations, StepOutcome, StreamRng, returns_to_go};
+use serde::Serialize;
+use std::ops::Range;
 
 /// What the agent had in mind at its last decision.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,8 +54,49 @@ pub(super) struct Memory {
     wanted: Vec<u32>,
     /// The first step of each remembered episode; the last is the current one.
     starts: Vec<usize>,
-    /// Episodes that were dropped.
-    pub forgotten: usize,
+    /// How many steps of the first remembered episode came before those that are remembered.
+    cut: usize,
+    /// Whether the caches hold something else: all that is remembered must be encoded anew.
+    pub changed: bool,
+    /// What was dropped.
+    pub forgotten: Forgotten,
+}
+
+/// What was dropped of a game.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Forgotten {
+    /// Whole episodes.
+    #[serde(rename = "forgotten_episodes")]
+    pub episodes: usize,
+    /// Steps of episodes that alone were longer than the context.
+    #[serde(rename = "forgotten_steps", skip_serializing_if = "is_zero")]
+    pub steps: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+impl Forgotten {
+    /// The most of each.
+    #[must_use]
+    pub fn max(self, other: Forgotten) -> Forgotten {
+        Forgotten { episodes: self.episodes.max(other.episodes), steps: self.steps.max(other.steps) }
+    }
+
+    /// What to tell a user, if anything was dropped.
+    #[must_use]
+    pub fn words(self) -> Option<String> {
+        let Forgotten { episodes, steps } = self;
+        let whole = "past the trained context, or nothing found in them";
+        let part = format!("the oldest {steps} steps of an episode that is longer than the trained context");
+        match (episodes, steps) {
+            (0, 0) => None,
+            (0, _) => Some(format!("{part} were dropped")),
+            (_, 0) => Some(format!("the oldest {episodes} episodes were dropped: {whole}")),
+            _ => Some(format!("the oldest {episodes} episodes were dropped: {whole}; and {part}")),
+        }
+    }
 }
 
 impl Memory {
@@ -66,7 +109,9 @@ impl Memory {
             rewards: Vec::new(),
             wanted: Vec::new(),
             starts: vec![0],
-            forgotten: 0,
+            cut: 0,
+            changed: false,
+            forgotten: Forgotten::default(),
         }
     }
 
@@ -85,9 +130,9 @@ impl Memory {
         self.starts[self.starts.len().saturating_sub(2)]
     }
 
-    /// Whether the next step is the first of its episode.
+    /// Whether the next step is the first of its episode, not just the first that is remembered.
     pub fn at_episode_start(&self) -> bool {
-        self.steps() == self.episode_start()
+        self.steps() + self.cut_of(self.starts.len() - 1) == self.episode_start()
     }
 
     /// The highest return of a remembered episode that is over.
@@ -98,7 +143,12 @@ impl Memory {
 
     /// The number of the current episode since the game began.
     pub fn episode(&self) -> usize {
-        self.forgotten + self.starts.len() - 1
+        self.forgotten.episodes + self.starts.len() - 1
+    }
+
+    /// Whether an action waits for what it earned.
+    pub fn waits(&self) -> bool {
+        self.actions.len() > self.steps()
     }
 
     /// The current step as a token, after its observation was remembered.
@@ -108,10 +158,15 @@ impl Memory {
             observation: self.observations.get(at)?,
             previous: self.before(at),
             episode: self.starts.len() - 1,
-            step: at - self.episode_start(),
+            step: at - self.episode_start() + self.cut_of(self.starts.len() - 1),
             step_bin: self.thought.step_bin,
             episode_rtg: self.thought.episode_rtg,
         })
+    }
+
+    /// How many steps of an episode came before those that are remembered.
+    fn cut_of(&self, episode: usize) -> usize {
+        if episode == 0 { self.cut } else { 0 }
     }
 
     /// The step before step `at`, unless it was forgotten or there was none.
@@ -126,9 +181,20 @@ impl Memory {
         self.wanted.push(self.thought.step_bin);
     }
 
-    /// The current episode is over.
-    pub fn end_episode(&mut self) {
-        self.starts.push(self.steps());
+    /// What the action has earned, and whether the episode is over.
+    pub fn earn(&mut self, outcome: &StepOutcome) {
+        self.rewards.push(outcome.reward);
+        if outcome.done {
+            self.starts.push(self.steps());
+        }
+    }
+
+    /// As if the last outcome had not been told.
+    pub fn unearn(&mut self, outcome: &StepOutcome) {
+        self.rewards.pop();
+        if outcome.done {
+            self.starts.pop();
+        }
     }
 
     /// Whether so many episodes are over and none of them has paid; never for a patience of 0.
@@ -138,21 +204,22 @@ impl Memory {
 
     /// Forgets everything but the count of episodes.
     pub fn clear(&mut self) {
-        self.forgotten += self.starts.len() - 1;
+        self.forgotten.episodes += self.starts.len() - 1;
         self.observations.clear();
         self.actions.clear();
         self.rewards.clear();
         self.wanted.clear();
         self.starts = vec![0];
+        (self.cut, self.changed) = (0, false);
     }
 
-    /// Drops the oldest quarter (so that it happens seldom) where the next step would not fit. Says whether it did;
-    /// then all that is left must be encoded anew.
-    pub fn make_room(&mut self, episodes: usize, context: usize) -> bool {
+    /// Drops the oldest quarter (so that it happens seldom) where the next step would not fit.
+    pub fn make_room(&mut self, episodes: usize, context: usize) {
         if self.starts.len() <= episodes && self.steps() < context {
-            return false;
+            return;
         }
-        let keep_steps = (context - context.div_ceil(4)).max(1);
+        // Nothing, where there is room for the next step alone.
+        let keep_steps = context - context.div_ceil(4);
         let keep_episodes = (episodes - episodes.div_ceil(4)).max(1);
         let mut dropped = self.starts.len().saturating_sub(keep_episodes);
         while dropped + 1 < self.starts.len() && self.steps() - self.starts[dropped] > keep_steps {
@@ -162,21 +229,22 @@ impl Memory {
         // An episode that alone is longer than the context loses its oldest steps.
         let left = self.steps() - self.starts[dropped];
         let first = if left >= context { self.steps() - keep_steps } else { self.starts[dropped] };
-        self.forgotten += dropped;
-        let mut kept = self.observations.clone();
-        kept.clear();
-        for at in first..self.observations.len() {
-            if let Some(observation) = self.observations.get(at) {
-                // The same space: always taken.
-                let _ = kept.push(observation);
-            }
-        }
-        self.observations = kept;
+        self.cut = first - self.starts[dropped] + self.cut_of(dropped);
+        self.forgotten.steps += first - self.starts[dropped];
+        self.forgotten.episodes += dropped;
+        self.keep_observations(first..self.steps());
         self.actions.drain(..first);
         self.rewards.drain(..first);
         self.wanted.drain(..first);
         self.starts = self.starts[dropped..].iter().map(|&start| start.saturating_sub(first)).collect();
-        true
+        self.changed = self.steps() > 0;
+    }
+
+    /// Forgets all other observations.
+    fn keep_observations(&mut self, kept: Range<usize>) {
+        let all = self.observations.clone();
+        self.observations.clear();
+        kept.filter_map(|at| all.get(at)).for_each(|observation| self.see(observation));
     }
 
     /// Writes the tokens of all completed steps from `from` on, which must be the start of an episode: with the true
@@ -193,11 +261,12 @@ impl Memory {
                 continue;
             }
             let returns = returns_to_go(rewards, blueprint.task.idle_price());
-            for (step, at) in (start..end).enumerate() {
+            for at in start..end {
                 let (step_bin, episode_rtg) = match over {
-                    true => (blueprint.bins.bin(returns[step]), true_rtg),
+                    true => (blueprint.bins.bin(returns[at - start]), true_rtg),
                     false => (self.wanted[at], self.thought.episode_rtg),
                 };
+                let step = at - start + self.cut_of(episode);
                 if let Some(observation) = self.observations.get(at) {
                     let previous = self.before(at);
                     writer.push(&Token { observation, previous, episode, step, step_bin, episode_rtg });
@@ -206,9 +275,14 @@ impl Memory {
         }
     }
 
-    /// Remembers what is seen before the next step.
-    #[must_use]
-    pub fn see(&mut self, observation: Observation<'_>) -> bool {
-        self.observations.push(observation)
+    /// Remembers what is seen before the next step; it must be one of the task's.
+    pub fn see(&mut self, observation: Observation<'_>) {
+        // The same space: always taken.
+        let _ = self.observations.push(observation);
+    }
+
+    /// As if nothing had been seen since the last step.
+    pub fn unsee(&mut self) {
+        self.keep_observations(0..self.steps());
     }
 }

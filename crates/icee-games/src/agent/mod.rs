@@ -11,9 +11,11 @@ mod gpu;
 mod live;
 mod memory;
 mod rules;
+#[cfg(test)]
+mod tests;
 
 pub use live::LiveAgent;
-pub use memory::Thought;
+pub use memory::{Forgotten, Thought};
 pub use rules::Rules;
 
 use crate::blueprint::Blueprint;
@@ -27,7 +29,7 @@ use gpu::GpuBrain;
 use icee_base::math::{entropy, sample};
 use icee_nn::Model;
 use icee_train::Device;
-use icee_worlds::{AgentFailure, Decision, Purpose, StepOutcome, Turn, stream};
+use icee_worlds::{AgentFailure, Decision, Observation, Purpose, StepOutcome, StreamRng, Turn, stream};
 use memory::Memory;
 use std::ops::Range;
 
@@ -37,10 +39,11 @@ pub struct Agent {
     rules: Rules,
     brain: Box<dyn Brain>,
     games: Vec<Memory>,
-    /// Sum and number of the action entropies of each episode.
-    entropies: Vec<(f64, u64)>,
-    /// The most episodes of a game that were dropped in earlier groups of games.
-    forgotten_before: usize,
+    /// Sum and number of the action entropies of each episode; none in games that are not a play's of so many episodes: they may go on
+    /// for ever.
+    entropies: Option<Vec<(f64, u64)>>,
+    /// The most that was dropped of a game in earlier groups of games.
+    forgotten_before: Forgotten,
 }
 
 /// The most numbers that caches hold of all games together: 2 GiB of them in single precision. More games are played in groups.
@@ -73,7 +76,14 @@ impl Agent {
             true => Box::new(GpuBrain::new(device, &models)),
             false => Box::new(CpuBrain::new(device, &models)),
         };
-        Ok(Agent { blueprint, rules, brain, games: Vec::new(), entropies: Vec::new(), forgotten_before: 0 })
+        Ok(Agent {
+            blueprint,
+            rules,
+            brain,
+            games: Vec::new(),
+            entropies: None,
+            forgotten_before: Forgotten::default(),
+        })
     }
 
     /// Changes the acting rules; what is remembered stays.
@@ -98,34 +108,38 @@ impl Agent {
         self.games.get(game).map(|memory| &memory.thought)
     }
 
-    /// How many of a game's oldest episodes were dropped: they no longer fit into the context, or the agent has lost patience.
+    /// Whether an action of a game waits for what it earned.
     #[must_use]
-    pub fn forgotten_episodes(&self, game: usize) -> usize {
+    pub fn waits(&self, game: usize) -> bool {
+        self.games.get(game).is_some_and(Memory::waits)
+    }
+
+    /// What was dropped of a game's oldest: it no longer fits into the context, or the agent has lost patience.
+    #[must_use]
+    pub fn forgotten(&self, game: usize) -> Forgotten {
+        let forgotten = self.games.get(game).map_or(Forgotten::default(), |memory| memory.forgotten);
         match self.blueprint.method.span {
-            Span::Episode => 0,
-            _ => self.games.get(game).map_or(0, |memory| memory.forgotten),
+            Span::Episode => Forgotten { episodes: 0, ..forgotten },
+            _ => forgotten,
         }
     }
 
-    /// The most episodes of a game that were dropped.
+    /// The most that was dropped of a game.
     #[must_use]
-    pub fn most_forgotten(&self) -> usize {
-        let now = (0..self.games.len()).map(|game| self.forgotten_episodes(game)).max();
-        self.forgotten_before.max(now.unwrap_or(0))
+    pub fn most_forgotten(&self) -> Forgotten {
+        (0..self.games.len()).map(|game| self.forgotten(game)).fold(self.forgotten_before, Forgotten::max)
     }
 
-    /// The mean entropy of the action's distribution at each episode, in nats.
+    /// The mean entropy of the action's distribution at each episode of a play, in nats.
     #[must_use]
     pub fn entropy_by_episode(&self) -> Vec<f64> {
-        self.entropies.iter().map(|&(sum, count)| sum / count.max(1) as f64).collect()
+        self.entropies.iter().flatten().map(|&(sum, count)| sum / count.max(1) as f64).collect()
     }
 
-    /// What to tell a user once episodes were dropped.
+    /// What to tell a user once something was dropped.
     #[must_use]
     pub fn notice(&self) -> Option<String> {
-        Some(self.most_forgotten()).filter(|&most| most > 0).map(|most| {
-            format!("the oldest {most} episodes were dropped: past the trained context, or nothing found in them")
-        })
+        self.most_forgotten().words()
     }
 
     /// New games begin: forgets everything. The first has the number `first` among those of the seed, which fix the draws.
@@ -137,8 +151,8 @@ impl Agent {
         let memory =
             |game: u64| Memory::new(observations.clone(), stream(seed, Purpose::Agent, first.wrapping_add(game)));
         self.games = (0..games as u64).map(memory).collect();
-        self.entropies.clear();
-        self.forgotten_before = 0;
+        self.entropies = None;
+        self.forgotten_before = Forgotten::default();
         self.brain.begin(games)
     }
 
@@ -169,51 +183,57 @@ impl Agent {
         self.brain.append(network, games, &lengths, &writer.finish())
     }
 
-    pub(crate) fn decide(&mut self, turn: Turn<'_>, decisions: &mut [Decision]) -> Result<()> {
-        let games = turn.games;
+    fn check_games(&self, games: &[u32]) -> Result<()> {
         if games.windows(2).any(|w| w[0] >= w[1]) || games.last().is_some_and(|&g| g as usize >= self.games.len()) {
             return Err(Error::Agent("the games of a turn must ascend and have begun".into()));
         }
-        let context = self.blueprint.task.tokens(self.blueprint.episodes);
-        let mut crowded = Vec::new();
-        for (index, &game) in games.iter().enumerate() {
-            let memory = &mut self.games[game as usize];
-            if memory.observations.len() != memory.steps() {
-                return Err(Error::Agent(format!("act was called twice in game {game}; observe comes in between")));
+        Ok(())
+    }
+
+    fn check_turn(&self, turn: Turn<'_>) -> Result<()> {
+        self.check_games(turn.games)?;
+        for (index, &game) in turn.games.iter().enumerate() {
+            if self.waits(game as usize) {
+                let of = self.of(game);
+                return Err(Error::Agent(format!("act was called twice{of}; observe comes in between")));
             }
-            if memory.make_room(self.blueprint.episodes, context) {
-                crowded.push(game);
-            }
-            let seen = turn.observations.get(index).filter(|&o| self.blueprint.task.sees(o));
-            if !seen.is_some_and(|observation| memory.see(observation)) {
-                let known = self.blueprint.task.observation.describe();
-                return Err(Error::Agent(format!("the observation of game {game} is not one of {known}")));
-            }
-            if memory.at_episode_start() {
-                // The joint tilt draws it below.
-                let asked = self.blueprint.method.condition == Condition::StepAndEpisode;
-                let most = self.blueprint.task.return_range.1;
-                let possible = self.rules.acting.episode_rule != EpisodeRule::WhilePossible
-                    || memory.best_return().is_none_or(|best| best < most);
-                memory.thought.episode_rtg = u32::from(asked && possible);
+            let seen = turn.observations.get(index);
+            if !seen.is_some_and(|seen| self.blueprint.task.sees(seen)) {
+                return Err(self.unseen(game, &seen.map_or("missing".into(), shown)));
             }
         }
-        if !crowded.is_empty() {
-            self.encode(&crowded, |_| 0)?;
+        Ok(())
+    }
+
+    /// That an observation, `shown` as whoever gave it wrote it, is none of this task's.
+    #[must_use]
+    pub fn unseen(&self, game: u32, shown: &str) -> Error {
+        let (of, known) = (self.of(game), self.blueprint.task.observation.describe_one());
+        Error::Agent(format!("the observation{of} is {shown}; this model sees {known}"))
+    }
+
+    /// Which game is meant, where there are several.
+    fn of(&self, game: u32) -> String {
+        if self.games.len() == 1 { String::new() } else { format!(" in game {game}") }
+    }
+
+    /// Chooses an action in each game of the turn. Where that is not possible, nothing has changed: the turn may be taken once more.
+    pub(crate) fn decide(&mut self, turn: Turn<'_>, decisions: &mut [Decision]) -> Result<()> {
+        self.check_turn(turn)?;
+        let draws: Vec<StreamRng> = chosen(&mut self.games, turn.games).map(|memory| memory.rng.clone()).collect();
+        let thought = self.see(turn).and_then(|()| self.think(turn.games));
+        if thought.is_err() {
+            for (memory, rng) in chosen(&mut self.games, turn.games).zip(draws) {
+                memory.unsee();
+                memory.rng = rng;
+            }
+            return thought;
         }
-        self.append_current(0, games)?;
-        let mind = Mind { blueprint: &self.blueprint, rules: &self.rules };
-        self.brain.choose_returns(mind, &mut self.games, games)?;
-        for network in 1..self.blueprint.networks.len() {
-            self.append_current(network, games)?;
-        }
-        let mind = Mind { blueprint: &self.blueprint, rules: &self.rules };
-        self.brain.choose_actions(mind, &mut self.games, games)?;
-        let entropies = &mut self.entropies;
-        for (memory, decision) in chosen(&mut self.games, games).zip(decisions) {
+        for (memory, decision) in chosen(&mut self.games, turn.games).zip(decisions) {
             let action = sample(&memory.thought.actions, &mut memory.rng);
             *decision = Decision { action: action as u32, probability: memory.thought.actions[action] as f32 };
             memory.decide(action as u32);
+            let Some(entropies) = &mut self.entropies else { continue };
             let episode = memory.episode();
             if entropies.len() <= episode {
                 entropies.resize(episode + 1, (0.0, 0));
@@ -224,6 +244,47 @@ impl Agent {
         Ok(())
     }
 
+    /// Remembers what is seen, and has everything before it in the caches.
+    fn see(&mut self, turn: Turn<'_>) -> Result<()> {
+        let context = self.blueprint.task.tokens(self.blueprint.episodes);
+        let mut changed = Vec::new();
+        for (index, &game) in turn.games.iter().enumerate() {
+            let memory = &mut self.games[game as usize];
+            memory.make_room(self.blueprint.episodes, context);
+            if memory.changed {
+                changed.push(game);
+            }
+            if let Some(seen) = turn.observations.get(index) {
+                memory.see(seen);
+            }
+            if memory.at_episode_start() {
+                // The joint tilt draws it below.
+                let asked = self.blueprint.method.condition == Condition::StepAndEpisode;
+                let most = self.blueprint.task.return_range.1;
+                let possible = self.rules.acting.episode_rule != EpisodeRule::WhilePossible
+                    || memory.best_return().is_none_or(|best| best < most);
+                memory.thought.episode_rtg = u32::from(asked && possible);
+            }
+        }
+        if !changed.is_empty() {
+            self.encode(&changed, |_| 0)?;
+            chosen(&mut self.games, &changed).for_each(|memory| memory.changed = false);
+        }
+        Ok(())
+    }
+
+    /// Chooses c̃ and c, and finds the probabilities of actions.
+    fn think(&mut self, games: &[u32]) -> Result<()> {
+        self.append_current(0, games)?;
+        let mind = Mind { blueprint: &self.blueprint, rules: &self.rules };
+        self.brain.choose_returns(mind, &mut self.games, games)?;
+        for network in 1..self.blueprint.networks.len() {
+            self.append_current(network, games)?;
+        }
+        let mind = Mind { blueprint: &self.blueprint, rules: &self.rules };
+        self.brain.choose_actions(mind, &mut self.games, games)
+    }
+
     /// Remembers that another action was taken than it had decided for: somebody else plays, and it looks on.
     pub(crate) fn take_instead(&mut self, game: usize, action: u32) {
         if let Some(last) = self.games[game].actions.last_mut() {
@@ -231,34 +292,57 @@ impl Agent {
         }
     }
 
+    fn check_outcomes(&self, games: &[u32], outcomes: &[StepOutcome]) -> Result<()> {
+        self.check_games(games)?;
+        for (&game, StepOutcome { reward, .. }) in games.iter().zip(outcomes) {
+            if !self.waits(game as usize) {
+                return Err(Error::Agent(format!("observe was called before act{}", self.of(game))));
+            }
+            if !reward.is_finite() {
+                let of = self.of(game);
+                return Err(Error::Agent(format!("the reward{of} is {reward}: too large, or no number")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Learns what actions earned. Where that is not possible, nothing has changed: it may be told once more.
     pub(crate) fn learn_outcomes(&mut self, games: &[u32], outcomes: &[StepOutcome]) -> Result<()> {
-        let mut over = Vec::new();
+        self.check_outcomes(games, outcomes)?;
+        let (mut over, mut gone) = (Vec::new(), Vec::new());
         for (&game, outcome) in games.iter().zip(outcomes) {
-            let Some(memory) = self.games.get_mut(game as usize) else {
-                return Err(Error::Agent(format!("game {game} has not begun")));
-            };
-            if memory.actions.len() != memory.steps() + 1 {
-                return Err(Error::Agent(format!("observe was called in game {game} before act")));
-            }
-            if !outcome.reward.is_finite() {
-                return Err(Error::Agent(format!("the reward of game {game} is {}", outcome.reward)));
-            }
-            memory.rewards.push(outcome.reward);
+            let memory = &mut self.games[game as usize];
+            memory.earn(outcome);
             if outcome.done {
-                memory.end_episode();
-                let is_lost = memory.is_lost(self.rules.acting.patience);
                 match self.blueprint.method.span {
-                    Span::Episode => memory.clear(),
-                    _ if is_lost => memory.clear(),
+                    Span::Episode => gone.push(game),
+                    _ if memory.is_lost(self.rules.acting.patience) => gone.push(game),
                     _ => over.push(game),
                 }
             }
         }
         // The paper's networks read returns: those of the episode are known now.
         if !over.is_empty() && self.blueprint.networks.len() > 1 {
-            self.encode(&over, Memory::last_episode_start)?;
+            let encoded = self.encode(&over, Memory::last_episode_start);
+            if encoded.is_err() {
+                for (&game, outcome) in games.iter().zip(outcomes) {
+                    let memory = &mut self.games[game as usize];
+                    memory.unearn(outcome);
+                    memory.changed = true;
+                }
+                return encoded;
+            }
         }
+        gone.iter().for_each(|&game| self.games[game as usize].clear());
         Ok(())
+    }
+}
+
+/// An observation, as it stands in a message.
+fn shown(observation: Observation<'_>) -> String {
+    match observation {
+        Observation::Discrete(number) => number.to_string(),
+        Observation::Vector(values) => format!("{values:?}"),
     }
 }
 
@@ -278,6 +362,7 @@ impl icee_worlds::Agent for Agent {
         // What is told of a play is told of all its groups.
         let (entropies, forgotten) = (std::mem::take(&mut self.entropies), self.most_forgotten());
         self.begin_games(games.len(), seed, games.start as u64)?;
+        self.entropies = Some(Vec::new());
         if games.start > 0 {
             (self.entropies, self.forgotten_before) = (entropies, forgotten);
         }

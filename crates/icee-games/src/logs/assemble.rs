@@ -1,13 +1,14 @@
 //! From lines to games: flat arrays, and sizes and ranges as far as they show them.
 
-use super::lines::{Line, Seen};
+use super::lines::{Read, Seen};
 use super::{Logs, MAX_TOKENS};
 use crate::task::{GameSpec, LOGS, ObservationKind, REWARD_CLASSES};
 use icee_train::DataFile;
-use icee_worlds::{Observation, ObservationSpace, Observations, SequenceBatch, WorldSpec, returns_to_go};
+use icee_worlds::{Observation, ObservationSpace, Observations, SequenceBatch, WorldSpec, idle_price, returns_to_go};
 use std::sync::Arc;
 
-pub(super) fn assemble(lines: &[Line], file: DataFile) -> Logs {
+pub(super) fn assemble(read: Read, file: DataFile) -> Logs {
+    let Read { lines, unread } = read;
     let actions = lines.iter().map(|l| l.action).max().unwrap_or(0) as usize + 1;
     let without_probability = lines.iter().filter(|l| l.probability.is_none()).count();
     let has_probabilities = without_probability == 0;
@@ -24,7 +25,7 @@ pub(super) fn assemble(lines: &[Line], file: DataFile) -> Logs {
         }
     };
     let mut data = SequenceBatch::new(&WorldSpec {
-        id: "logs".into(),
+        id: LOGS.into(),
         rules: String::new(),
         observation_space: space.clone(),
         action_names: vec![String::new(); actions],
@@ -64,7 +65,7 @@ pub(super) fn assemble(lines: &[Line], file: DataFile) -> Logs {
     let task = task_of(&data, observation);
     let split = ((0..data.sequences()).collect(), vec![]);
     let data = Arc::new(data);
-    Logs { data, task, has_probabilities, without_probability, file, split }
+    Logs { data, task, has_probabilities, without_probability, unread, file, split }
 }
 
 /// Sizes and ranges, as far as the data shows them.
@@ -76,9 +77,7 @@ fn task_of(data: &SequenceBatch, observation: ObservationKind) -> GameSpec {
         if low < high { (low, high) } else { (low.min(0.0), high.max(low.min(0.0) + 1.0)) }
     };
     let reward_range = range(&mut data.rewards.iter().copied());
-    // As in worlds: where a step can cost something, one that costs nothing is the better one.
-    let idle_costs = reward_range.0 >= 0.0;
-    let price = if idle_costs { 1.0 / longest as f32 } else { 0.0 };
+    let price = idle_price(reward_range, longest);
     let mut returns = (0..data.episodes()).flat_map(|e| returns_to_go(&data.rewards[data.episode_steps(e)], price));
     let two_values = data.rewards.iter().all(|&r| r == reward_range.0 || r == reward_range.1);
     GameSpec {
@@ -90,7 +89,7 @@ fn task_of(data: &SequenceBatch, observation: ObservationKind) -> GameSpec {
         return_range: range(&mut returns),
         reward_range,
         reward_classes: if two_values { 2 } else { REWARD_CLASSES },
-        idle_costs,
+        idle_costs: price > 0.0,
         observation_scale: scale(&data.observations),
     }
 }

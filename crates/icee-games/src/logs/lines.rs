@@ -2,13 +2,16 @@
 
 use super::COLUMNS;
 use crate::{Error, Result};
+use icee_base::names::{nearest, suggestion};
 use icee_base::table::{Row, Table};
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 /// Malformed lines that an error shows before it stops counting them out.
 const SHOWN: usize = 20;
+/// Columns that are not read and are named: in JSON lines there may be others in every line.
+const MOST_UNREAD: usize = 8;
 /// Bounds that keep a damaged log from asking for absurd memory.
 const MAX_ACTIONS: u32 = 4096;
 const MAX_CELLS: u32 = 1 << 20;
@@ -43,21 +46,39 @@ pub(super) enum Seen {
     Reals(Vec<f32>),
 }
 
-/// All steps of a log, game by game, JSON lines or CSV.
-pub(super) fn read(text: &str, path: &Path) -> Result<Vec<Line>> {
+/// A log that was read.
+pub(super) struct Read {
+    /// All steps, game by game.
+    pub lines: Vec<Line>,
+    /// What is to be said of columns that are not read.
+    pub unread: Vec<String>,
+}
+
+/// A log, JSON lines or CSV.
+pub(super) fn read(text: &str, path: &Path) -> Result<Read> {
+    // Some editors and spreadsheets put a byte order mark first.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first = text.lines().find(|line| !line.trim().is_empty());
     let mut steps = Steps::default();
     match first.is_some_and(|line| line.trim_start().starts_with('{')) {
         true => json_lines(text, path, &mut steps)?,
         false => csv_lines(text, path, &mut steps)?,
     }
-    steps.in_order().map_err(|problem| Error::Logs { path: path.to_owned(), count: 1, lines: vec![problem] })
+    let unread = std::mem::take(&mut steps.unread).into_values().collect();
+    let lines = steps.in_order();
+    let lines = lines.map_err(|problem| Error::Logs { path: path.to_owned(), count: 1, lines: vec![problem] })?;
+    Ok(Read { lines, unread })
 }
 
 fn json_lines(text: &str, path: &Path, steps: &mut Steps) -> Result<()> {
     let (mut bad, mut count) = (Vec::new(), 0);
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        if let Err(problem) = from_json(line).and_then(|line| steps.add(line)) {
+        let parsed: std::result::Result<Value, String> = serde_json::from_str(line).map_err(|e| e.to_string());
+        if let Err(problem) = parsed.and_then(|value| {
+            steps.add(from_json(&value)?)?;
+            steps.note_unread(value.as_object().into_iter().flat_map(|object| object.keys().map(String::as_str)));
+            Ok(())
+        }) {
             count += 1;
             if bad.len() < SHOWN {
                 bad.push(format!("line {}: {problem}", index + 1));
@@ -74,6 +95,7 @@ fn csv_lines(text: &str, path: &Path, steps: &mut Steps) -> Result<()> {
         *place = table.column(column)?;
     }
     let probability = table.header().iter().position(|name| name == COLUMNS[6]);
+    steps.note_unread(table.header().iter().map(String::as_str));
     Ok(table.scan(|table, row| steps.add(from_csv(table, row, places, probability)?))?)
 }
 
@@ -120,8 +142,7 @@ fn from_csv(
     })
 }
 
-fn from_json(line: &str) -> std::result::Result<Line, String> {
-    let value: Value = serde_json::from_str(line).map_err(|e| e.to_string())?;
+fn from_json(value: &Value) -> std::result::Result<Line, String> {
     let whole = |name: &str| {
         let parsed = value[name].as_u64().or_else(|| whole_real(value[name].as_f64()?));
         parsed.ok_or(format!("{name} is not a whole number from 0"))
@@ -171,16 +192,34 @@ struct Steps {
     /// Whether some observation was a whole number, and how many reals the others are.
     whole: bool,
     reals: Option<usize>,
+    /// By name, what is to be said of columns that are not read.
+    unread: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Copy)]
 struct Last {
     place: usize,
+    /// The first episode of the game.
+    first: u64,
     episode: u64,
     step: u64,
 }
 
 impl Steps {
+    /// Notes what is not read of a header, or of the keys of a line: a mistyped name would be one that is never told.
+    fn note_unread<'a>(&mut self, names: impl Iterator<Item = &'a str> + Clone) {
+        for name in names.clone().filter(|name| !COLUMNS.contains(name)) {
+            if self.unread.len() == MOST_UNREAD || self.unread.contains_key(name) {
+                continue;
+            }
+            let missing: Vec<&str> =
+                COLUMNS.into_iter().filter(|column| !names.clone().any(|name| name == *column)).collect();
+            let near: Vec<String> = nearest(name, &missing).into_iter().map(str::to_owned).collect();
+            let meant = if near.is_empty() { String::new() } else { format!("; {}", suggestion(&near, &[])) };
+            self.unread.insert(name.into(), format!("column \"{name}\" is not read{meant}"));
+        }
+    }
+
     /// Takes a line, if it is right by itself and follows those before.
     fn add(&mut self, mut line: Line) -> std::result::Result<(), String> {
         if line.action >= MAX_ACTIONS {
@@ -191,7 +230,6 @@ impl Steps {
         }
         let other_kind = || Err("observation is of another kind or length than the first".to_owned());
         match &line.observation {
-            Seen::Index(index) if *index >= MAX_CELLS => return Err(format!("observation is not below {MAX_CELLS}")),
             Seen::Reals(values) if values.is_empty() || values.iter().any(|v| !v.is_finite()) => {
                 return Err("observation needs finite numbers".into());
             }
@@ -209,7 +247,9 @@ impl Steps {
             Seen::Reals(values) => self.reals = Some(values.len()),
             Seen::Index(_) | Seen::Below(_) => self.whole = true,
         }
-        self.last.insert(line.game, Last { place: line.place, episode: line.episode, step: line.step });
+        let before = self.last.get(&line.game).filter(|last| last.place == line.place);
+        let first = before.map_or(line.episode, |last| last.first);
+        self.last.insert(line.game, Last { place: line.place, first, episode: line.episode, step: line.step });
         self.games = self.games.max(line.place + 1);
         self.lines.push(line);
         Ok(())
@@ -217,7 +257,7 @@ impl Steps {
 
     /// Which game a line goes on with, or begins.
     fn place(&self, line: &Line) -> std::result::Result<usize, String> {
-        let Some(Last { place, episode, step }) = self.last.get(&line.game).copied() else {
+        let Some(Last { place, first, episode, step }) = self.last.get(&line.game).copied() else {
             return if line.step == 0 { Ok(self.games) } else { Err("the first step of an episode is step 0".into()) };
         };
         let follows =
@@ -227,7 +267,7 @@ impl Steps {
         }
         // A number that comes back from its beginning, after other games, is another game: logs are joined like that.
         let elsewhere = self.lines.last().is_some_and(|last| last.game != line.game);
-        if elsewhere && line.step == 0 && line.episode <= episode {
+        if elsewhere && line.step == 0 && line.episode == first {
             return Ok(self.games);
         }
         let game = line.game;
@@ -249,12 +289,17 @@ impl Steps {
             }
         }
         for Line { game, episode, step, observation, .. } in &self.lines {
-            if let Seen::Below(below) = observation {
-                return Err(format!(
-                    "observation {below} (game {game}, episode {episode}, step {step}): things are numbered from 0; \
-                     a column of reals has decimal points ({below}.0)"
-                ));
-            }
+            let (number, why) = match observation {
+                Seen::Below(below) => (*below, "things are numbered from 0".to_owned()),
+                Seen::Index(index) if *index >= MAX_CELLS => {
+                    (i64::from(*index), format!("things are numbered below {MAX_CELLS}"))
+                }
+                Seen::Index(_) | Seen::Reals(_) => continue,
+            };
+            return Err(format!(
+                "observation {number} (game {game}, episode {episode}, step {step}): {why}; a column of reals has decimal \
+                 points ({number}.0)"
+            ));
         }
         if let Some(problem) = sparse(&self.lines) {
             return Err(problem);

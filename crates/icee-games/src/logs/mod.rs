@@ -43,6 +43,8 @@ pub struct Logs {
     pub has_probabilities: bool,
     /// Steps without one.
     without_probability: usize,
+    /// What is to be said of columns that are not read.
+    unread: Vec<String>,
     /// Where it was read from, and what it was.
     pub file: DataFile,
     /// The games that are learned from, and those that are not.
@@ -64,9 +66,9 @@ impl Logs {
     /// # Errors
     /// As [`Logs::read`].
     pub fn parse(text: &str, path: &Path) -> Result<Logs> {
-        let lines = lines::read(text, path)?;
+        let read = lines::read(text, path)?;
         let file = DataFile { path: path.to_owned(), checksum: checksum(0, text.as_bytes()) };
-        Ok(assemble::assemble(&lines, file))
+        Ok(assemble::assemble(read, file))
     }
 
     /// Puts a share of the games aside: always the same ones, so that a trained model can be judged by them later. Of fewer
@@ -224,6 +226,11 @@ mod tests {
         // Two logs, one below the other: their numbers mean different games.
         let joined = shape(&[(0, 0, 0), (0, 1, 0), (1, 0, 0), (0, 0, 0), (0, 1, 0), (1, 0, 0)]).unwrap();
         assert_eq!((joined.data.sequences(), joined.most_episodes()), (4, 2));
+        // A game comes back from its beginning, not from anywhere: these are episodes in the wrong order.
+        let joined = shape(&[(0, 3, 0), (0, 5, 0), (1, 0, 0), (0, 3, 0), (0, 4, 0)]).unwrap();
+        assert_eq!((joined.data.sequences(), joined.most_episodes()), (3, 2));
+        let said = shape(&[(0, 0, 0), (1, 0, 0), (0, 2, 0), (1, 1, 0), (0, 1, 0)]).unwrap_err().to_string();
+        assert!(said.contains("line 6: does not follow game 0, episode 2, step 0"), "{said}");
         let said = shape(&[(0, 0, 0), (1, 0, 0), (0, 0, 2)]).unwrap_err().to_string();
         assert!(said.contains("line 4: does not follow game 0, episode 0, step 0"), "{said}");
     }
@@ -262,6 +269,12 @@ mod tests {
         };
         assert_eq!(reals(&["0", "0.5", "-1"]), [0.0, 0.5, -1.0]);
         assert_eq!(reals(&["0,5 -1,25", "1 2"]), [0.5, -1.25, 1.0, 2.0]);
+        assert_eq!(reals(&["1500000", "0.5"]), [1_500_000.0, 0.5]);
+        let said = column(&["1500000", "0"]).unwrap_err().to_string();
+        assert!(
+            said.contains("observation 1500000 (game 0, episode 0, step 0)") && said.contains("1500000.0"),
+            "{said}"
+        );
         let things = column(&["0", "3"]).unwrap();
         assert_eq!((things.task.observation, things.task.actions), (ObservationKind::Discrete { size: 4 }, 2));
         let said = column(&["0", "-1"]).unwrap_err().to_string();
@@ -365,6 +378,32 @@ mod tests {
         // Of a few games none is missed.
         let few = read(&format!("{}\n0,0,0,3,1,0,0.5\n1,0,0,3,1,1,0.5\n", COLUMNS.join(","))).unwrap();
         assert_eq!(few.holding_out(0.5).held_out().len(), 0);
+    }
+
+    #[test]
+    fn columns_that_are_not_read_are_named() {
+        let unread = |text: &str| -> Vec<String> {
+            read(text).unwrap().remarks().into_iter().filter(|words| words.contains("not read")).collect()
+        };
+        let meant = "column \"probabilty\" is not read; did you mean \"probability\"?";
+        let csv = "game,episode,step,observation,action,reward,probabilty,info\n0,0,0,3,1,0,0.5,x\n0,0,1,3,0,1,0.5,y\n";
+        assert_eq!(unread(csv), ["column \"info\" is not read", meant]);
+        let json = |key: &str| {
+            let line = |step: usize| {
+                format!(
+                    "{{\"game\":0,\"episode\":0,\"step\":{step},\"observation\":3,\"action\":{step},\"reward\":{step},\"{key}\":0.5}}\n"
+                )
+            };
+            format!("{}{}", line(0), line(1))
+        };
+        assert_eq!(unread(&json("probabilty")), [meant]);
+        assert_eq!(unread(&json("probability")), [""; 0]);
+        // What is there already was not meant.
+        assert_eq!(unread(&json("rewards")), ["column \"rewards\" is not read"]);
+        // Spreadsheets and editors put a byte order mark before either.
+        for text in [csv.to_owned(), json("probability")] {
+            assert_eq!(read(&format!("\u{feff}{text}")).unwrap().data, read(&text).unwrap().data);
+        }
     }
 
     #[test]

@@ -32,6 +32,7 @@ impl Logs {
                     .into(),
             );
         }
+        remarks.extend(self.unread.iter().cloned());
         remarks.extend(self.doubtful_probabilities());
         remarks.extend(self.reals());
         remarks

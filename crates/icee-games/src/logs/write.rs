@@ -72,14 +72,17 @@ fn is_json(path: &Path) -> bool {
 pub struct LogWriter<W: Write> {
     out: W,
     json: bool,
+    /// Whether probabilities are those of the actions.
+    probabilities: bool,
     lines: Vec<Vec<String>>,
 }
 
 impl<W: Write> LogWriter<W> {
-    /// A log of `games` games. Games are written one after another at the end, since they are played side by side.
+    /// A log of `games` games, played by an agent whose decisions have the probabilities of its actions, or not: then none are written.
+    /// Games are written one after another at the end, since they are played side by side.
     #[must_use]
-    pub fn new(out: W, path: &Path, games: usize) -> Self {
-        Self { out, json: is_json(path), lines: vec![Vec::new(); games] }
+    pub fn new(out: W, path: &Path, games: usize, probabilities: bool) -> Self {
+        Self { out, json: is_json(path), probabilities, lines: vec![Vec::new(); games] }
     }
 
     /// Takes a step down.
@@ -92,7 +95,7 @@ impl<W: Write> LogWriter<W> {
             observation: *observation,
             action: decision.action,
             reward: outcome.reward,
-            probability: Some(decision.probability),
+            probability: self.probabilities.then_some(decision.probability),
         };
         if let Some(lines) = self.lines.get_mut(*game) {
             lines.push(if self.json { logged.json() } else { logged.csv() });
