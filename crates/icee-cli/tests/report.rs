@@ -245,7 +245,7 @@ fn the_demo_shows_a_room_and_a_race_and_ends_with_a_page() {
     let drawn = |sign: char| room[2..].iter().map(|line| line.matches(sign).count()).sum::<usize>();
     assert_eq!((drawn('G'), drawn('S')), (2, 2), "{text}");
     let next = text.split("next:\n").nth(1).unwrap();
-    assert!(next.starts_with("  icee study "), "{next}");
+    assert!(next.starts_with("  icee study create NAME --pool FILE.csv --direction max "), "{next}");
     let html = std::fs::read_to_string(scratch.file("icee-demo.html")).unwrap();
     self_contained(&html).unwrap();
     assert!(html.contains(room[2]), "the room is on the page, too");

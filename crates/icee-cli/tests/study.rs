@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, said};
+use common::{Scratch, complaint, said};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -186,4 +186,37 @@ fn what_was_told_can_be_told_to_another_study() {
     let again = study(&scratch, &["delete", "two"]).output().unwrap();
     assert!(String::from_utf8_lossy(&again.stderr).contains("there is no study \"two\" in studies (there are one)"));
     json(&scratch, &["create", "two", "--direction", "max", "--pool", "pool.csv", "--id", "name"]);
+}
+
+#[test]
+fn what_comes_next_is_said_where_there_are_limits_failures_or_no_rows() {
+    let scratch = Scratch::new("study-next");
+    let rows: String = (1..=6).map(|k| format!("{k},{},{}\n", k * 10, 6 + k % 2)).collect();
+    std::fs::write(scratch.file("full.csv"), format!("heat,yield,pH\n{rows}")).unwrap();
+    std::fs::write(scratch.file("some.csv"), format!("heat,yield,pH\n{rows}7,,\n8,,\n")).unwrap();
+    let create = |name: &str, wishes: &[&str]| {
+        let pool = format!("{name}.csv");
+        let all = ["create", name, "--pool", &pool, "--value", "yield", "--direction", "max", "--also"];
+        study(&scratch, &[&all[..], wishes].concat()).output().unwrap()
+    };
+    let printed = said(create("full", &["pH <= 8"]));
+    assert!(printed.ends_with("next: icee study best full\n"), "{printed}");
+    let full = complaint(study(&scratch, &["ask", "full"]).output().unwrap());
+    assert!(full.contains("nothing is left to suggest; `icee study best` and `report` say"), "{full}");
+    assert!(said(create("some", &["pH <= 8"])).ends_with("next: icee study ask some\n"));
+    let asked = said(study(&scratch, &["ask", "some"]).output().unwrap());
+    assert!(
+        asked.ends_with("best so far 60; how likely a better row is left is not said where there are limits\n"),
+        "{asked}"
+    );
+    for (wishes, way) in [
+        (&["6 <= pH <= 8"][..], "asked for by their middle, such as \"pH = 7\""),
+        (&["pH >= 6", "--also", "pH <= 8"], "ask for their middle, \"pH = 7\""),
+    ] {
+        std::fs::copy(scratch.file("full.csv"), scratch.file("window.csv")).unwrap();
+        let refused = complaint(create("window", wishes));
+        assert!(refused.contains(way), "{refused}");
+    }
+    let failed = complaint(study(&scratch, &["tell", "some", "--row", "7", "--value", "Failed"]).output().unwrap());
+    assert!(failed.contains("say --failed in place of --value"), "{failed}");
 }

@@ -42,7 +42,7 @@ fn a_workbook_is_a_sheet_like_any_other() {
     // The same cells in another file are the same sheet; then one is filled in, below an empty row.
     write(&scratch, "sheet.xlsx", &rows);
     assert!(said(study(&["update", "bread"])).contains("nothing has changed"));
-    let rows: [&[&str]; 6] = [head, rows[1], &["200 C", "rye", "95"], rows[3], &[], rows[4]];
+    let rows: [&[&str]; 6] = [head, rows[1], &["200 C", "rye", "95 %"], rows[3], &[], rows[4]];
     write(&scratch, "sheet.xlsx", &rows);
     let printed = said(study(&["update", "bread"]));
     assert!(printed.contains("4 rows, 1 told"), "{printed}");

@@ -76,7 +76,7 @@ pub fn survey(store: &dyn Store, wanted: &Create, call: &Call) -> Done {
         let names = rows.first().into_iter().flat_map(|row| &row.0).map(|(name, _)| name.clone());
         let column = |(at, name): (usize, String)| (name, rows.iter().map(|row| row.0[at].1.clone()).collect());
         let preview = names.enumerate().map(column).collect();
-        let doubt = |Suspect { column, reason, is_result }| Doubt { column, reason, is_result };
+        let doubt = |Suspect { column, reason, is_result, .. }| Doubt { column, reason, is_result };
         let suspects = doubts.into_iter().map(doubt).collect();
         Reply::json(&Survey { summary, suspects, preview })
     };

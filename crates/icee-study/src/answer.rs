@@ -6,7 +6,9 @@ use crate::cells::Cells;
 use crate::goals::{Direction, Goals};
 use crate::record::{ModelPin, SamplerKind};
 use crate::trials::{Known, Trials};
+use icee_base::numbers::percent;
 use icee_base::stats::NORMAL_95;
+use icee_bo::acquisition::Rule;
 use icee_bo::belief::Belief;
 use icee_bo::normal::Prediction;
 use icee_bo::remaining::Remaining;
@@ -90,6 +92,28 @@ pub struct Suggestion {
     pub forecast: Option<Forecast>,
     /// What speaks for it, in words.
     pub reasons: Vec<String>,
+}
+
+/// From how many times as great a chance on another row is named beside a suggestion.
+const FAR_LIKELIER: f64 = 3.0;
+
+impl Suggestion {
+    /// Says why it is this row, where another one is far likelier to beat the best. `is_first` is the first row of an answer while
+    /// no other is being tried.
+    pub(crate) fn explain_beside(&mut self, other: &str, chance: f64, is_first: bool, rule: Rule) {
+        let mine = self.forecast.as_ref().map_or(f64::INFINITY, |forecast| forecast.beats_best);
+        if self.repeat || chance <= FAR_LIKELIER * mine {
+            return;
+        }
+        let why = match rule {
+            _ if !is_first => "rows that are tried at the same time are to differ",
+            Rule::Sampled(_) => {
+                "rows are drawn, promising ones more often, so that a model that is wrong somewhere finds out"
+            }
+            Rule::Greatest | Rule::Random => "less is known of this one, and it beats it by more if it does",
+        };
+        self.reasons.push(format!("row {other} is likelier to beat the best ({}): {why}", percent(chance)));
+    }
 }
 
 /// The answer to an ask.
@@ -250,5 +274,30 @@ impl Status {
             None if taken[row] => Status::Running,
             None => Status::Left,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_is_not_the_likeliest_says_why_it_is_picked() {
+        let reasons = |mine: f64, is_first: bool, rule: Rule, repeat: bool| {
+            let forecast = Forecast { mean: 1.0, low: 0.0, high: 2.0, beats_best: mine, further: vec![] };
+            let (id, cells, reasons) = ("7".to_owned(), Cells::default(), vec![]);
+            let mut suggestion =
+                Suggestion { id, row: 7, cells, repeat, until: None, by: None, forecast: Some(forecast), reasons };
+            suggestion.explain_beside("B72", 0.019, is_first, rule);
+            suggestion.reasons.concat()
+        };
+        let drawn = reasons(0.001, true, Rule::Sampled(1.0), false);
+        assert!(drawn.starts_with("row B72 is likelier to beat the best (1.9 %): rows are drawn"), "{drawn}");
+        assert!(reasons(0.001, true, Rule::Greatest, false).contains(": less is known of this one"));
+        assert!(
+            reasons(0.001, false, Rule::Greatest, false)
+                .ends_with(": rows that are tried at the same time are to differ")
+        );
+        assert_eq!(reasons(0.01, true, Rule::Greatest, false) + &reasons(0.001, true, Rule::Greatest, true), "");
     }
 }

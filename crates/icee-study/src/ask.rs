@@ -181,6 +181,7 @@ impl Study {
                 choice.left, choice.scored
             ));
         }
+        notes.extend(self.trials.decades(&goals));
         let told = aims.known();
         if told > predictor.history && predictor.rule != Rule::Random {
             notes.push(format!(
@@ -191,7 +192,14 @@ impl Study {
         let Some(rows) = &self.rows else { return Err(not_loaded()) };
         let lease = Lease { until: options.until, by: by.clone() };
         let chosen = choice.rows.iter().map(|(row, beliefs)| (*row, beliefs.iter().collect(), lease.clone()));
-        let suggestions = self.suggestions(rows, &aims, chosen);
+        let mut suggestions = self.suggestions(rows, &aims, chosen);
+        if let Some((likeliest, chance)) = choice.likeliest {
+            let name = rows.name(likeliest).shown();
+            let alone = self.trials.count_running() == 0;
+            for (at, suggestion) in suggestions.iter_mut().enumerate() {
+                suggestion.explain_beside(&name, chance, alone && at == 0, predictor.rule);
+            }
+        }
         let names = choice.rows.iter().map(|(row, _)| rows.name(*row)).collect();
         let entry = Entry::Ask { rows: names, sampler, until: options.until, by };
         let told_best = self.trials.best(&goals).and_then(Trial::value);
@@ -228,7 +236,10 @@ impl Study {
     fn nothing_left(&self) -> String {
         let (rows, running) = (self.header.pool.rows, self.trials.count_running());
         match running {
-            0 => format!("all {rows} rows have been told: nothing is left to suggest"),
+            0 => format!(
+                "all {rows} rows have been told: nothing is left to suggest; `icee study best` and `report` say what was found, and \
+                 rows that are added to the sheet are taken in"
+            ),
             _ => {
                 format!("all {rows} rows have been told or suggested: nothing is left; {running} are still to be told")
             }

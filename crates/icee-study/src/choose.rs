@@ -37,6 +37,8 @@ const START_DRAWS: usize = 32;
 pub struct Choice {
     /// Which rows, with a belief of each outcome; without any where there is too little history for one.
     pub rows: Vec<(usize, Vec<Belief>)>,
+    /// The row of those looked at that is likeliest to be better than all before it, and how likely, where it was not picked.
+    pub likeliest: Option<(usize, f64)>,
     /// About all rows that are left.
     pub remaining: Option<Remaining>,
     /// How many rows were left, and how many of them were looked at.
@@ -71,13 +73,14 @@ impl Scene<'_> {
         let asks_nobody = predictor.rule == Rule::Random || !self.aims.suffice(predictor.surrogate.least_history());
         if left.is_empty() || asks_nobody {
             let rows = self.start(predictor.rule, &left, count, rng).into_iter().map(|row| (row, vec![])).collect();
-            return Ok(Choice { rows, remaining: None, left: left.len(), scored: left.len() });
+            return Ok(Choice { rows, likeliest: None, remaining: None, left: left.len(), scored: left.len() });
         }
         let histories = self.aims.histories(predictor.history);
         let mut candidates = self.preselected(&left, predictor.scored, rng);
         let scored = candidates.len();
         let mut told_alone = predictor.predict_all(self.pool, &histories, &candidates)?;
         let remaining = self.remaining(predictor, &candidates, &told_alone, rng)?;
+        let likeliest = self.likeliest(&candidates, &told_alone);
         let mut known = histories.clone();
         self.imagine_running(predictor, &mut known, rng)?;
         let again = self.repeated(&candidates, &told_alone[0]).filter(|_| self.settings.is_none());
@@ -107,8 +110,9 @@ impl Scene<'_> {
             candidates = shortened(&candidates, &gains, place);
         }
         predictor.hold(self.pool, None)?;
+        let likeliest = likeliest.filter(|(row, _)| !picked.contains(row));
         let rows = self.believed(predictor, picked)?;
-        Ok(Choice { rows, remaining, left: left.len(), scored })
+        Ok(Choice { rows, likeliest, remaining, left: left.len(), scored })
     }
 
     /// ln of what each candidate is expected to gain, for its price.
@@ -194,6 +198,18 @@ impl Scene<'_> {
         let better = aim.better(best);
         let known = self.aims.histories(predictor.history).swap_remove(0);
         predictor.remaining(self.pool, &known, candidates, &beliefs[0], better, rng).map(Some)
+    }
+
+    /// The candidate that is likeliest to be better than all before it; nothing where it is picked for its price or its setting, or
+    /// where there are several outcomes.
+    fn likeliest(&self, candidates: &[usize], beliefs: &[Vec<Belief>]) -> Option<(usize, f64)> {
+        if !self.aims.is_single() || self.costs.is_some() || self.settings.is_some() {
+            return None;
+        }
+        let front = self.aims.front();
+        let chances =
+            candidates.iter().zip(&beliefs[0]).map(|(&row, belief)| (row, self.aims.chance(&[belief], &front)));
+        chances.reduce(|best, other| if other.1 > best.1 { other } else { best })
     }
 
     /// A row that has a value and is more worth measuring, for its price, than any of which these are the beliefs.

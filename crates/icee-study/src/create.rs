@@ -81,9 +81,15 @@ impl StudyOptions {
         let mut names = HashSet::new();
         for Further { name, .. } in &self.further {
             let twice = !names.insert(name);
-            let reserved = [results::VALUE, results::ROW].contains(&name.as_str());
-            if name.is_empty() || twice || reserved || self.value.as_ref() == Some(name) {
-                return fail(format!("the outcome \"{name}\" needs a name of its own; one wish for each outcome"));
+            let reserved = [results::VALUE, results::row_column(|_| false)].contains(&name.as_str());
+            if twice {
+                return fail(format!(
+                    "two things are wanted of \"{name}\", and one wish for each outcome is heard; for values between two limits ask \
+                     for their middle, \"{name} = 7\""
+                ));
+            }
+            if name.is_empty() || reserved || self.value.as_ref() == Some(name) {
+                return fail(format!("the outcome \"{name}\" needs a name of its own"));
             }
         }
         Ok(())
@@ -97,7 +103,11 @@ impl Study {
     /// Where the file exists, the pool cannot be used, or a choice makes no sense; then no file is written.
     pub fn create(path: &Path, options: &StudyOptions, models: Models) -> Result<Study> {
         if path.exists() {
-            return Err(Error::Conflict(format!("{} exists already; choose another name", path.display())));
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            return Err(Error::Conflict(format!(
+                "{} exists already; choose another name, or put it away with `icee study delete {name}`",
+                path.display()
+            )));
         }
         Study::create_in(&JournalFile(path.to_owned()), options, models)
     }
@@ -120,6 +130,7 @@ impl Study {
         }
         let survey = survey(&mut table, &places, &options.scales)?;
         notes.extend(survey.notes);
+        notes.extend(survey.footers);
         if let Some(id) = &options.id {
             let column = table.column(id)?;
             check_ids(&mut table, column)?;
@@ -133,7 +144,7 @@ impl Study {
         let width = Width::of(&survey.columns, earlier.is_some());
         let (sampler, note) = models.resolve(options.sampler, width)?;
         notes.extend(note);
-        let header = Header {
+        let mut header = Header {
             icee_study: FORMAT,
             pool: pool_file(&table, home.folder().as_deref())?,
             id: options.id.clone(),
@@ -148,11 +159,12 @@ impl Study {
             seed: options.seed,
             model: if sampler == SamplerKind::Icee { models.pin(width, None) } else { None },
         };
+        header.pool.others = Some(header.others(&table));
         // All that could fail has been tried before anything is written.
         let mut rows = Rows::encode(table, &header)?;
         let mut lines = vec![to_line(&header)?];
-        let outcomes = sheet::first_outcomes(&mut rows, &header, &options.pool)?;
-        notes.extend(sheet::waiting(&rows));
+        let (outcomes, said) = sheet::first_outcomes(&mut rows, &header, &options.pool)?;
+        notes.extend(said);
         notes.extend(sheet::repeated(&rows));
         if !outcomes.is_empty() {
             lines.push(to_line(&Entry::Tell { outcomes, late: None })?);

@@ -92,10 +92,22 @@ impl Code {
                 format!("number, {low} to {high}{unit}{scale}{gaps}")
             }
             Code::Category { levels, others } => {
-                let more = if *others { " most frequent of more" } else { "" };
-                format!("{} categories{more}", levels.len())
+                let gaps = levels.iter().any(String::is_empty);
+                let count = levels.len() - usize::from(gaps);
+                let count = match (others, count) {
+                    (true, count) => format!("more than {count} categories"),
+                    (false, 1) => "1 category".into(),
+                    (false, count) => format!("{count} categories"),
+                };
+                if gaps { format!("{count}, some missing") } else { count }
             }
         }
+    }
+
+    /// What is lost of it on the way to coordinates; models that read cells lose nothing.
+    pub fn lost(&self) -> Option<&'static str> {
+        let rare = matches!(self, Code::Category { others: true, .. });
+        rare.then_some(", the rarer ones taken for one")
     }
 
     /// The unit of its numbers.
@@ -285,6 +297,8 @@ mod tests {
         assert_eq!(points, [[0.0, 0.0, 0.5, 1.0], [1.0, 1.0, 0.0, 0.0], [0.5, 0.0, 1.0, 0.0]]);
         assert_eq!(survey.notes, Vec::<String>::new());
         let (_, points) = coded("flour\nrye\nwheat\nspelt\nrye\nNA\n").unwrap();
+        let with_gap = coded("flour\nrye\nwheat\nNA\nrye\n").unwrap().0;
+        assert_eq!(with_gap.columns[0].code.describe(), "2 categories, some missing");
         assert_eq!(points[0], [1.0, 0.0, 0.0, 0.0]);
         assert_eq!(points[4], [0.0, 1.0, 0.0, 0.0]);
     }
@@ -309,6 +323,13 @@ mod tests {
         for (cells, code) in [("7B\n8B\n9B", "number, 7 to 9 B"), ("7B\n8\n9B", "3 categories")] {
             assert_eq!(coded(&format!("a\n{cells}\n")).unwrap().0.columns[0].code.describe(), code);
         }
+        // One word makes them words, with or without units.
+        let notes = coded("heat\n20 C\n40 C\n60 C\nRT\n").unwrap().0.notes;
+        assert!(
+            notes[0].contains("\"heat\" mixes 3 numbers with words (first \"RT\", line 5) and is taken"),
+            "{notes:?}"
+        );
+        assert_eq!(coded("kind\n1a\n1b\nx\n").unwrap().0.notes, Vec::<String>::new());
         let mut table = Table::of_bytes(Path::new("pool.csv"), "a\n20 C\n300 K\n".into()).unwrap();
         let error = survey(&mut table, &[0], &[("a".into(), Scale::Log)]).unwrap_err().to_string();
         assert!(error.contains("line 3: column \"a\" should be numbers and has \"300 K\""), "{error}");
@@ -364,10 +385,42 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_out_is_not_said_to_be_learned_from() {
+        let rows: String = (0..12).map(|k| format!("{},{}.5.2026,name {k}\n", k % 5, k + 1)).collect();
+        let (survey, _) = coded(&format!("a,day,who\n{rows}")).unwrap();
+        assert!(survey.notes.iter().all(|note| !note.contains("which are words here")), "{:?}", survey.notes);
+        // What keeps it from being learned from is said.
+        let rows: String =
+            (0..12).map(|k| format!("{},{}\n", k % 5, if k == 3 { "?".into() } else { k.to_string() })).collect();
+        let notes = coded(&format!("a,heat\n{rows}")).unwrap().0.notes;
+        let [note] = notes.as_slice() else { panic!("{notes:?}") };
+        assert!(note.contains("mixes 11 numbers with words (first \"?\", line 5) and is left out; mend"), "{note}");
+    }
+
+    #[test]
+    fn lines_below_the_rows_are_pointed_out() {
+        let rows: String = (0..18).map(|k| format!("{k},{},x,{}\n", k % 5, k % 3)).collect();
+        let footers = |last: &str| coded(&format!("no,a,kind,b\n{rows}{last}")).unwrap().0.footers;
+        let [remark, sum] = &footers("* proof in the fridge,,,\nTotal,99,x,1\n")[..] else { panic!() };
+        assert!(
+            remark.starts_with("line 20 (\"* proof in the fridge\") looks like a remark or a sum below the rows"),
+            "{remark}"
+        );
+        assert!(sum.starts_with("line 21 (\"Total\")"), "{sum}");
+        assert!(footers("18,1,,2\n").is_empty());
+        // Where many rows have gaps, gaps are no wonder; where many begin with such a word, it is one of theirs.
+        let gaps: String = (0..18).map(|k| format!("{k},,,{}\n", k % 3)).collect();
+        assert!(coded(&format!("no,a,kind,b\n{gaps}18,1,x,\n")).unwrap().0.footers.is_empty());
+        let means: String = (0..18).map(|k| format!("{},{k}\n", ["mean", "mode"][k % 2])).collect();
+        assert!(coded(&format!("by,a\n{means}")).unwrap().0.footers.is_empty());
+    }
+
+    #[test]
     fn thousands_of_categories_share_a_coordinate() {
         let rows: String = (0..9000).map(|k| format!("c{}\n", (k % 3000).min(k % 7 * 400))).collect();
         let (survey, points) = coded(&format!("kind\n{rows}")).unwrap();
         assert!(matches!(&survey.columns[0].code, Code::Category { levels, others: true } if levels.len() == 31));
+        assert_eq!(survey.columns[0].code.describe(), "more than 31 categories");
         assert!(points.iter().all(|point| point.len() == 32 && point.iter().sum::<f64>() == 1.0));
     }
 

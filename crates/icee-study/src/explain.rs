@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 
 /// Neighbours that are shown.
 const NEIGHBOURS: usize = 3;
+/// Columns that a sentence names before it counts them.
+const LISTED: usize = 3;
 /// Numbers that differ by no more than this share of their column's range are near each other.
 const NEAR: f64 = 0.1;
 /// Rows whose predictions say what a column does.
@@ -137,6 +139,10 @@ impl Study {
             _ => (0..LOOKED_AT).map(|at| at * size / LOOKED_AT).collect(),
         };
         let Some(forecasts) = self.forecasts(&looked_at, sampler)? else { return Ok(vec![]) };
+        if looked_at.len() < size {
+            self.notes
+                .push(format!("{} of the {size} rows were looked at, evenly spread over the sheet", looked_at.len()));
+        }
         let Some(rows) = &self.rows else { return Err(not_loaded()) };
         let names: Vec<&str> = self.header.columns.iter().map(|column| column.name.as_str()).collect();
         let like = Likeness { rows, names: &names };
@@ -207,6 +213,9 @@ impl Likeness<'_> {
                 format!("{} is {here} instead of {there}", self.names[column])
             })
             .collect();
+        if let ([_], [differs]) = (self.names, &differs[..]) {
+            return format!("unlike {called}: {differs}");
+        }
         let mut parts = Vec::new();
         if !same.is_empty() {
             parts.push(format!("like {called} in {}", listed(&same)));
@@ -218,7 +227,7 @@ impl Likeness<'_> {
         match (parts.is_empty(), differs.is_empty()) {
             (true, _) => format!("unlike {called} in every column"),
             (false, true) => parts.join(", "),
-            (false, false) => format!("{}; {}", parts.join(", "), differs.join(", ")),
+            (false, false) => format!("{}; {}", parts.join(", "), first_few(&differs, " differ")),
         }
     }
 
@@ -244,6 +253,9 @@ impl Likeness<'_> {
                 news.push(format!("{name} = {cell} is lower than all that was tried"));
             }
         }
+        let more = news.len().saturating_sub(LISTED);
+        news.truncate(LISTED);
+        news.extend((more > 0).then(|| format!("{more} more columns have something new")));
         news
     }
 
@@ -294,6 +306,15 @@ fn listed(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [one] => (*one).to_owned(),
-        [all @ .., last] => format!("{} and {last}", all.join(", ")),
+        [all @ .., last] if names.len() <= LISTED => format!("{} and {last}", all.join(", ")),
+        _ => format!("{} and {} more", names[..LISTED].join(", "), names.len() - LISTED),
+    }
+}
+
+/// Parts of a sentence, and what so many more do.
+fn first_few(parts: &[String], others: &str) -> String {
+    match parts.len().saturating_sub(LISTED) {
+        0 => parts.join(", "),
+        more => format!("{} and {more} more{others}", parts[..LISTED].join(", ")),
     }
 }

@@ -1,7 +1,7 @@
 //! What was told as CSV, in the form that [`Study::tell_csv`](crate::Study::tell_csv) reads.
 
 use crate::answer::{Status, Summary};
-use crate::results;
+use crate::{results, values};
 use std::io::Write;
 
 impl Summary {
@@ -13,19 +13,19 @@ impl Summary {
     pub fn write_told(&self, out: impl Write, shown: impl Fn(&str) -> String) -> Result<(), csv::Error> {
         let text = |value: &Option<f64>| value.map_or_else(String::new, |value| value.to_string());
         let mut table = csv::Writer::from_writer(out);
-        let id = self.id_column.clone().unwrap_or_else(|| results::ROW.into());
-        let columns: Option<Vec<String>> =
-            self.told.first().map(|told| told.cells.0.iter().map(|(name, _)| name.clone()).collect());
+        let cells: &[(String, String)] = self.told.first().map_or(&[], |told| &told.cells.0);
         let value = self.value_column.clone().unwrap_or_else(|| results::VALUE.into());
         let further = self.goals.iter().skip(1).filter_map(|(name, _)| name.clone());
-        let header = std::iter::once(id).chain(columns.unwrap_or_default()).chain([value]).chain(further);
+        let others: Vec<String> = cells.iter().map(|(name, _)| name.clone()).chain([value]).chain(further).collect();
+        let row = || results::row_column(|name| others.iter().any(|other| other == name)).to_owned();
+        let header = std::iter::once(self.id_column.clone().unwrap_or_else(row)).chain(others);
         let header: Vec<String> = header.collect();
         table.write_record(header.iter().map(|name| shown(name)))?;
         for told in &self.told {
             let nothing = || vec![String::new(); told.further.len()];
             let outcomes: Vec<Vec<String>> = match told.status {
-                Status::Failed => vec![[vec![results::FAILED.into()], nothing()].concat()],
-                Status::Impossible => vec![[vec![results::IMPOSSIBLE.into()], nothing()].concat()],
+                Status::Failed => vec![[vec![values::FAILED.into()], nothing()].concat()],
+                Status::Impossible => vec![[vec![values::IMPOSSIBLE.into()], nothing()].concat()],
                 _ => told.measurements.iter().map(|values| values.iter().map(text).collect()).collect(),
             };
             for outcomes in outcomes {

@@ -77,8 +77,8 @@ pub fn table(path: &Path, bytes: Vec<u8>) -> Result<Table> {
         None => Ok(Table::of_bytes(path, bytes)?),
         Some(_) if bytes.len() as u64 > MOST_BYTES => Err(too_large(path)),
         Some(Kind::Archive) => {
-            let (text, remark) = text_of(path, &bytes, MOST_UNPACKED)?;
-            Ok(Table::of_bytes(path, text.into_bytes())?.remarked(remark))
+            let (text, remarks) = text_of(path, &bytes, MOST_UNPACKED)?;
+            Ok(Table::of_bytes(path, text.into_bytes())?.remarked(remarks))
         }
         Some(Kind::Compound) => Err(broken(
             path,

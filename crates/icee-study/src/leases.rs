@@ -39,14 +39,16 @@ impl Study {
         }
         let is_special = options.condition.is_some() || !options.same.is_empty() || options.until.is_some();
         if running.is_some() && is_special {
-            notes.push("where, same and within are for new rows; these are still running, more asks for others".into());
+            notes.push(
+                "where, same and within are for new rows; these are still running, --more asks for others".into(),
+            );
         }
         let mut answer = match running {
             Some(running) => {
                 let still = running.suggestions.len();
                 if still < options.count {
                     notes.push(format!(
-                        "{} rows were asked for, and {still} are still running; more asks for others",
+                        "{} rows were asked for, and {still} are still running; --more asks for others",
                         options.count
                     ));
                 }

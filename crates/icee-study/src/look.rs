@@ -3,13 +3,17 @@
 use crate::aims::Aims;
 use crate::answer::{BestRow, Forecast, RowForecast, Status, Summary, ToldRow};
 use crate::cells::Cells;
+use crate::encode::Column;
 use crate::goals::undominated;
 use crate::record::SamplerKind;
 use crate::replicates::Replicates;
+use crate::results;
+use crate::rows::Rows;
 use crate::study::{Study, not_loaded};
 use crate::trials::{Trial, Trials};
 use crate::{Error, Result};
 use icee_bo::belief::Belief;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// Rows predicted at a time.
@@ -66,9 +70,16 @@ impl Study {
         self.header.id.as_deref()
     }
 
-    /// What a column of rows' numbers is called: `row`, unless the sheet has a column of this name.
+    /// The column of row numbers in tables of rows without ids: "row", or "row_number" where the sheet has a column of that name.
     pub fn row_column(&self) -> &'static str {
-        if self.header.columns.iter().any(|column| column.name == "row") { "row_number" } else { "row" }
+        let header = &self.header;
+        let learned = header.columns.iter().map(|column| &column.name);
+        let others = header.pool.others.iter().flatten();
+        // An older journal does not say what else the sheet has; the sheet does, once it was read.
+        let sheet = self.rows.as_ref().map_or(&[][..], Rows::header);
+        let known: HashSet<&String> =
+            learned.chain(&header.value).chain(&header.cost).chain(others).chain(sheet).collect();
+        results::row_column(|name| known.contains(&name.to_owned()))
     }
 
     /// A checksum of the sheet that rows are numbered by: where it is another one, numbers and cells may be others, too.
@@ -163,13 +174,19 @@ impl Study {
         let goals = self.header.goals();
         let front = if goals.objectives() > 1 { self.front() } else { vec![] };
         let told: Vec<ToldRow> = self.trials.told.iter().map(|trial| self.outcome(trial)).collect();
+        self.notes.extend(self.trials.decades(&goals));
         let header = &self.header;
+        let described = |Column { name, code }: &Column| {
+            // The Gaussian process alone is never shown the cells themselves.
+            let lost = code.lost().filter(|_| header.sampler == SamplerKind::GpEi).unwrap_or_default();
+            (name.clone(), code.describe() + lost)
+        };
         let names = std::iter::once(header.value.clone());
         let names = names.chain(header.further.iter().map(|further| Some(further.name.clone())));
         Summary {
             pool: self.pool.display().to_string(),
             rows: header.pool.rows,
-            columns: header.columns.iter().map(|column| (column.name.clone(), column.code.describe())).collect(),
+            columns: header.columns.iter().map(described).collect(),
             id_column: header.id.clone(),
             value_column: header.value.clone(),
             direction: header.direction,

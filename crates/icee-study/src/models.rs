@@ -111,18 +111,16 @@ impl Models {
 
     /// Why no model fits.
     fn why_not(&self, width: Width) -> String {
-        let most = self.0.iter().map(|model| match &model.reads {
-            Reads::Coordinates(range) => format!("{} coordinates", range.end()),
-            Reads::Columns(range) => format!("{} columns", range.end()),
-        });
-        match most.into_iter().next() {
+        let Width { columns, coordinates } = width;
+        match self.0.first().map(|model| &model.reads) {
             None => "no learned model is at hand".into(),
-            Some(most) => {
-                let Width { columns, coordinates } = width;
-                format!(
-                    "{columns} columns ({coordinates} coordinates) are more than a learned model reads (at most {most})"
-                )
+            Some(Reads::Columns(range)) => {
+                format!("{columns} columns to learn from are more than the learned model reads ({})", range.end())
             }
+            Some(Reads::Coordinates(range)) => format!(
+                "{coordinates} columns to learn from, each category counted as one, are more than the learned model reads ({})",
+                range.end()
+            ),
         }
     }
 
@@ -135,7 +133,10 @@ impl Models {
             }
             None | Some(SamplerKind::Icee) => Ok(match self.fitting(width, None) {
                 Some(_) => (SamplerKind::Icee, None),
-                None => (SamplerKind::GpEi, Some(format!("{}: gp-ei picks the rows", self.why_not(width)))),
+                None => (
+                    SamplerKind::GpEi,
+                    Some(format!("{}: a Gaussian process (gp-ei) picks the rows", self.why_not(width))),
+                ),
             }),
         }
     }
@@ -204,7 +205,10 @@ mod tests {
         for wanted in [None, Some(SamplerKind::Icee)] {
             let (kind, note) = models.resolve(wanted, width(65, 80)).unwrap();
             assert_eq!(kind, SamplerKind::GpEi);
-            assert!(note.unwrap().starts_with("65 columns (80 coordinates) are more than"));
+            assert!(
+                note.unwrap()
+                    .starts_with("65 columns to learn from are more than the learned model reads (64): a Gaussian")
+            );
         }
         let wide = width(65, 80);
         assert_eq!(models.resolve(Some(SamplerKind::Random), wide).unwrap(), (SamplerKind::Random, None));
@@ -226,7 +230,7 @@ mod tests {
         let (kind, note) = Models::default().resolve(None, width(2, 2)).unwrap();
         assert_eq!(
             (kind, note.unwrap().as_str()),
-            (SamplerKind::GpEi, "no learned model is at hand: gp-ei picks the rows")
+            (SamplerKind::GpEi, "no learned model is at hand: a Gaussian process (gp-ei) picks the rows")
         );
         let refused = Models::default().resolve(Some(SamplerKind::Icee), width(2, 2)).unwrap_err().to_string();
         assert!(refused.contains("no learned model is at hand; use --sampler gp-ei"));

@@ -4,13 +4,15 @@ use crate::encode::Column;
 use crate::goals::{Bounds, Direction, Further, Goals};
 use crate::{Error, Result};
 use icee_base::names::Unknown;
+use icee_base::table::Table;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 /// The format's version. Since 2 a study says which learned model it uses; since 3 outcomes can be taken back, rows be measured
 /// again, and rows of a sheet move; since 4 there are targets, bounds, costs, several outcomes, deadlines and earlier studies; since 5
-/// rows are asked for by somebody.
+/// rows are asked for by somebody, and a sheet's other columns are known.
 pub const FORMAT: u32 = 5;
 
 /// What picks the rows.
@@ -134,6 +136,9 @@ pub struct PoolFile {
     pub rows: usize,
     /// Its checksum, sixteen hexadecimal digits.
     pub fingerprint: String,
+    /// Its columns of which the study makes nothing: whether one is new, nothing else would say. Older studies do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others: Option<Vec<String>>,
 }
 
 /// Any other line.
@@ -280,6 +285,15 @@ impl From<Outcome> for Measured {
 }
 
 impl Header {
+    /// The columns of a sheet of which the study makes nothing.
+    pub fn others(&self, table: &Table) -> Vec<String> {
+        let learned = self.columns.iter().map(|column| &column.name);
+        let given = [&self.id, &self.value, &self.cost].into_iter().flatten();
+        let known: HashSet<&String> =
+            learned.chain(given).chain(self.further.iter().map(|further| &further.name)).collect();
+        table.header().iter().filter(|name| !name.is_empty() && !known.contains(name)).cloned().collect()
+    }
+
     /// What is wanted of the outcomes.
     pub fn goals(&self) -> Goals {
         Goals { direction: self.direction, bounds: self.bounds.unwrap_or_default(), further: self.further.clone() }

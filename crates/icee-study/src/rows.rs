@@ -5,12 +5,14 @@ use crate::condition::Condition;
 use crate::encode::{Column, Encoder, cell_key};
 use crate::formats;
 use crate::record::{Header, Measured, PoolFile, RowName};
-use crate::results::{Columns, Line, Named};
+use crate::results::{Line, Named, Said};
+use crate::study::shown;
 use crate::units::{self, Cell};
+use crate::values::Columns;
 use crate::{Error, Result};
 use icee_base::files::{FileError, folder_of};
 use icee_base::names::nearest;
-use icee_base::table::{Table, TableError};
+use icee_base::table::{Table, TableError, is_missing};
 use icee_bo::columns::Words;
 use icee_bo::pool::Pool;
 use std::collections::HashMap;
@@ -27,6 +29,9 @@ const MOST_SAME: usize = 256;
 /// A byte order mark, which does not count as text.
 const MARK: u64 = 3;
 
+/// Numbers that differ by no more than this share are the same, written by another program.
+const SAME: f64 = 1e-12;
+
 /// The column that says which rows are an earlier study's; no sheet has one of this name.
 const CAMPAIGN: &str = "\u{0}campaign";
 
@@ -41,8 +46,6 @@ pub struct Rows {
     results: Vec<String>,
     /// What each row costs, if that counts.
     pub costs: Option<Vec<f64>>,
-    /// Rows that have further outcomes and no value yet, as far as that was looked for.
-    pub waiting: usize,
     /// The columns' units, where they are known.
     units: HashMap<usize, String>,
     /// What stands in each row's cells ([`Encoder::key`]).
@@ -52,6 +55,9 @@ pub struct Rows {
     /// Where the row of each id is, once one was looked for.
     by_id: Option<HashMap<String, usize>>,
 }
+
+/// An outcome in a sheet: of which row, and in which line.
+pub type Found = (RowName, usize, Measured);
 
 /// Where a row is that was known before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,20 +99,51 @@ impl Rows {
         Rows::encode(table, header).map(Some)
     }
 
-    /// The outcome in each row's cell of values, where there is one.
+    /// The outcome in each row's cell of values, where there is one, and what should be known of how they were read.
     ///
     /// # Errors
     /// With every line whose value makes no sense.
-    pub fn outcomes(&mut self) -> Result<Vec<(RowName, usize, Measured)>> {
+    pub fn outcomes(&mut self) -> Result<(Vec<Found>, Vec<String>)> {
         let mut columns = Columns::new(&self.table, self.results.iter().map(String::as_str))?;
         let mut found = Vec::new();
         self.table.scan(|table, row| {
             found.extend(columns.measured(table, row)?.map(|measured| (row.index, row.line, measured)));
             Ok(())
         })?;
-        self.waiting = columns.waiting;
-        columns.finish(&self.table)?;
-        Ok(found.into_iter().map(|(row, line, measured)| (self.name(self.first[row]), line, measured)).collect())
+        let notes = columns.finish(&self.table)?;
+        let named = found.into_iter().map(|(row, line, measured)| (self.name(self.first[row]), line, measured));
+        Ok((named.collect(), notes))
+    }
+
+    /// Checks that what a line says of a row is what stands there; where either has nothing, nothing is wrong.
+    ///
+    /// # Errors
+    /// With the column and both cells, in words.
+    pub fn check_cells(&self, row: &RowName, said: &[Said]) -> std::result::Result<(), String> {
+        let here = if said.is_empty() { vec![] } else { self.table.cells(row.row - 1) };
+        for Said { column, cell, number } in said {
+            let Some(place) = self.table.header().iter().position(|name| name == column) else { continue };
+            let unit = self.units.get(&place).map(String::as_str);
+            let is_same = match (units::number(&self.table, &here[place], unit), number) {
+                // Spreadsheets keep fifteen digits.
+                (Some(here), Some(number)) => (here - number).abs() <= SAME * here.abs().max(number.abs()),
+                _ => false,
+            };
+            // What was exported has numbers as they stand in the sheet, whatever the notation.
+            if !is_same && here[place] != *cell && !is_missing(cell) && !is_missing(&here[place]) {
+                return Err(format!(
+                    "{} has the {column} \"{}\" in the sheet, and \"{cell}\" here; mend the line, or leave that cell empty",
+                    shown(row),
+                    here[place]
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of the sheet's columns.
+    pub fn header(&self) -> &[String] {
+        self.table.header()
     }
 
     /// For each row what stands in some columns, however numbers are written: the same where the cells are the same.
@@ -219,7 +256,7 @@ impl Rows {
             Some(_) => (0..keys.len()).collect(),
             None => keys.iter().enumerate().map(&mut first_with).collect(),
         };
-        Ok(Rows { table, points, id, results, costs, waiting: 0, units, keys, first, by_id: None })
+        Ok(Rows { table, points, id, results, costs, units, keys, first, by_id: None })
     }
 
     /// What a row is called.
@@ -345,7 +382,9 @@ impl Rows {
             hints += 1;
             let wanted = hints <= HINTS && id.len() <= HINTED_LENGTH;
             let near = if wanted { nearest(id, &known) } else { vec![] };
-            near.first().map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"))
+            let example = || known.first().map(|first| format!("; rows are called by it, such as \"{first}\""));
+            let near = near.first().map(|near| format!("; did you mean \"{near}\"?"));
+            near.or_else(example).unwrap_or_default()
         };
         let resolve = |(id, place): (&&str, Option<usize>)| {
             place.map(|index| self.name(index)).ok_or_else(|| format!("no row has the {header} \"{id}\"{}", hint(id)))
@@ -408,7 +447,13 @@ pub fn pool_file(table: &Table, folder: Option<&Path>) -> Result<PoolFile> {
 
 /// The same, wherever it lies.
 pub fn contents(table: &Table) -> PoolFile {
-    PoolFile { path: PathBuf::new(), bytes: table.bytes(), rows: table.rows(), fingerprint: fingerprint(table) }
+    PoolFile {
+        path: PathBuf::new(),
+        bytes: table.bytes(),
+        rows: table.rows(),
+        fingerprint: fingerprint(table),
+        others: None,
+    }
 }
 
 /// A folder's path without links and detours, also where the folder is still to be made.

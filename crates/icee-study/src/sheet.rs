@@ -3,13 +3,14 @@
 //! The journal says what the sheet was. Where it has changed, the rows that have an outcome or a suggestion are looked up in
 //! the new one, by their ids or their cells, and one line of the journal says where they are now and what was filled in.
 
+use crate::drift::Drift;
 use crate::encode::{Code, Column, Scale};
 use crate::formats;
 use crate::record::{Entry, Header, PoolFile, RowName, ToldValue};
 use crate::rows::{Place, Rows, check_ids, contents, pool_file, read_pool};
 use crate::study::{Study, not_loaded, shown};
 use crate::survey::survey;
-use crate::tell::{NAMED, Repeat, Report, Source, TellSummary, shortened};
+use crate::tell::{Repeat, Report, Source, TellSummary, shortened};
 use crate::trials::Trials;
 use crate::{Error, Result, units};
 use icee_base::table::{Table, TableError, is_missing};
@@ -46,6 +47,8 @@ struct Moved {
     kept: Vec<ToldValue>,
     /// Rows that have other cells now and were suggested as they were.
     withdrawn: Vec<RowName>,
+    /// The same of both in words.
+    said: Vec<String>,
 }
 
 /// What is done with rows that were told and have other cells now.
@@ -115,7 +118,10 @@ impl Study {
             return Ok((unchanged, vec![]));
         }
         let mut table = new.as_ref().map_or_else(|| read_pool(&self.pool), given)?;
-        let columns = recoded(&mut table, &self.header.columns)?;
+        let (columns, footers) = recoded(&mut table, &self.header.columns)?;
+        for name in [&self.header.value, &self.header.id, &self.header.cost].into_iter().flatten() {
+            table.column(name).map_err(renamed)?;
+        }
         if let Some(id) = &self.header.id {
             let column = table.column(id)?;
             check_ids(&mut table, column)?;
@@ -125,9 +131,10 @@ impl Study {
             // Wherever it will lie, or lies for a moment.
             _ => PoolFile { path: self.header.pool.path.clone(), ..contents(&table) },
         };
+        let pool = PoolFile { others: Some(self.header.others(&table)), ..pool };
         let header = Header { pool: pool.clone(), columns: columns.clone(), ..self.header.clone() };
         let mut rows = Rows::encode(table, &header)?;
-        let Moved { places: moved, kept, withdrawn } = self.moved(&mut rows, corrected)?;
+        let Moved { places: moved, kept, withdrawn, said: corrections } = self.moved(&mut rows, corrected)?;
         // Outcomes are compared with what is known of the rows at their new places.
         let sheet =
             |outcomes| Entry::Sheet { pool: pool.clone(), columns: columns.clone(), moved: moved.clone(), outcomes };
@@ -135,13 +142,17 @@ impl Study {
         let mut after = self.trials.clone();
         withdrawn.iter().for_each(|entry| after.take_in(entry.clone()));
         after.take_in(sheet(kept.clone()));
-        let found = Report::of_lines(rows.outcomes()?.into_iter(), Source::Sheet);
+        let (lines, said) = rows.outcomes()?;
+        let found = Report::of_lines(lines.into_iter(), Source::Sheet);
         let (outcomes, told) =
             after.checked(&found, repeat, &header.goals()).map_err(|problems| self.broken_sheet(problems))?;
         let way = "mend the sheet, and undo takes it back";
-        self.notes.extend(waiting(&rows));
+        self.notes.extend(corrections);
+        self.notes.extend(said);
         self.notes.extend(after.doubts(&outcomes, |row| rows.cells(row - 1), way));
-        self.notes.extend(header.value.as_deref().and_then(|value| emptied(value, &after, &found)));
+        let drift = Drift { before: &self.header, now: &header, trials: &after, found: &found, sheet: rows.header() };
+        self.notes.extend(drift.notes());
+        self.notes.extend(footers.into_iter().filter(|_| header.pool.rows > before));
         self.put(new)?;
         withdrawn.into_iter().try_for_each(|entry| self.record(entry))?;
         self.record(sheet([kept, outcomes].concat()))?;
@@ -164,6 +175,7 @@ impl Study {
         }
         let names: Vec<&RowName> = all.iter().map(|(name, ..)| *name).collect();
         let (mut moved, mut seen, mut problems) = (Moved::default(), HashSet::new(), Vec::new());
+        let study = self.called();
         for (place, (name, known)) in rows.places(&names)?.into_iter().zip(all) {
             let was = known.map_or("asked for".to_owned(), |known| format!("told ({})", known.describe()));
             let way = if known.is_some() { "icee study forget" } else { "icee study withdraw" };
@@ -173,20 +185,37 @@ impl Study {
                 (Place::Changed(row), Corrected::Keep, Some(known)) => {
                     moved.places.extend(seen.insert(name.row).then_some([name.row, row + 1]));
                     moved.kept.extend(Report::of_corrected(rows.name(row), known));
+                    let changes = self.changes(name, rows, row);
+                    moved.said.push(format!("{} keeps what was told of it ({}); {changes}", shown(name), known.describe()));
                 }
-                (Place::Changed(_), Corrected::Keep, None) => moved.withdrawn.push(name.clone()),
-                (Place::Changed(_), Corrected::Refuse, _) => problems.push(format!(
-                    "{} was {was} and has other cells now; `icee study update --keep` keeps what is known of it, `{way}` drops it",
-                    shown(name)
+                (Place::Changed(row), Corrected::Keep, None) => {
+                    moved.withdrawn.push(name.clone());
+                    let changes = self.changes(name, rows, row);
+                    moved.said.push(format!("{} was asked for and is not any more; {changes}", shown(name)));
+                }
+                (Place::Changed(row), Corrected::Refuse, _) => problems.push(format!(
+                    "{} was {was} and has other cells now ({}); `icee study update {study} --keep` keeps what is known of it, `{way}` drops it",
+                    shown(name),
+                    self.changes(name, rows, row)
                 )),
                 (Place::Gone, ..) if self.header.id.is_some() => {
                     problems.push(format!("{} was {was} and is gone; put it back, or drop it with `{way}`", shown(name)));
                 }
-                (Place::Gone, ..) => problems.push(format!(
-                    "{} was {was} and no row has its cells any more: without an id column, rows are found by what stands in the columns that are \
-                     learned from. Put it back, or drop it with `{way}`",
-                    shown(name)
-                )),
+                (Place::Gone, ..) => {
+                    // Which row it has become nobody can say.
+                    let keep = if corrected == Corrected::Keep { "; --keep needs one" } else { "" };
+                    let again = if self.header.value.is_some() && known.is_some() {
+                        "; where it was corrected, its result is taken in again from the sheet"
+                    } else {
+                        ""
+                    };
+                    problems.push(format!(
+                        "{} was {was} and no row has its cells any more: without an id column, rows are found by what stands in the columns that are \
+                         learned from{keep}. Put it back, or drop it with `{way} {study} --row {}`{again}",
+                        shown(name),
+                        name.row
+                    ));
+                }
             }
         }
         // Where a row stands now with which somebody is late, so that he can tell what came out of it.
@@ -200,7 +229,22 @@ impl Study {
                 moved.places.push([name.row, row + 1]);
             }
         }
+        moved.said = shortened(moved.said);
         if problems.is_empty() { Ok(moved) } else { Err(self.broken_sheet(shortened(problems))) }
+    }
+
+    /// What is different in a row: column by column where the sheet from before is still at hand, and otherwise what stands there now.
+    fn changes(&self, name: &RowName, rows: &Rows, row: usize) -> String {
+        let now = rows.cells(row);
+        let before = self.cells(name.row);
+        let was = |column: &String| before.0.iter().find(|(name, _)| name == column).map(|(_, cell)| cell);
+        let learned = |column: &String| self.header.columns.iter().any(|known| known.name == *column);
+        let other = now.0.iter().filter(|(column, _)| learned(column));
+        let other =
+            other.filter_map(|(column, cell)| was(column).filter(|was| *was != cell).map(|was| (column, was, cell)));
+        let changes: Vec<String> =
+            other.map(|(column, was, is)| format!("{column} was \"{was}\" and is \"{is}\"")).collect();
+        if changes.is_empty() { format!("now {}", now.in_short()) } else { changes.join(", ") }
     }
 
     fn broken_sheet(&self, problems: Vec<String>) -> Error {
@@ -248,13 +292,6 @@ pub(crate) fn place(folder: Option<&Path>, header: &Header) -> PathBuf {
     folder.map_or_else(|| path.clone(), |folder| folder.join(path))
 }
 
-/// Said where rows have further outcomes that do not count yet.
-pub(crate) fn waiting(rows: &Rows) -> Option<String> {
-    let count = rows.waiting;
-    (count > 0)
-        .then(|| format!("{count} rows have further outcomes and no value yet; they count when the value is there"))
-}
-
 /// Said where rows are the same experiment as others.
 pub(crate) fn repeated(rows: &Rows) -> Option<String> {
     let again = || rows.first_of_each().iter().enumerate().filter(|(row, first)| row != *first);
@@ -271,37 +308,19 @@ pub(crate) fn repeated(rows: &Rows) -> Option<String> {
     ))
 }
 
-/// Said where rows have an outcome in the study and none in the sheet any more, or not yet.
-fn emptied(column: &str, trials: &Trials, found: &[Report]) -> Option<String> {
-    let filled: HashSet<usize> = found.iter().map(|report| report.row.row).collect();
-    let empty = || trials.told.iter().filter(|trial| !filled.contains(&trial.name.row));
-    let named: Vec<String> =
-        empty().take(NAMED).map(|trial| format!("{} has {}", shown(&trial.name), trial.known.describe())).collect();
-    let more = empty().count().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-    (!named.is_empty()).then(|| {
-        format!(
-            "{}{more}, and nothing in the sheet's column \"{column}\"; `icee study forget` drops what is not to count any more",
-            named.join(", ")
-        )
-    })
-}
-
-/// What a new study is told by its sheet.
-pub(crate) fn first_outcomes(rows: &mut Rows, header: &Header, path: &Path) -> Result<Vec<ToldValue>> {
-    let found = Report::of_lines(rows.outcomes()?.into_iter(), Source::Sheet);
+/// What a new study is told by its sheet, and what should be known of how that was read.
+pub(crate) fn first_outcomes(rows: &mut Rows, header: &Header, path: &Path) -> Result<(Vec<ToldValue>, Vec<String>)> {
+    let (lines, said) = rows.outcomes()?;
+    let found = Report::of_lines(lines.into_iter(), Source::Sheet);
     let told = Trials::new(header).checked(&found, Repeat::Refuse, &header.goals());
     let broken = |problems| TableError::Content { path: path.to_owned(), problems }.into();
-    told.map(|(outcomes, _)| outcomes).map_err(broken)
+    told.map(|(outcomes, _)| (outcomes, said)).map_err(broken)
 }
 
 /// The codes of the same columns in a sheet that has changed: other ends and words, but numbers stay numbers and scales
-/// what they were.
-fn recoded(table: &mut Table, columns: &[Column]) -> Result<Vec<Column>> {
-    let place = |column: &Column| {
-        let place = table.column(&column.name);
-        place.map_err(|error| Error::Study(format!("{error}; a study keeps its columns, so rename it back")))
-    };
+/// what they were. And the lines that may be no rows.
+fn recoded(table: &mut Table, columns: &[Column]) -> Result<(Vec<Column>, Vec<String>)> {
+    let place = |column: &Column| table.column(&column.name).map_err(renamed);
     let places: Vec<usize> = columns.iter().map(place).collect::<Result<_>>()?;
     let kept = |Column { name, code }: &Column| {
         let scale = matches!(code, Code::Category { .. }).then_some(Scale::Categories);
@@ -334,7 +353,12 @@ fn recoded(table: &mut Table, columns: &[Column]) -> Result<Vec<Column>> {
         };
         recoded.push(Column { name: name.clone(), code });
     }
-    Ok(recoded)
+    Ok((recoded, survey.footers))
+}
+
+/// Said of a column that is not there any more.
+fn renamed(error: TableError) -> Error {
+    Error::Study(format!("{error}; a study keeps its columns, so rename it back"))
 }
 
 /// Said of a column that had numbers and has words now, line by line.

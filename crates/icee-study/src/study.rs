@@ -108,6 +108,11 @@ impl Study {
         std::mem::take(&mut self.notes)
     }
 
+    /// The name under which commands know it, as far as its file says.
+    pub(crate) fn called(&self) -> String {
+        Path::new(&self.name).file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     fn width(&self) -> Width {
         Width::of(&self.header.columns, self.header.earlier.is_some())
     }

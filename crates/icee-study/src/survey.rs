@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::encode::{Code, Column, Scale, level_of};
+use crate::footer::Tail;
 use crate::units::{Cell, Units, is_unit};
 use icee_base::table::Table;
 use std::collections::HashMap;
@@ -21,6 +22,8 @@ pub struct Survey {
     pub columns: Vec<Column>,
     /// What a user should know about them.
     pub notes: Vec<String>,
+    /// Lines that may be no rows.
+    pub footers: Vec<String>,
 }
 
 /// What one pass finds out about a column.
@@ -44,6 +47,8 @@ struct Seen {
     share: Option<(usize, String)>,
     /// Whether all of those are numbers with a unit.
     only_units: bool,
+    /// Numbers beside words, with a unit or without, as far as the units are beyond doubt.
+    among_words: usize,
 }
 
 impl Seen {
@@ -77,11 +82,56 @@ impl Seen {
             return;
         }
         self.only_units = self.words == 0;
+        self.among_words = self.numbers.len() + if self.units.is_one() { quantities.len() } else { 0 };
         self.words += quantities.len();
         // They are numbers in both notations.
         self.foreign += if self.foreign > 0 { quantities.len() } else { 0 };
         let odd = self.units.first_odd().map(|(line, cell)| (line, cell.to_owned()));
         self.first_word = self.first_word.take().or(odd);
+    }
+
+    /// How its cells were read where another way is possible; and, where words keep numbers from being numbers, what is wrong. Of
+    /// a column that is taken as somebody wants it there is less to say.
+    fn doubts(&self, name: &str, is_wanted: bool, is_kept: bool) -> (Vec<String>, Option<String>) {
+        let mut as_read = Vec::new();
+        if let Some((line, share)) = self.share.as_ref().filter(|_| self.units.common() == Ok(Some("%"))) {
+            as_read.push(format!(
+                "in column \"{name}\" numbers without % are taken to be in %, too: \"{share}\" in line {line} is {share} %"
+            ));
+        }
+        if is_wanted {
+            return (as_read, None);
+        }
+        if self.thousands > 0 && self.thousands == self.numbers.len() && self.words == 0 {
+            as_read.push(format!(
+                "in column \"{name}\" a point is read as a decimal point; if it separates thousands, take it out and create the study anew"
+            ));
+        }
+        if self.words > 0 && self.dates == self.words {
+            as_read.push(format!(
+                "column \"{name}\" has dates, which are words here; if it is not to be learned from, add --ignore \"{name}\""
+            ));
+        }
+        let becomes = if is_kept { "is taken as categories" } else { "is left out" };
+        let units = self.units.mixed().filter(|_| self.only_units);
+        let mixed = match (&self.first_word, units) {
+            (Some((line, word)), _) if self.foreign == self.words => Some(format!(
+                "column \"{name}\" looks like numbers in another notation (\"{word}\", line {line}) and {becomes}; write them \
+                 like 1200.5, or with decimal commas in a file with semicolons, and create the study anew"
+            )),
+            (_, Some((first, second))) => Some(format!(
+                "column \"{name}\" mixes units (\"{}\", line {}; \"{}\", line {}) and {becomes}; mend the cells and \
+                 create the study anew if it should be numbers",
+                first.cell, first.line, second.cell, second.line
+            )),
+            (Some((line, word)), None) if self.among_words > 0 => Some(format!(
+                "column \"{name}\" mixes {} numbers with words (first \"{word}\", line {line}) and {becomes}; \
+                 mend the cells and create the study anew if it should be numbers",
+                self.among_words
+            )),
+            _ => None,
+        };
+        (as_read, mixed)
     }
 }
 
@@ -91,10 +141,14 @@ impl Seen {
 /// Where a line is broken, there is no row, or nothing can be learned from any column.
 pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -> Result<Survey> {
     let mut seen: Vec<Seen> = places.iter().map(|_| Seen::default()).collect();
+    let (mut tail, width) = (Tail::default(), table.header().len());
     table.scan(|table, row| {
         for (seen, &place) in seen.iter_mut().zip(places) {
             seen.see(table, row.line, row.cell(place));
         }
+        let first = (0..width).map(|place| row.cell(place)).find(|cell| !cell.is_empty());
+        let filled = places.iter().filter(|&&place| !row.cell(place).is_empty()).count();
+        tail.see(row.line, first.unwrap_or_default(), filled);
         Ok(())
     })?;
     seen.iter_mut().for_each(Seen::settle);
@@ -117,39 +171,6 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
             let problem = format!("line {line}: column \"{name}\" should be numbers and has \"{word}\"");
             return Err(table.broken(vec![problem]).into());
         }
-        let mixed = !seen.numbers.is_empty() && scale.is_none();
-        if scale.is_none() && seen.thousands > 0 && seen.thousands == seen.numbers.len() && seen.words == 0 {
-            notes.push(format!(
-                "in column \"{name}\" a point is read as a decimal point; if it separates thousands, take it out and create the study anew"
-            ));
-        }
-        if let Some((line, share)) = seen.share.as_ref().filter(|_| seen.units.common() == Ok(Some("%"))) {
-            notes.push(format!("in column \"{name}\" numbers without % are taken to be in %, too: \"{share}\" in line {line} is {share} %"));
-        }
-        let foreign = seen.foreign == seen.words && scale.is_none();
-        if let Some((line, word)) = seen.first_word.as_ref().filter(|_| foreign) {
-            notes.push(format!(
-                "column \"{name}\" looks like numbers in another notation (\"{word}\", line {line}) and is taken as categories; write them \
-                 like 1200.5, or with decimal commas in a file with semicolons, and create the study anew"
-            ));
-        }
-        if scale.is_none() && seen.words > 0 && seen.dates == seen.words {
-            notes.push(format!("column \"{name}\" has dates, which are words here; if it is not to be learned from, add --ignore \"{name}\""));
-        }
-        let units = seen.units.mixed().filter(|_| scale.is_none() && seen.only_units);
-        if let Some((first, second)) = units {
-            notes.push(format!(
-                "column \"{name}\" mixes units (\"{}\", line {}; \"{}\", line {}) and is taken as categories; mend the cells and \
-                 create the study anew if it should be numbers",
-                first.cell, first.line, second.cell, second.line
-            ));
-        } else if let Some((line, word)) = seen.first_word.as_ref().filter(|_| mixed && !foreign) {
-            notes.push(format!(
-                "column \"{name}\" mixes {} numbers with words (first \"{word}\", line {line}) and is taken as categories; \
-                 mend the cells and create the study anew if it should be numbers",
-                seen.numbers.len()
-            ));
-        }
         let code = if by_words(table, place, seen) {
             code_of_words(levels.next().unwrap_or_default(), table.rows(), scale)
         } else {
@@ -165,9 +186,14 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
             }
             (code, _) => code,
         };
+        let (as_read, mixed) = seen.doubts(&name, scale.is_some(), code.is_ok());
         match code {
-            Ok(code) => columns.push(Column { name, code }),
-            Err(reason) => notes.push(format!("column \"{name}\" is left out: {reason}")),
+            Ok(code) => {
+                notes.extend(as_read.into_iter().chain(mixed));
+                columns.push(Column { name, code });
+            }
+            // How it would have been read is of no interest then, but what is wrong with it is.
+            Err(reason) => notes.push(mixed.unwrap_or_else(|| format!("column \"{name}\" is left out: {reason}"))),
         }
     }
     let names: Vec<(String, Scale)> =
@@ -180,7 +206,8 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
         let all = notes.join("; ");
         return Err(table.broken(vec![format!("no column says anything about the rows ({all})")]).into());
     }
-    Ok(Survey { columns, notes })
+    let footers = tail.doubts(places.len());
+    Ok(Survey { columns, notes, footers })
 }
 
 /// Whether a text is one to three digits, a point, and three digits.
@@ -200,7 +227,7 @@ fn is_date(text: &str) -> bool {
 }
 
 /// The same as [`is_foreign`] of a number with or without a unit.
-fn is_foreign_quantity(text: &str) -> bool {
+pub(crate) fn is_foreign_quantity(text: &str) -> bool {
     let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = text[number.len()..].trim_start();
     is_foreign(number) && (unit.is_empty() || is_unit(unit))

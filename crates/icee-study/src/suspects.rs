@@ -2,6 +2,7 @@
 
 use crate::goals::Further;
 use crate::rows::read_pool;
+use crate::survey::{Survey, survey};
 use crate::units::{Cell, Units};
 use crate::{Error, Result, StudyOptions};
 use icee_base::table::{Table, is_missing};
@@ -44,16 +45,23 @@ pub struct Suspect {
     pub reason: String,
     /// Whether it may be what the study is about, rather than a column to leave out.
     pub is_result: bool,
+    /// Whether it would be learned from; where nothing stands in it yet, say, it is not.
+    pub is_learned: bool,
 }
 
 impl fmt::Display for Suspect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Suspect { column, reason, is_result } = self;
+        let Suspect { column, reason, is_result, is_learned } = self;
         let option = if *is_result { "value" } else { "ignore" };
-        write!(
-            f,
-            "column \"{column}\" {reason} and is learned from like any other; if that is not meant, add --{option} \"{column}\""
-        )
+        match is_learned {
+            true => write!(
+                f,
+                "column \"{column}\" {reason} and is learned from like any other; if that is not meant, add --{option} \"{column}\""
+            ),
+            false => {
+                write!(f, "column \"{column}\" {reason}; if that is what you measure, add --{option} \"{column}\"")
+            }
+        }
     }
 }
 
@@ -120,7 +128,19 @@ pub fn suspects(options: &StudyOptions) -> Result<Vec<Suspect>> {
         } else {
             None
         };
-        found.extend(reason.map(|(reason, is_result)| Suspect { column: name.clone(), reason, is_result }));
+        let suspect = |(reason, is_result)| Suspect { column: name.clone(), reason, is_result, is_learned: true };
+        found.extend(reason.map(suspect));
+    }
+    if !found.is_empty() {
+        // What is wrong with the options, and that nothing can be learned from, is said when the study is created.
+        let places = chosen_columns(&table, options, &mut vec![]);
+        let survey = places.and_then(|places| survey(&mut table, &places, &options.scales));
+        if let Ok(Survey { columns, .. }) = survey {
+            let is_learned = |name: &String| columns.iter().any(|column| column.name == *name);
+            found.iter_mut().for_each(|suspect| suspect.is_learned = is_learned(&suspect.column));
+            // What is left out anyway nobody has to leave out.
+            found.retain(|suspect| suspect.is_result || suspect.is_learned);
+        }
     }
     Ok(found)
 }
@@ -225,6 +245,14 @@ mod tests {
         let ignore = vec!["no".to_owned(), "note".to_owned()];
         assert_eq!(of(StudyOptions { ignore, ..Default::default() }), all[1..2]);
         assert_eq!(of(StudyOptions { columns: Some(vec!["heat".into()]), ..Default::default() }), []);
+        // What is left out anyway nobody has to leave out; an empty column may still be meant for results.
+        let rows: String = (1..=12).map(|k| format!("{k},{},2026-05-{k:02},,\n", k % 3)).collect();
+        std::fs::write(&pool, format!("no,heat,day,Yield,done by\n{rows}")).unwrap();
+        let found = suspects(&StudyOptions { pool: pool.clone(), ..StudyOptions::default() }).unwrap();
+        let said: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert!(said[0].starts_with("column \"no\" is a running number and is learned from"), "{said:?}");
+        let empty = "column \"Yield\" is named like a result; if that is what you measure, add --value \"Yield\"";
+        assert_eq!(said[1..], [empty], "{said:?}");
         // Units make a number no less a result, and a series is no running number.
         std::fs::write(&pool, "time,heat,got\n1 h,5,3 %\n2 h,5,\n3 h,9,\n4 h,8,\n5 h,1,\n").unwrap();
         assert_eq!(of(StudyOptions::default()), [("got".to_owned(), true)]);

@@ -6,7 +6,7 @@ use crate::record::{Entry, Measured, Outcome, RowName, ToldValue};
 use crate::results;
 use crate::study::{Study, not_loaded, shown};
 use crate::trials::{Known, Trial, Trials};
-use crate::{Error, Result};
+use crate::{Error, Result, values};
 use icee_base::names::Unknown;
 use icee_base::table::Table;
 use serde::{Deserialize, Serialize};
@@ -214,8 +214,8 @@ impl Study {
     }
 
     /// Tells all lines of a file of results: the column `value` (the study's own, or "value", where none is named) holds a
-    /// number, the word `failed` or `impossible`, or nothing. Rows are found by the study's id column, by a column `row` with
-    /// their numbers, or by their cells. A row that stands there several times was measured so often; what was told before
+    /// number, the word `failed` or `impossible`, or nothing. Rows are found by the study's id column, by a column with their
+    /// numbers ([`Study::row_column`]), or by their cells. A row that stands there several times was measured so often; what was told before
     /// and stands there again is not told twice.
     ///
     /// # Errors
@@ -231,7 +231,7 @@ impl Study {
     pub fn tell_table(&mut self, mut table: Table, value: Option<&str>, repeat: Repeat) -> Result<TellSummary> {
         let value = value.or(self.header.value.as_deref()).unwrap_or(results::VALUE).to_owned();
         self.load_and_update()?;
-        let lines = results::read(&mut table, &self.header, &value)?;
+        let (lines, said) = results::read(&mut table, &self.header, &value, self.row_column())?;
         if lines.is_empty() {
             let nothing = format!("no row has anything in the column \"{value}\"");
             return Err(table.broken(vec![nothing]).into());
@@ -239,7 +239,7 @@ impl Study {
         let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
         let (mut found, mut problems) = (Vec::new(), Vec::new());
         for (row, line) in rows.find_all(&lines)?.into_iter().zip(&lines) {
-            match row {
+            match row.and_then(|row| rows.check_cells(&row, &line.cells).map(|()| row)) {
                 Ok(row) => found.push((row, line.number, line.measured.clone())),
                 Err(problem) => problems.push(format!("line {}: {problem}", line.number)),
             }
@@ -252,7 +252,9 @@ impl Study {
             study.still_loaded()?;
             study.tell_alone(&reports, repeat, None, None)
         })?;
-        told.map_err(|Refused { problems, kind }| kind(table.broken(problems).to_string()))
+        let told = told.map_err(|Refused { problems, kind }| kind(table.broken(problems).to_string()))?;
+        self.notes.extend(said);
+        Ok(told)
     }
 
     /// The row of each id.
@@ -377,8 +379,8 @@ fn described(outcomes: &[Measured]) -> String {
     let one = |Measured { outcome, further }: &Measured| {
         let value = match outcome {
             Outcome::Value(value) => value.to_string(),
-            Outcome::Failed => results::FAILED.into(),
-            Outcome::Impossible => results::IMPOSSIBLE.into(),
+            Outcome::Failed => values::FAILED.into(),
+            Outcome::Impossible => values::IMPOSSIBLE.into(),
         };
         let further: Vec<String> =
             further.iter().map(|value| value.map_or_else(|| "nothing".into(), |value| value.to_string())).collect();

@@ -14,7 +14,7 @@ const FIRST: &str = "%‰°′″€$£";
 /// Signs that may follow, beside those, letters, and digits as exponents.
 const LATER: &str = "/·*^-−⁻⁺⁰¹²³⁴⁵⁶⁷⁸⁹";
 /// Words that stand in place of a value and are no unit of it.
-const NO_UNITS: [&str; 2] = [crate::results::FAILED, crate::results::IMPOSSIBLE];
+const NO_UNITS: [&str; 2] = [crate::values::FAILED, crate::values::IMPOSSIBLE];
 
 /// What stands in a cell, as far as the cell alone can say.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -128,8 +128,8 @@ pub struct Units {
     seen: Vec<Sight>,
     /// Whether a cell is beyond doubt.
     certain: bool,
-    /// The line of the first number without one.
-    plain: Option<usize>,
+    /// The first number without one, and its line.
+    plain: Option<(usize, String)>,
 }
 
 /// A cell and the unit in it.
@@ -153,7 +153,7 @@ impl Units {
     /// Takes note of a cell.
     pub fn see(&mut self, line: usize, text: &str, cell: &Cell<'_>) {
         match cell {
-            Cell::Number(_) => drop(self.plain.get_or_insert(line)),
+            Cell::Number(_) => drop(self.plain.get_or_insert_with(|| (line, text.to_owned()))),
             Cell::Quantity(_, unit) => {
                 self.certain |= !unit.doubtful;
                 if self.seen.len() < MOST && self.seen.iter().all(|sight| sight.unit != unit.text) {
@@ -169,11 +169,26 @@ impl Units {
     /// # Errors
     /// Where they cannot be numbers of one column.
     pub fn common(&self) -> Result<Option<&str>, Trouble<'_>> {
-        match (self.seen.as_slice(), self.plain) {
+        match (self.seen.as_slice(), &self.plain) {
             ([first, second, ..], _) => Err(Trouble::Differ(first, second)),
-            ([first], Some(line)) if !self.certain => Err(Trouble::Doubtful(first, line)),
+            ([first], Some((line, _))) if !self.certain => Err(Trouble::Doubtful(first, *line)),
             (seen, _) => Ok(seen.first().map(|sight| sight.unit.as_str())),
         }
+    }
+
+    /// The first cell with a unit.
+    pub fn first(&self) -> Option<&Sight> {
+        self.seen.first()
+    }
+
+    /// The first number without one, and its line.
+    pub fn plain(&self) -> Option<&(usize, String)> {
+        self.plain.as_ref()
+    }
+
+    /// Whether there is one unit, beyond doubt.
+    pub fn is_one(&self) -> bool {
+        self.certain && self.seen.len() == 1
     }
 
     /// Two cells with different units, where they look like units rather than like parts of names: there are few, and they are

@@ -39,6 +39,11 @@ impl FromStr for Further {
 
     /// A further outcome: its name, and a direction, a limit or a target.
     fn from_str(text: &str) -> Result<Further, String> {
+        if text.contains("..") || text.matches(['<', '>', '≤', '≥']).count() > 1 {
+            return Err(format!(
+                "\"{text}\": values between two limits are asked for by their middle, such as \"pH = 7\""
+            ));
+        }
         let number = |text: &str| text.trim().parse::<f64>().ok();
         let of = |name: &str, wanted| Ok(Further { name: name.trim().to_owned(), wanted });
         let limits = [
@@ -123,6 +128,8 @@ mod tests {
             ("purity > 95", ">= or <="),
             ("purity 95", "Write"),
             ("purity<5", "Write"),
+            ("pH 6..8", "by their middle, such as \"pH = 7\""),
+            ("6 <= pH <= 8", "by their middle"),
         ] {
             assert!(wish(text).unwrap_err().contains(said), "{text}");
         }

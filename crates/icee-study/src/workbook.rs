@@ -2,47 +2,49 @@
 //!
 //! - Of the sheets the first that can be seen and has cells is read. Line 7 of the text is row 7 of the sheet: rows without cells
 //!   are empty lines, line breaks inside of cells are blanks. Rows and columns around the cells are left out.
-//! - Numbers are written so that they read the same. Dates are text, 2024-05-31; formulas are what they came to.
+//! - Numbers are written so that they read the same. Dates are text, 2024-05-31; formulas are what they came to. What stands in cells
+//!   that are merged stands in each of their rows.
 //! - A file may claim anything: cells are taken one after the other and counted, and what the file unpacks to is measured before
 //!   anything is kept of it.
 
+use crate::Result;
 use crate::formats::broken;
-use crate::{Error, Result};
+use crate::grid::{Grid, name_of};
+use crate::unpack::{damaged, measure};
 use calamine::{DataRef, ExcelDateTime, Reader, SheetType, SheetVisible, Xlsx};
 use icee_base::table::TableError;
-use std::io::{Cursor, Read};
+use std::io::Cursor;
 use std::path::Path;
-use zip::ZipArchive;
 
 /// Bytes that a file unpacks to, and of the text that is made of it, where nobody wants less.
 pub const MOST_UNPACKED: u64 = 1 << 30;
-/// Rows and columns of a sheet: no program makes more.
-const MOST_ROWS: u32 = 1 << 20;
-const MOST_COLUMNS: u32 = 1 << 14;
 /// Cells with errors that are shown.
 const SHOWN: usize = 20;
+/// Sheets that are named.
+const NAMED: usize = 3;
 
-fn damaged(path: &Path, error: impl std::fmt::Display) -> Error {
-    broken(path, format!("cannot be read as a sheet ({error}); save it again as .xlsx, or as CSV"))
-}
-
-/// The first sheet with cells of a workbook, as CSV, and a remark where others have cells, too.
+/// The first sheet with cells of a workbook, as CSV, and what should be known of how it was read.
 ///
 /// # Errors
 /// Where it is damaged, too large, or has errors in its cells.
-pub fn text_of(path: &Path, bytes: &[u8], most: u64) -> Result<(String, Option<String>)> {
-    measure(path, bytes, most)?;
+pub fn text_of(path: &Path, bytes: &[u8], most: u64) -> Result<(String, Vec<String>)> {
+    let has_merged = measure(path, bytes, most)?;
     let mut book = Xlsx::new(Cursor::new(bytes)).map_err(|error| damaged(path, error))?;
     let seen = |sheet: &&calamine::Sheet| sheet.typ == SheetType::WorkSheet && sheet.visible == SheetVisible::Visible;
     let sheets: Vec<String> = book.sheets_metadata().iter().filter(seen).map(|sheet| sheet.name.clone()).collect();
     for (at, sheet) in sheets.iter().enumerate() {
-        let mut lines = Lines::new(most);
+        // Merged cells are listed behind the others: to know them is to read a sheet twice.
+        let merged = if has_merged { book.merge_cells_by_sheet_name(sheet) } else { Ok(vec![]) };
+        let merged = merged.map_err(|error| damaged(path, error))?;
+        let mut grid = Grid::new(most, merged.iter().map(|region| [region.start, region.end]));
         let mut problems = Vec::new();
+        let mut unsaved = Unsaved::default();
         let mut cells = book.worksheet_cells_reader(sheet).map_err(|error| damaged(path, error))?;
-        while let Some(cell) = cells.next_cell().map_err(|error| damaged(path, error))? {
-            let (row, column) = cell.get_position();
-            match text_of_cell(cell.get_value()) {
-                Ok(text) => lines.push(row, column, &text).map_err(|problem| {
+        while let Some(cell) = cells.next_cell_with_formula_metadata().map_err(|error| damaged(path, error))? {
+            let (row, column) = cell.pos;
+            unsaved.see(cell.formula.is_some() && cell.value == DataRef::Empty, row, column);
+            match text_of_cell(&cell.value) {
+                Ok(text) => grid.push(row, column, &text).map_err(|problem| {
                     broken(path, format!("cell {} of sheet \"{sheet}\" {problem}", name_of(row, column)))
                 })?,
                 Err(problem) if problems.len() < SHOWN => problems.push(format!(
@@ -55,20 +57,54 @@ pub fn text_of(path: &Path, bytes: &[u8], most: u64) -> Result<(String, Option<S
         if !problems.is_empty() {
             return Err(TableError::Content { path: path.to_owned(), problems }.into());
         }
-        if !lines.ends.is_empty() {
+        if !grid.is_empty() {
             let large = || broken(path, format!("sheet \"{sheet}\" is too large; save it as CSV"));
-            let text = lines.finish().ok_or_else(large)?;
+            let (text, filled) = grid.finish().ok_or_else(large)?;
             drop(cells);
-            let unread = sheets[at + 1..].iter().find(|sheet| has_cells(&mut book, sheet));
-            let remark = unread.map(|unread| {
-                format!(
-                    "the sheet \"{sheet}\" of the workbook is read, \"{unread}\" is not; the first one with cells is"
-                )
-            });
-            return Ok((text, remark));
+            let unread: Vec<&String> = sheets[at + 1..].iter().filter(|sheet| has_cells(&mut book, sheet)).collect();
+            let remarks = [others(sheet, &unread), filled, unsaved.said()].into_iter().flatten().collect();
+            return Ok((text, remarks));
         }
     }
     Err(broken(path, "has no sheet with cells; the first row must name the columns"))
+}
+
+/// Said where other sheets of a workbook have cells, too.
+fn others(read: &str, unread: &[&String]) -> Option<String> {
+    let mut named: Vec<String> = unread.iter().take(NAMED).map(|name| format!("\"{name}\"")).collect();
+    named.extend((unread.len() > NAMED).then(|| format!("{} more", unread.len() - NAMED)));
+    let are = if unread.len() == 1 { "is" } else { "are" };
+    (!named.is_empty()).then(|| {
+        format!(
+            "the sheet \"{read}\" of the workbook is read, {} {are} not; the one that is meant has to be the first",
+            named.join(", ")
+        )
+    })
+}
+
+/// Formulas whose results were not saved: programs that make workbooks leave them to Excel.
+#[derive(Default)]
+struct Unsaved {
+    first: Option<String>,
+    count: usize,
+}
+
+impl Unsaved {
+    fn see(&mut self, unsaved: bool, row: u32, column: u32) {
+        if unsaved {
+            self.count += 1;
+            self.first.get_or_insert_with(|| name_of(row, column));
+        }
+    }
+
+    fn said(self) -> Option<String> {
+        let more = if self.count > 1 { format!(" (and {} more)", self.count - 1) } else { String::new() };
+        self.first.map(|first| {
+            format!(
+                "cell {first}{more} has a formula without a result and is read as empty; open the workbook in Excel or LibreOffice and save it there"
+            )
+        })
+    }
 }
 
 /// Whether something stands in a sheet. One that cannot be read is no business of who reads another.
@@ -80,26 +116,6 @@ fn has_cells(book: &mut Xlsx<Cursor<&[u8]>>, sheet: &str) -> bool {
         }
     }
     false
-}
-
-/// Refuses an archive that is no workbook of the kind that is read, or unpacks to more than is sensible. What it says of its own
-/// sizes may be wrong, so it is unpacked and thrown away.
-fn measure(path: &Path, bytes: &[u8], most: u64) -> Result<()> {
-    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(path, error))?;
-    let has = |name: &str| archive.index_for_name(name).is_some();
-    if has("xl/workbook.bin") || has("content.xml") {
-        return Err(broken(path, "is a sheet of a kind that is not read; save it as .xlsx, or as CSV"));
-    }
-    let mut left = most;
-    for index in 0..archive.len() {
-        let entry = archive.by_index(index).map_err(|error| damaged(path, error))?;
-        let size =
-            std::io::copy(&mut entry.take(left + 1), &mut std::io::sink()).map_err(|error| damaged(path, error))?;
-        left = left
-            .checked_sub(size)
-            .ok_or_else(|| broken(path, format!("unpacks to more than {} MiB; save the sheet as CSV", most >> 20)))?;
-    }
-    Ok(())
 }
 
 /// A cell as text, or the error that stands in it.
@@ -142,97 +158,6 @@ fn text_of_date(date: &ExcelDateTime) -> String {
         (_, true) => format!("{year:04}-{month:02}-{day:02}"),
         (false, false) => format!("{year:04}-{month:02}-{day:02}T{time}"),
     }
-}
-
-/// What a cell is called: B7.
-fn name_of(row: u32, column: u32) -> String {
-    let (mut letters, mut rest) = (Vec::new(), u64::from(column) + 1);
-    while rest > 0 {
-        letters.push(char::from(b'A' + ((rest - 1) % 26) as u8));
-        rest = (rest - 1) / 26;
-    }
-    letters.iter().rev().collect::<String>() + &(u64::from(row) + 1).to_string()
-}
-
-/// A sheet's rows in the making, in the order in which cells come; how wide they are is known in the end.
-struct Lines {
-    /// Bytes of text, at most.
-    most: u64,
-    text: String,
-    /// Where each row's text ends, and how many cells it has so far.
-    ends: Vec<(usize, u32)>,
-    /// The first column in which something stands.
-    first: Option<u32>,
-}
-
-impl Lines {
-    fn new(most: u64) -> Lines {
-        Lines { most, text: String::new(), ends: vec![], first: None }
-    }
-
-    /// Adds a cell.
-    fn push(&mut self, row: u32, column: u32, cell: &str) -> std::result::Result<(), &'static str> {
-        let cell = cell.trim();
-        if cell.is_empty() {
-            return Ok(());
-        }
-        if row >= MOST_ROWS || column >= MOST_COLUMNS {
-            return Err("stands outside of any sheet");
-        }
-        let end = self.text.len();
-        self.ends.resize(self.ends.len().max(row as usize + 1), (end, 0));
-        let last = self.ends.len() - 1;
-        let Some((end, cells)) = self.ends.last_mut().filter(|(_, cells)| last == row as usize && *cells <= column)
-        else {
-            return Err("is out of order; open the file and save it again");
-        };
-        let gap = if *cells == 0 { column } else { column + 1 - *cells };
-        self.text.extend(std::iter::repeat_n(',', gap as usize));
-        push_cell(&mut self.text, cell);
-        (*end, *cells) = (self.text.len(), column + 1);
-        self.first = Some(self.first.map_or(column, |first| first.min(column)));
-        if self.text.len() as u64 > self.most { Err("is one too many; save the sheet as CSV") } else { Ok(()) }
-    }
-
-    /// The text, all rows equally long; `None` where there is too much of it.
-    fn finish(self) -> Option<String> {
-        let width = self.ends.iter().map(|(_, cells)| *cells).max().unwrap_or_default();
-        let missing = |cells: u32| if cells == 0 { 0 } else { (width - cells) as usize };
-        let length = self.text.len() + self.ends.iter().map(|(_, cells)| 1 + missing(*cells)).sum::<usize>();
-        if length as u64 > self.most {
-            return None;
-        }
-        let mut text = String::with_capacity(length);
-        let mut start = 0;
-        for (end, cells) in self.ends {
-            if cells > 0 {
-                // Empty columns before the first are only commas.
-                let unused = self.first.unwrap_or_default() as usize;
-                text.push_str(self.text.get(start + unused..end).unwrap_or_default());
-                text.extend(std::iter::repeat_n(',', missing(cells)));
-            }
-            text.push('\n');
-            start = end;
-        }
-        Some(text)
-    }
-}
-
-/// Appends a cell, in quotes where it has signs that could separate cells.
-fn push_cell(text: &mut String, cell: &str) {
-    let quoted = cell.contains([',', ';', '\t', '"']);
-    text.extend(quoted.then_some('"'));
-    let mut before = ' ';
-    for c in cell.chars() {
-        match c {
-            '"' => text.push_str("\"\""),
-            '\n' if before == '\r' => {}
-            '\r' | '\n' => text.push(' '),
-            c => text.push(c),
-        }
-        before = c;
-    }
-    text.extend(quoted.then_some('"'));
 }
 
 #[cfg(test)]
@@ -330,6 +255,12 @@ mod tests {
         let recipes = read(book.save_to_buffer().unwrap());
         assert_eq!(recipes.header(), ["flour"]);
         assert!(recipes.doubts()[0].starts_with("the sheet \"Recipes\" of the workbook is read, \"Notes\" is not"));
+        // Whoever looks for a column of another sheet hears of it, too.
+        let missing = recipes.column("score").unwrap_err().to_string();
+        assert!(
+            missing.contains("\"Recipes\" of the workbook is read, \"Notes\" is not; the one that is meant"),
+            "{missing}"
+        );
         assert!(read(usual()).doubts().is_empty());
     }
 
@@ -341,6 +272,64 @@ mod tests {
         let first = ["0.30000000000000004", "a, b c", "2024-05-31", "TRUE"].map(String::from);
         let second = ["1e300", "", "2024-05-31T13:30:00", ""].map(String::from);
         assert_eq!(rows, [(4, first.to_vec()), (6, second.to_vec())]);
+    }
+
+    #[test]
+    fn what_stands_in_merged_cells_stands_in_each_of_their_rows() {
+        let mut book = Workbook::new();
+        let (sheet, plain) = (book.add_worksheet(), Format::new());
+        // Names that are merged are names, and a row in which nothing else stands is none.
+        sheet.merge_range(0, 0, 1, 0, "flour", &plain).unwrap();
+        sheet.write(0, 1, "heat").unwrap();
+        sheet.merge_range(2, 0, 5, 0, "rye, \"dark\"", &plain).unwrap();
+        sheet.merge_range(6, 0, 7, 0, "oat", &plain).unwrap();
+        sheet.merge_range(3, 2, 6, 3, "wet", &plain).unwrap();
+        for (row, heat) in [(2, 180), (3, 200), (5, 220), (6, 240), (8, 260)] {
+            sheet.write(row, 1, heat).unwrap();
+        }
+        sheet.write(0, 2, "dough").unwrap();
+        let bytes = book.save_to_buffer().unwrap();
+        let cells = |line, cells: [&str; 3]| (line, cells.map(String::from).to_vec());
+        let expected = [
+            cells(3, ["rye, \"dark\"", "180", ""]),
+            cells(4, ["rye, \"dark\"", "200", "wet"]),
+            cells(6, ["rye, \"dark\"", "220", "wet"]),
+            cells(7, ["oat", "240", "wet"]),
+            cells(9, ["", "260", ""]),
+        ];
+        assert_eq!(rows(&bytes).unwrap().1, expected);
+        let doubts = table(Path::new("pool.xlsx"), bytes).unwrap().doubts();
+        assert_eq!(doubts, ["what stands in the merged cells A3:A6 and 1 more is read in each of their rows"]);
+    }
+
+    #[test]
+    fn merged_cells_are_survived() {
+        let merged = |regions: &str| {
+            let cells = "<row r=\"1\"><c r=\"A1\"><v>1</v></c></row><row r=\"2\"><c r=\"A2\"><v>2</v></c></row>\
+                         <row r=\"4\"><c r=\"B4\"><v>3</v></c></row>";
+            book(&format!("{cells}</sheetData><mergeCells>{regions}</mergeCells><sheetData>"))
+        };
+        let region = |region: &str| format!("<mergeCell ref=\"{region}\"></mergeCell>");
+        let whole = rows(&merged(&region("A2:XFD1048576"))).unwrap();
+        assert_eq!(whole.1.iter().map(|row| row.1.join(" ")).collect::<Vec<_>>(), ["2 ", "2 3"]);
+        for hostile in ["A4:A2", "A2:A99999999999", "B9:C99", "", "A2:A3:A4", "2:3"] {
+            let _ = rows(&merged(&region(hostile)));
+        }
+        let many: String = (0..1000).map(|_| region("A2:A1048576")).collect();
+        assert_eq!(rows(&merged(&many)).unwrap().1.len(), 2);
+    }
+
+    #[test]
+    fn formulas_without_results_are_pointed_out() {
+        let cells = "<row r=\"1\"><c r=\"A1\" t=\"str\"><v>a</v></c><c r=\"B1\" t=\"str\"><v>b</v></c></row>\
+                     <row r=\"2\"><c r=\"A2\"><v>1</v></c><c r=\"B2\"><f>A2*2</f></c></row>\
+                     <row r=\"3\"><c r=\"A3\"><v>1</v></c><c r=\"B3\"><f>A3*2</f><v>2</v></c></row>\
+                     <row r=\"4\"><c r=\"A4\"><v>1</v></c><c r=\"B4\" t=\"str\"><f>T(A4)</f><v></v></c></row>\
+                     <row r=\"5\"><c r=\"A5\"><v>1</v></c><c r=\"B5\"><f>A5*2</f><v></v></c></row>";
+        let doubts = table(Path::new("pool.xlsx"), book(cells)).unwrap().doubts();
+        // A text that came to nothing is a result.
+        let [doubt] = doubts.as_slice() else { panic!("{doubts:?}") };
+        assert!(doubt.starts_with("cell B2 (and 1 more) has a formula without a result"), "{doubt}");
     }
 
     #[test]

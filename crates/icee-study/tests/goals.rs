@@ -325,7 +325,7 @@ fn outcomes_are_completed_and_corrected_one_by_one() {
     // Cells beside an empty value do not count yet, and it is said.
     let sheet = scratch.write("sheet.csv", "heat,yield,price,purity\n1,3,2,0.9\n2,,4,\n3,,,\n");
     let mut study = scratch.create("t.jsonl", &StudyOptions { value: Some("yield".into()), ..several(&sheet) });
-    assert!(study.take_notes().iter().any(|note| note.starts_with("1 rows have further outcomes and no value yet")));
+    assert!(study.take_notes().iter().any(|note| note.starts_with("one row has further outcomes and no value yet")));
 }
 
 #[test]

@@ -36,6 +36,30 @@ fn a_row_is_explained_by_the_best_and_its_neighbours() {
 }
 
 #[test]
+fn of_many_columns_a_reason_names_a_few_and_of_one_what_it_is() {
+    let scratch = Scratch::new("look-wide");
+    let line = |cell: &str| vec![cell; 44].join(",");
+    let header: Vec<String> = (0..44).map(|column| format!("c{column}")).collect();
+    let sheet = format!("{},d\n{},1\n{},2\n{},1\n{},2\n", header.join(","), line("0"), line("0"), line("9"), line("1"));
+    let mut study = scratch.create("s.jsonl", &options(&scratch.write("sheet.csv", &sheet)));
+    study.tell("1", 1.0, Repeat::Refuse).unwrap();
+    study.tell("2", 5.0, Repeat::Refuse).unwrap();
+    assert_eq!(
+        study.why("2", None).unwrap().reasons,
+        ["like the best row 1 in c0, c1, c2 and 41 more; d is 2 instead of 1"]
+    );
+    let [beside, news @ ..] = &study.why("3", None).unwrap().reasons[..] else { panic!() };
+    assert_eq!(
+        beside,
+        "like the best row 1 in d; c0 is 9 instead of 0, c1 is 9 instead of 0, c2 is 9 instead of 0 and 41 more differ"
+    );
+    assert_eq!((news.len(), news[3].as_str()), (4, "41 more columns have something new"));
+    let mut study = scratch.create("t.jsonl", &options(&scratch.write("one.csv", "heat\n180\n200\n300\n")));
+    study.tell("2", 5.0, Repeat::Refuse).unwrap();
+    assert_eq!(study.why("3", None).unwrap().reasons[0], "unlike the best row 2: heat is 300 instead of 200");
+}
+
+#[test]
 fn columns_that_matter_have_an_effect() {
     let scratch = Scratch::new("look-effects");
     let mut study = told(&scratch, 60, 0);
@@ -45,7 +69,9 @@ fn columns_that_matter_have_an_effect() {
         std::fs::remove_file(scratch.0.join("s.jsonl")).unwrap();
         told(&scratch, 60, 40)
     };
+    study.take_notes();
     let effects = study.effects(None).unwrap();
+    assert!(study.take_notes().is_empty());
     assert_eq!(effects.len(), 3);
     assert_eq!(effects[0].column, "b", "twice as steep as a");
     assert!(effects.windows(2).all(|pair| pair[0].spread >= pair[1].spread));
@@ -54,6 +80,15 @@ fn columns_that_matter_have_an_effect() {
     assert!(oat.label == "oat" && rye.label == "rye" && oat.mean > rye.mean);
     assert_eq!(effects[0].levels.len(), 5);
     assert_eq!(effects[0].levels.iter().map(|level| level.rows).sum::<usize>(), 60);
+}
+
+#[test]
+fn effects_of_some_rows_say_so() {
+    let scratch = Scratch::new("look-sample");
+    let mut study = told(&scratch, 1500, 5);
+    study.take_notes();
+    study.effects(None).unwrap();
+    assert_eq!(study.take_notes(), ["1024 of the 1500 rows were looked at, evenly spread over the sheet"]);
 }
 
 #[test]

@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Scratch, options};
-use icee_study::{AskOptions, Corrected, Direction, Outcome, Repeat, Scale, Status, StudyOptions};
+use icee_study::{
+    AskOptions, Bounds, Corrected, Direction, Further, Outcome, Repeat, Scale, Status, StudyOptions, Wanted,
+};
 use std::path::{Path, PathBuf};
 
 const HEADER: &str = "heat,flour,yield\n";
@@ -96,7 +98,14 @@ fn told_rows_that_vanish_or_change_are_named() {
         refused.contains("row \"2\" was told (41.5) and no row has its cells any more: without an id column"),
         "{refused}"
     );
-    assert!(refused.contains("Put it back, or drop it with `icee study forget`"), "{refused}");
+    assert!(
+        refused
+            .contains("Put it back, or drop it with `icee study forget s --row 2`; where it was corrected, its result"),
+        "{refused}"
+    );
+    // Without ids nothing says which row it has become.
+    let refused = study.update(Repeat::Refuse, Corrected::Keep).unwrap_err().to_string();
+    assert!(refused.contains("that are learned from; --keep needs one. Put it back"), "{refused}");
     // A value that was told otherwise is no news but a correction.
     let corrected: Vec<String> = ROWS.iter().map(|row| row.replace("41.5", "42.5")).collect();
     let corrected: Vec<&str> = corrected.iter().map(String::as_str).collect();
@@ -127,12 +136,17 @@ fn rows_with_ids_are_found_by_them() {
     write("c,3,\nd,4,7\na,1.5,5\nb,2,\n");
     let refused = study.update(Repeat::Refuse, Corrected::Refuse).unwrap_err().to_string();
     assert!(
-        refused.contains("row \"a\" was told (5) and has other cells now; `icee study update --keep`"),
+        refused.contains("row \"a\" was told (5) and has other cells now (heat was \"1\" and is \"1.5\"); `icee study update s --keep`"),
         "{refused}"
     );
+    // Who has not read the sheet before cannot know what stood there.
+    let refused = scratch.open("s.jsonl").update(Repeat::Refuse, Corrected::Refuse).unwrap_err().to_string();
+    assert!(refused.contains("has other cells now (now heat=1.5); `icee study update s --keep`"), "{refused}");
     // The row was corrected: it keeps its value, and from now on it is known as it is.
     let change = study.update(Repeat::Refuse, Corrected::Keep).unwrap();
     assert!(change.changed && change.told.replaced == 0, "{change:?}");
+    let notes = study.take_notes();
+    assert_eq!(notes, ["row \"a\" keeps what was told of it (5); heat was \"1\" and is \"1.5\""]);
     assert_eq!(study.summary().told.len(), 2);
     write("c,3,\nd,4,7\nb,2,\na,1.5,5\n");
     study.update(Repeat::Refuse, Corrected::Refuse).unwrap();
@@ -364,4 +378,154 @@ fn what_was_measured_once_more_outlives_the_sheet() {
     let file = scratch.write("results.csv", "row,yield\n2,39\n");
     assert!(study.tell_csv(&file, None, Repeat::Refuse).unwrap_err().to_string().contains("told already"));
     assert_eq!(values(&mut study), [41.5, 40.0]);
+}
+
+#[test]
+fn what_was_exported_is_read_back_whatever_the_columns_are_called() {
+    let scratch = Scratch::new("sheet-row-column");
+    let pool = scratch.write("field.csv", "row;col;heat\n6;0;1,5\n5;2;2,5\n4;1;3,5\n");
+    let mut study = scratch.create("s.jsonl", &options(&pool));
+    study.tell("1", 50.0, Repeat::Refuse).unwrap();
+    assert_eq!(study.row_column(), "row_number");
+    let mut told = Vec::new();
+    study.summary().write_told(&mut told, str::to_owned).unwrap();
+    let told = String::from_utf8(told).unwrap();
+    assert_eq!(told, "row_number,row,col,heat,value\n1,6,0,\"1,5\",50\n");
+    let file = scratch.write("told.csv", &told);
+    assert_eq!(study.tell_csv(&file, None, Repeat::Refuse).unwrap().unchanged, 1);
+    // The sheet's own column is not taken for numbers of rows where it is not learned from, either.
+    let ignore = vec!["row".to_owned()];
+    let mut study = scratch.create("t.jsonl", &StudyOptions { ignore, ..options(&pool) });
+    let file = scratch.write("told.csv", "row;col;heat;value\n6;0;1,5;7\n");
+    study.tell_csv(&file, None, Repeat::Refuse).unwrap();
+    assert_eq!((study.row_column(), study.summary().told[0].row), ("row_number", 1));
+    assert_eq!(scratch.open("t.jsonl").row_column(), "row_number", "whether the sheet has been read or not");
+    // A name of another case is offered.
+    let file = scratch.write("told.csv", "Row_Number,value\n1,7\n");
+    let refused = study.tell_csv(&file, None, Repeat::Refuse).unwrap_err().to_string();
+    assert!(refused.contains("rename \"Row_Number\" to \"row_number\" if it is meant"), "{refused}");
+}
+
+#[test]
+fn a_line_that_contradicts_the_row_it_names_is_refused() {
+    let scratch = Scratch::new("sheet-contradiction");
+    let mut study = scratch.create("s.jsonl", &with_value(&sheet(&scratch, &ROWS)));
+    let mut tell = |lines: &str| {
+        let file = scratch.write("results.csv", &format!("row,heat,flour,yield\n{lines}\n"));
+        study.tell_csv(&file, None, Repeat::Refuse).map_err(|error| error.to_string())
+    };
+    let refused = tell("1,180,rye,7\n3,999,wheat,8").unwrap_err();
+    let said = "line 3: row \"3\" has the heat \"220\" in the sheet, and \"999\" here; mend the line, or leave that cell empty";
+    assert!(refused.ends_with(said), "{refused}");
+    assert!(
+        tell("1,180,oat,7").unwrap_err().contains("row \"1\" has the flour \"rye\" in the sheet, and \"oat\" here")
+    );
+    // Numbers are numbers, and where nothing stands nothing contradicts.
+    assert_eq!(tell("1,180.0,,7\n3,2.2e2,NA,8\n5,,,9").unwrap().new, 3);
+}
+
+#[test]
+fn values_that_may_mean_another_number_are_refused_in_the_sheet_too() {
+    let scratch = Scratch::new("sheet-notations");
+    let create = |text: &str| {
+        let options = with_value(&scratch.write("sheet.csv", text));
+        icee_study::Study::create(&scratch.0.join("s.jsonl"), &options, Default::default()).err().unwrap().to_string()
+    };
+    let mixed = create("heat,yield\n180,50 %\n190,\n200,0.6\n");
+    assert!(mixed.contains("line 4: column 2 (yield): \"50 %\" in line 2 is in %, and \"0.6\" may be"), "{mixed}");
+    let thousands = create("heat;yield\n1,5;\n2;1.234\n");
+    assert!(thousands.contains("line 3: column 2 (yield): \"1.234\" may be 1234 or 1,234"), "{thousands}");
+    let pool = scratch.write("sheet.csv", "heat,yield\n180,5 g\n190,\n200,6\n");
+    let notes = scratch.create("s.jsonl", &with_value(&pool)).take_notes();
+    assert!(notes.iter().any(|note| note.contains("numbers without a unit are taken to be in g, too")), "{notes:?}");
+}
+
+#[test]
+fn what_the_sheet_does_not_say_any_more_is_pointed_out() {
+    let scratch = Scratch::new("sheet-drift");
+    let write = |header: &str, rows: &str| scratch.write("sheet.csv", &format!("{header}\n{rows}"));
+    let pool = write("heat,note,yield,pH", "1,a,5,7.1\n1,a,6,7.2\n2,b,7,6.5\n3,a,,\n");
+    let acidity = Further { name: "pH".into(), wanted: Wanted::AtLeast(6.0) };
+    let ignore = vec!["note".to_owned()];
+    let options = StudyOptions { further: vec![acidity], ignore, ..with_value(&pool) };
+    let mut study = scratch.create("s.jsonl", &options);
+    study.take_notes();
+    let mut notes = |header: &str, rows: &str| {
+        write(header, rows);
+        study.update(Repeat::Refuse, Corrected::Refuse).unwrap();
+        study.take_notes()
+    };
+    let [cleared] = &notes("heat,note,yield,pH", "1,a,5,7.1\n1,a,6,7.2\n2,b,7,\n3,a,,\n")[..] else { panic!() };
+    assert!(cleared.starts_with("row \"3\" has the pH 6.5, and nothing in the sheet's column \"pH\""), "{cleared}");
+    let [fewer] = &notes("heat,note,yield,pH", "1,a,5,7.1\n2,b,7,6.5\n3,a,,\n")[..] else { panic!() };
+    assert!(
+        fewer.starts_with("row \"1\" was measured 2 times, of which 1 stand here; the mean of all counts"),
+        "{fewer}"
+    );
+    let [new] = &notes("heat,note,yield,pH,damp", "1,a,5,7.1,2\n2,b,7,6.5,3\n3,a,,,5\n")[..] else { panic!() };
+    assert!(new.starts_with("\"damp\" is new in the sheet and not learned from; to learn from it, create"), "{new}");
+    assert!(notes("heat,note,yield,pH,damp", "1,a,5,7.1,2\n2,b,7,6.5,3\n3,a,8,6.2,5\n").is_empty());
+    // Lines below the rows, when they come.
+    let [sum] = &notes(
+        "heat,note,yield,pH,damp",
+        "1,a,5,7.1,2\n2,b,7,6.5,3\n3,a,8,6.2,5\n4,,,,\n5,,,,\n6,,,,\n,Mean,,,4\n",
+    )[..] else {
+        panic!()
+    };
+    assert!(sum.starts_with("line 8 (\"Mean\") looks like a remark or a sum"), "{sum}");
+}
+
+#[test]
+fn a_journal_that_does_not_know_the_columns_of_its_sheet_goes_on() {
+    let scratch = Scratch::new("sheet-others");
+    let pool = sheet(&scratch, &ROWS);
+    scratch.create("s.jsonl", &with_value(&pool));
+    let whole = std::fs::read(scratch.0.join("s.jsonl")).unwrap();
+    let lines = icee_study::memory::lines_of(&whole).unwrap();
+    let older: Vec<String> = lines.iter().map(|line| line.replace(",\"others\":[]", "")).collect();
+    assert_ne!(lines, older);
+    std::fs::write(scratch.0.join("s.jsonl"), icee_study::memory::journal_of(&older)).unwrap();
+    let more: String = ROWS.iter().map(|row| format!("{row},1\n")).collect();
+    scratch.write("sheet.csv", &format!("heat,flour,yield,damp\n{more}"));
+    let mut study = scratch.open("s.jsonl");
+    study.update(Repeat::Refuse, Corrected::Refuse).unwrap();
+    assert_eq!(study.take_notes(), Vec::<String>::new());
+}
+
+#[test]
+fn values_of_decades_are_pointed_out_once() {
+    let scratch = Scratch::new("sheet-decades");
+    let create = |name: &str, values: [f64; 9], bounds: Option<Bounds>| {
+        let rows: String = values.iter().enumerate().map(|(row, value)| format!("{row},{value}\n")).collect();
+        let pool = scratch.write(&format!("{name}.csv"), &format!("heat,yield\n{rows}30,\n40,\n"));
+        scratch.create(&format!("{name}.jsonl"), &StudyOptions { bounds, ..with_value(&pool) })
+    };
+    let decades = [7.0, 12.0, 40.0, 90.0, 150.0, 1200.0, 5000.0, 31_000.0, 244_000.0];
+    let is_said =
+        |notes: &[String]| notes.iter().filter(|note| note.starts_with("the values told span 7 to 244000")).count();
+    let mut study = create("decades", decades, None);
+    assert_eq!(is_said(&study.summary().notes), 1);
+    assert_eq!(is_said(&study.ask(1, None).unwrap().notes), 1);
+    let mut bounded = create("bounded", decades, Some(Bounds { low: Some(0.0), high: None }));
+    assert_eq!(is_said(&bounded.ask(1, None).unwrap().notes), 0);
+    // Yields may be low, too.
+    let yields = [0.05, 20.0, 30.0, 40.0, 55.0, 60.0, 75.0, 90.0, 98.0];
+    assert!(create("yields", yields, None).ask(1, None).unwrap().notes.iter().all(|note| !note.contains("span")));
+}
+
+#[test]
+fn whoever_calls_rows_or_columns_otherwise_is_told_how() {
+    let scratch = Scratch::new("sheet-called");
+    let pool = scratch.write("ids.csv", "name,heat,yield\nV-1,1,5\nV-2,2,\nV-3,3,\n");
+    let options = StudyOptions { id: Some("name".into()), ..with_value(&pool) };
+    let mut study = scratch.create("s.jsonl", &options);
+    let refused = study.tell("10", 3.0, Repeat::Refuse).unwrap_err().to_string();
+    assert!(refused.contains("no row has the name \"10\"; rows are called by it, such as \"V-1\""), "{refused}");
+    for renamed in ["name,heat,score", "who,heat,yield"] {
+        scratch.write("ids.csv", &format!("{renamed}\nV-1,1,5\nV-2,2,\nV-3,3,\n"));
+        let refused = study.update(Repeat::Refuse, Corrected::Refuse).unwrap_err().to_string();
+        assert!(refused.contains("; a study keeps its columns, so rename it back"), "{refused}");
+    }
+    let again = icee_study::Study::create(&scratch.0.join("s.jsonl"), &options, Default::default()).err().unwrap();
+    assert!(again.to_string().ends_with("choose another name, or put it away with `icee study delete s`"), "{again}");
 }

@@ -253,8 +253,9 @@ fn a_learned_model_is_picked_where_it_fits() {
     let wide = scratch.write("wide.csv", "kind,x\na,1\nb,2\nc,3\nd,4\n");
     let mut study = Study::create(&scratch.0.join("wide.jsonl"), &options(&wide), models()).unwrap();
     assert!(
-        study.take_notes()[0]
-            .contains("2 columns (5 coordinates) are more than a learned model reads (at most 3 coordinates)")
+        study.take_notes()[0].contains(
+            "5 columns to learn from, each category counted as one, are more than the learned model reads (3)"
+        )
     );
     assert_eq!(study.ask(1, None).unwrap().sampler, SamplerKind::GpEi);
 }

@@ -34,7 +34,7 @@ pub struct Table {
     /// Lines above the rows: the header and, in some files made for Excel, one that names the separator.
     above: usize,
     /// What whoever made a text of another kind of file has to say of it.
-    remark: Option<String>,
+    remarks: Vec<String>,
     /// Where each row begins; filled by the first scan.
     starts: Vec<u64>,
 }
@@ -85,7 +85,7 @@ impl Table {
             header: vec![],
             places: HashMap::new(),
             above,
-            remark: None,
+            remarks: vec![],
             starts: vec![],
         };
         let mut record = ByteRecord::new();
@@ -114,15 +114,15 @@ impl Table {
         &self.header
     }
 
-    /// The same table with a remark.
+    /// The same table with remarks.
     #[must_use]
-    pub fn remarked(self, remark: Option<String>) -> Table {
-        Table { remark, ..self }
+    pub fn remarked(self, remarks: Vec<String>) -> Table {
+        Table { remarks, ..self }
     }
 
-    /// What somebody who reads it should know: the remark, and whether the first line does not look like names.
+    /// What somebody who reads it should know: the remarks, and whether the first line does not look like names.
     pub fn doubts(&self) -> Vec<String> {
-        self.remark.iter().cloned().chain(self.no_names()).collect()
+        self.remarks.iter().cloned().chain(self.no_names()).collect()
     }
 
     /// Why the first line does not look like the names of columns: a title stands above them, or they are missing.
@@ -191,7 +191,8 @@ impl Table {
                 let near = near.map_or_else(String::new, |near| format!("did you mean \"{near}\"? "));
                 let there = format!("{near}there are {}", shown.join(", "));
                 let mut problems = vec![format!("line 1: no column \"{}\"; {there}", beginning(name))];
-                problems.extend(self.no_names());
+                // It may stand in what was not read.
+                problems.extend(self.doubts());
                 Err(self.broken(problems))
             }
         }

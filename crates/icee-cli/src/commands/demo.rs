@@ -351,7 +351,7 @@ fn write_next(out: &mut impl Write, path: &Path, has_model: bool) -> std::io::Re
     writeln!(out, "\npictures: {}", path.display())?;
     writeln!(out, "\nnext:")?;
     let mut next = |command: &str, what: &str| writeln!(out, "  {command:<39} {what}");
-    next("icee study create NAME --pool FILE.csv", "your own table: which row to try next?")?;
+    next("icee study create NAME --pool FILE.csv --direction max", " your own table")?;
     if has_model {
         next(&format!("icee play {MODEL}"), "look on while it plays one room")?;
     }

@@ -34,6 +34,7 @@ mod study_create;
 mod study_look;
 mod study_move;
 mod study_print;
+mod study_tables;
 mod study_tell;
 pub mod train;
 pub mod tune;

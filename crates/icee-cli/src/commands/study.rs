@@ -1,10 +1,11 @@
-//! `icee study`: which row of a CSV file to try next.
+//! `icee study`: which row of a sheet to try next.
 
 use super::study_at;
 use super::study_create::{CreateArgs, create};
 use super::study_look::{ListArgs, ReportArgs, WhyArgs, effects, export, list, report, why};
 use super::study_move::{self, ExportArgs, ImportArgs};
 use super::study_print as print;
+use super::study_tables::forecasts;
 use super::study_tell::{
     RenewArgs, RowsArgs, TellArgs, UpdateArgs, WithdrawArgs, forget, renew, tell, undo, update, withdraw,
 };
@@ -21,7 +22,7 @@ pub const FOLDER: &str = "studies";
 /// Said where the journal has more than the person could be shown.
 const NOT_PRINTED: &str = "this is in the study now (see `icee study show`), but could not be printed";
 
-/// Which row next? Search a CSV of candidates for the best one, in few experiments.
+/// Which row next? Search a sheet of candidates, CSV or Excel, for the best one, in few experiments.
 #[derive(Args)]
 pub struct Arguments {
     /// Studies of a server (`icee serve`), such as http://127.0.0.1:8642, instead of a folder; the variable ICEE_TOKEN has the token.
@@ -247,12 +248,12 @@ fn predict(out: &mut impl Write, args: &PredictArgs) -> anyhow::Result<()> {
     if args.accept_model {
         study.accept_model(sampler)?;
     }
-    let mut forecasts = study.predict(sampler)?;
+    let mut rows = study.predict(sampler)?;
     if let Some(top) = args.top {
-        forecasts = RowForecast::most_promising(forecasts, top);
+        rows = RowForecast::most_promising(rows, top);
     }
     print::notes(&study.take_notes());
-    print::forecasts(out, &forecasts, |row| study.cells(row), args.study.json, stdout().is_terminal())
+    forecasts(out, &rows, |row| study.cells(row), args.study.json, stdout().is_terminal())
 }
 
 /// A sampler by its name.

@@ -57,7 +57,7 @@ pub fn run(out: &mut impl Write, url: &str, command: &StudyCommand) -> anyhow::R
         StudyCommand::Effects(args) => {
             let (effects, notes): (Vec<Effect>, _) = client.get(&args.study.at("effects")?, &wire::Nothing {})?;
             print::notes(&notes);
-            print::effects(out, &effects, args.study.json)
+            super::study_tables::effects(out, &effects, args.study.json)
         }
         StudyCommand::Report(args) => report(out, &client, args),
         StudyCommand::List(args) => list(out, &client, args),
@@ -110,7 +110,7 @@ fn create(out: &mut impl Write, client: &Client, args: &CreateArgs) -> anyhow::R
     if is_interactive() && !args.json {
         let survey: wire::Survey = client.post("/api/survey", &wanted)?;
         for wire::Doubt { column, reason, is_result } in survey.suspects {
-            clear_up(&Suspect { column, reason, is_result }, &mut wanted.value, &mut wanted.ignore);
+            clear_up(&Suspect { column, reason, is_result, is_learned: true }, &mut wanted.value, &mut wanted.ignore);
         }
     }
     if wanted.direction.is_none() && wanted.target.is_none() {
@@ -252,7 +252,7 @@ fn predict(out: &mut impl Write, client: &Client, args: &PredictArgs) -> anyhow:
     let cells: HashMap<usize, Cells> = cells.into_iter().collect();
     let of = |row: usize| cells.get(&row).unwrap_or(&first).clone();
     print::notes(&notes);
-    print::forecasts(out, &forecasts, of, args.study.json, stdout().is_terminal())
+    super::study_tables::forecasts(out, &forecasts, of, args.study.json, stdout().is_terminal())
 }
 
 fn why(out: &mut impl Write, client: &Client, args: &WhyArgs) -> anyhow::Result<()> {

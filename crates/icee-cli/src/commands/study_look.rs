@@ -102,7 +102,7 @@ pub fn effects(out: &mut impl Write, args: &LookArgs) -> anyhow::Result<()> {
     if effects.is_empty() {
         bail!("too few values were told to say what the columns do; tell more first");
     }
-    super::study_print::effects(out, &effects, args.study.json)
+    super::study_tables::effects(out, &effects, args.study.json)
 }
 
 /// Runs `icee study report`.

@@ -7,17 +7,17 @@ use crate::terminal::{printable, say};
 use icee_base::numbers::{percent, short};
 use icee_serve::wire::Renewed;
 use icee_study::{
-    Answer, BestRow, Cells, Effect, Forecast, Neighbour, Remaining, RowForecast, SamplerKind, SheetChange, Status,
-    Summary, TellSummary, ToldRow, Why,
+    Answer, BestRow, Cells, Forecast, Neighbour, Remaining, SamplerKind, SheetChange, Status, Summary, TellSummary,
+    ToldRow, Why,
 };
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
 /// The length at which a row's cells are cut off in text or, where nothing may be missing, get a line each.
 const LINE: usize = 100;
 /// The same for a name.
-const NAME: usize = 60;
+pub const NAME: usize = 60;
 /// The same for one cell: room for a molecule or a sentence.
 const CELL: usize = 500;
 /// As many columns are shown of a row.
@@ -62,7 +62,8 @@ pub fn created(
     if !summary.told.is_empty() {
         writeln!(out, "{} told, {} left", summary.told.len(), summary.left)?;
     }
-    writeln!(out, "next: icee study ask {name}{place}")?;
+    let next = if summary.left == 0 && summary.running.is_empty() { "best" } else { "ask" };
+    writeln!(out, "next: icee study {next} {name}{place}")?;
     Ok(())
 }
 
@@ -99,11 +100,27 @@ pub fn asked(out: &mut impl Write, answer: &Answer, args: &AskArgs) -> anyhow::R
             if args.condition.is_some() && !answer.still_running { " among those that were asked for" } else { "" };
         writeln!(out, "best so far {}; {}", exact(best), done(remaining, among))?;
     }
+    if let Some(best) = answer.best.filter(|_| has_limits_alone(answer)) {
+        writeln!(
+            out,
+            "best so far {}; how likely a better row is left is not said where there are limits",
+            exact(best)
+        )?;
+    }
     if answer.still_running {
         writeln!(out, "still running: tell what came out, or withdraw it; --more asks for other rows")?;
     }
     notes(&answer.notes);
     Ok(())
+}
+
+/// Whether there are new rows to try, and limits beside the one thing that is to be as good as possible.
+fn has_limits_alone(answer: &Answer) -> bool {
+    let mut forecasts = answer.suggestions.iter().filter_map(|suggestion| suggestion.forecast.as_ref());
+    let limits = |forecast: &Forecast| {
+        !forecast.further.is_empty() && forecast.further.iter().all(|further| further.holds.is_some())
+    };
+    !answer.still_running && forecasts.next().is_some_and(limits)
 }
 
 /// What was taken in.
@@ -226,22 +243,6 @@ pub fn why_row(out: &mut impl Write, row: &Why, json: bool) -> anyhow::Result<()
     Ok(())
 }
 
-/// What each column does.
-pub fn effects(out: &mut impl Write, effects: &[Effect], json: bool) -> anyhow::Result<()> {
-    if json {
-        return write_json(out, &effects);
-    }
-    for Effect { column, spread, levels } in effects {
-        writeln!(out, "{}: predictions differ by {}", cut(column, NAME), short(*spread))?;
-        let labels: Vec<String> = levels.iter().map(|level| cut(&level.label.replace('\n', " "), NAME)).collect();
-        let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or_default();
-        for (label, level) in labels.iter().zip(levels) {
-            writeln!(out, "  {label:<width$}  {}", short(level.mean))?;
-        }
-    }
-    Ok(())
-}
-
 /// A study at a glance.
 pub fn summary(out: &mut impl Write, name: &str, summary: &Summary, json: bool) -> anyhow::Result<()> {
     notes(&summary.notes);
@@ -264,60 +265,6 @@ pub fn summary(out: &mut impl Write, name: &str, summary: &Summary, json: bool) 
         writeln!(out, "running: {}", printable(&summary.running.join(", ")))?;
     }
     Ok(())
-}
-
-/// A row's forecast and cells, for machines.
-#[derive(Serialize)]
-struct WithCells<'a> {
-    #[serde(flatten)]
-    row: &'a RowForecast,
-    cells: Cells,
-}
-
-/// Every row's forecast. Ids and cells are as they stand in the pool, unless it is a terminal that gets them. `cells` are looked
-/// up row by row: a pool may be large.
-pub fn forecasts(
-    out: &mut impl Write,
-    forecasts: &[RowForecast],
-    cells: impl Fn(usize) -> Cells,
-    json: bool,
-    terminal: bool,
-) -> anyhow::Result<()> {
-    if json {
-        let rows = forecasts.iter().map(|row| WithCells { row, cells: cells(row.row) });
-        serde_json::Serializer::pretty(&mut *out).collect_seq(rows)?;
-        writeln!(out)?;
-        return Ok(());
-    }
-    let shown = |text: &str| if terminal { printable(text).into_owned() } else { text.to_owned() };
-    let mut table = csv::Writer::from_writer(out);
-    let mut header = ["id", "status", "value", "mean", "low", "high", "beats_best"].map(String::from).to_vec();
-    for further in forecasts.first().iter().flat_map(|first| &first.forecast.further) {
-        header.extend(["mean", "low", "high"].map(|what| format!("{}_{what}", further.name)));
-        header.extend(further.holds.map(|_| format!("{}_holds", further.name)));
-    }
-    header.extend(cells(1).0.into_iter().map(|(name, _)| name));
-    table.write_record(header.iter().map(|name| shown(name)))?;
-    for row in forecasts {
-        let Forecast { mean, low, high, beats_best, further } = &row.forecast;
-        let status = serde_json::to_value(row.status)?;
-        let mut line = vec![shown(&row.id), status.as_str().unwrap_or_default().to_owned()];
-        line.push(row.value.as_ref().map_or_else(String::new, digits));
-        line.extend([mean, low, high, beats_best].map(digits));
-        for further in further {
-            line.extend([&further.mean, &further.low, &further.high].map(digits));
-            line.extend(further.holds.as_ref().map(digits));
-        }
-        line.extend(cells(row.row).0.iter().map(|(_, cell)| shown(cell)));
-        table.write_record(line)?;
-    }
-    table.flush()?;
-    Ok(())
-}
-
-/// A number for machines: all of its digits, and a sign that it is none of counting.
-fn digits(number: &f64) -> String {
-    format!("{number:?}")
 }
 
 /// The rows that are beaten by none.
@@ -414,7 +361,7 @@ fn line(cells: &Cells) -> String {
 }
 
 /// A text for the terminal, and its beginning where it is too long.
-fn cut(text: &str, length: usize) -> String {
+pub fn cut(text: &str, length: usize) -> String {
     match text.char_indices().nth(length) {
         Some((end, _)) => format!("{}…", printable(&text[..end])),
         None => printable(text).into_owned(),
@@ -482,20 +429,6 @@ pub fn write_json(out: &mut impl Write, value: &impl Serialize) -> anyhow::Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use icee_study::Status;
-
-    #[test]
-    fn ids_are_whole_in_files_and_harmless_in_terminals() {
-        let forecast = Forecast { mean: 1.0, low: 0.0, high: 2.0, beats_best: 0.5, further: vec![] };
-        let row = RowForecast { id: "a\x1b[2J".into(), row: 1, status: Status::Left, value: None, forecast };
-        let shown = |terminal| {
-            let mut out = Vec::new();
-            forecasts(&mut out, std::slice::from_ref(&row), |_| Cells::default(), false, terminal).unwrap();
-            String::from_utf8(out).unwrap()
-        };
-        assert!(shown(false).contains("\na\x1b[2J,left,"));
-        assert!(shown(true).contains("\na\\u{1b}[2J,left,"));
-    }
 
     #[test]
     fn what_was_told_keeps_its_digits() {

@@ -16,7 +16,8 @@ use std::path::PathBuf;
 ///
 /// A file of results, which may be the sheet itself, has a column of values (--value COLUMN; otherwise the study's own, or
 /// "value") with numbers, which may have one unit, the words "failed" or "impossible", or nothing. Rows are found by the study's id column, by a column
-/// "row" with their numbers, or by their cells. A row that stands there twice was measured twice. All lines are taken, or none.
+/// "row" with their numbers ("row_number" where the sheet has a column "row" of its own), or by their cells. A line whose other cells are
+/// not those of the row that it names is refused. A row that stands there twice was measured twice. All lines are taken, or none.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  icee study tell bread --row 17 --value 0.37\n  icee study tell bread --row 18 --failed\n  \
@@ -55,7 +56,7 @@ pub struct TellArgs {
 /// Take in what has changed in the sheet: rows added, removed or sorted, and results filled in.
 ///
 /// The next ask does the same. Rows that were told or asked for and are gone or have other cells now are named, and nothing is
-/// taken in: put them back, keep their results (--keep), or drop them (`icee study forget`). A result that is another one than was told
+/// taken in: put them back, keep their results (--keep; in a study with an id column), or drop them (`icee study forget`). A result that is another one than was told
 /// needs --replace. With --at, the sheet that --pool names goes to the server; without --pool the server reads its own again.
 #[derive(Args)]
 #[command(
@@ -162,6 +163,9 @@ fn number(text: &str) -> anyhow::Result<f64> {
     let text = text.trim();
     let comma = text.split_once(',').filter(|(_, digits)| digits.len() != 3 && !text.contains('.'));
     let plain = comma.map_or_else(|| text.to_owned(), |(whole, digits)| format!("{whole}.{digits}"));
+    if ["failed", "impossible"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
+        bail!("the experiment came to no value: say --{} in place of --value", text.to_lowercase());
+    }
     plain
         .parse()
         .ok()

@@ -1,0 +1,81 @@
+//! Lines below a sheet's rows that are no rows: means, totals, remarks.
+
+use std::collections::VecDeque;
+
+/// Rows at the end that are looked at.
+const LAST: usize = 5;
+/// Columns that a remark fills, at most, and columns of a sheet in which that is odd.
+const REMARK: usize = 2;
+const COLUMNS: usize = 3;
+/// The share of cells that other rows have.
+const FULL: f64 = 0.9;
+/// Words with which a line begins that sums up those above.
+const SUMS: [&str; 14] = [
+    "total",
+    "totals",
+    "sum",
+    "mean",
+    "average",
+    "avg",
+    "median",
+    "stdev",
+    "std",
+    "mittelwert",
+    "mittel",
+    "durchschnitt",
+    "summe",
+    "gesamt",
+];
+/// Characters of a line that a note shows.
+const SHOWN: usize = 30;
+
+/// What the rows look like, and the last of them.
+#[derive(Default)]
+pub struct Tail {
+    last: VecDeque<Seen>,
+    /// Rows above those, their cells with something in them, and whether any begins like a sum.
+    rows: usize,
+    filled: usize,
+    has_sums: bool,
+}
+
+struct Seen {
+    line: usize,
+    first: String,
+    filled: usize,
+    is_sum: bool,
+}
+
+impl Tail {
+    /// Takes note of the next row: its first cell in which something stands, and in how many of the columns that are learned from
+    /// something does.
+    pub fn see(&mut self, line: usize, first: &str, filled: usize) {
+        if self.last.len() == LAST
+            && let Some(above) = self.last.pop_front()
+        {
+            self.rows += 1;
+            self.filled += above.filled;
+            self.has_sums |= above.is_sum;
+        }
+        let word = first.split(|c: char| !c.is_alphabetic()).find(|word| !word.is_empty()).unwrap_or_default();
+        let is_sum = SUMS.iter().any(|sum| word.to_lowercase() == *sum);
+        self.last.push_back(Seen { line, first: first.chars().take(SHOWN).collect(), filled, is_sum });
+    }
+
+    /// The rows that may be none, of a sheet with so many columns to learn from, in words.
+    pub fn doubts(&self, columns: usize) -> Vec<String> {
+        if self.rows == 0 {
+            return vec![];
+        }
+        let are_full = self.filled as f64 >= FULL * (self.rows * columns) as f64;
+        let is_remark =
+            |seen: &Seen| are_full && columns >= COLUMNS && seen.filled <= REMARK && 2 * seen.filled <= columns;
+        let odd = self.last.iter().filter(|seen| is_remark(seen) || (seen.is_sum && !self.has_sums));
+        let said = |Seen { line, first, .. }: &Seen| {
+            format!(
+                "line {line} (\"{first}\") looks like a remark or a sum below the rows; if it is no candidate, delete it from the sheet"
+            )
+        };
+        odd.map(said).collect()
+    }
+}

@@ -1,0 +1,327 @@
+//! The columns in which outcomes stand, and what their cells come to. One look at a cell does not always say what it means: units
+//! and notations are those of the whole column.
+
+use crate::Result;
+use crate::record::{Measured, Outcome};
+use crate::survey::{is_foreign_quantity, is_grouped};
+use crate::units::{Cell, Trouble, Units};
+use icee_base::table::{Row, Table};
+
+/// What stands in place of a value where the experiment failed, and where it cannot be made.
+pub const FAILED: &str = "failed";
+/// See [`FAILED`].
+pub const IMPOSSIBLE: &str = "impossible";
+/// The unit that is a factor, too: 0.6 is as good a way to say 60 % as 60 is.
+const PERCENT: &str = "%";
+/// Ways of saying that nothing is known, beside those that every table has; no row has them for a value.
+const NOTHING: [&str; 8] = ["-", "–", "—", "?", "n.d.", "nd", "n.b.", "missing"];
+/// Signs of limits, and of numbers that are not exact.
+const LIMITS: &str = "<>≤≥";
+const ABOUT: &str = "~≈±";
+
+/// The columns in which the outcomes of an experiment stand.
+pub struct Columns {
+    value: Option<ValueColumn>,
+    /// None where a file does not have it: what is not there was not measured.
+    further: Vec<Option<ValueColumn>>,
+    /// Lines that have further outcomes and no value yet.
+    waiting: usize,
+    /// The first number of the file with a decimal comma, and its line.
+    comma: Option<(usize, String)>,
+}
+
+impl Columns {
+    /// The columns of these names: of the value that the study is about, and of the further ones in the order of the header.
+    ///
+    /// # Errors
+    /// Where there is no column of the value.
+    pub fn new<'a>(table: &Table, mut names: impl Iterator<Item = &'a str>) -> Result<Columns> {
+        let value = names.next().map(|name| ValueColumn::new(table, name)).transpose()?;
+        let known = |name: &str| table.header().iter().any(|column| column == name);
+        let further = names.map(|name| known(name).then(|| ValueColumn::new(table, name)).transpose());
+        Ok(Columns { value, further: further.collect::<Result<_>>()?, waiting: 0, comma: None })
+    }
+
+    /// What stands in the next line; nothing where the cell of the value is empty.
+    ///
+    /// # Errors
+    /// Where something makes no sense.
+    pub fn measured(&mut self, table: &Table, row: &Row<'_>) -> std::result::Result<Option<Measured>, String> {
+        let Some(value) = &mut self.value else { return Ok(None) };
+        if self.comma.is_none() && table.has_decimal_commas() {
+            let mut cells = (0..table.header().len()).map(|column| row.cell(column));
+            let comma = cells.find(|cell| {
+                cell.contains(',') && matches!(Cell::read(table, cell), Cell::Number(_) | Cell::Quantity(..))
+            });
+            self.comma = comma.map(|cell| (row.line, cell.to_owned()));
+        }
+        let Some(outcome) = value.outcome(table, row)? else {
+            let cell = |column: &mut ValueColumn| Ok(column.outcome(table, row)?.is_some());
+            let mut cells =
+                self.further.iter_mut().flatten().map(cell).collect::<std::result::Result<Vec<_>, String>>()?;
+            cells.retain(|filled| *filled);
+            self.waiting += usize::from(!cells.is_empty());
+            return Ok(None);
+        };
+        if !matches!(outcome, Outcome::Value(_)) {
+            // There is nothing to measure.
+            return Ok(Some(outcome.into()));
+        }
+        let number = |column: &mut Option<ValueColumn>| {
+            let Some(column) = column else { return Ok(None) };
+            match column.outcome(table, row)? {
+                None => Ok(None),
+                Some(Outcome::Value(value)) => Ok(Some(value)),
+                Some(_) => Err(column.wrong("a number is needed beside a value")),
+            }
+        };
+        let further = self.further.iter_mut().map(number).collect::<std::result::Result<_, _>>()?;
+        Ok(Some(Measured { outcome, further }))
+    }
+
+    /// Checks, after the last line, that the numbers of a column are written alike; says what should be known of them.
+    ///
+    /// # Errors
+    /// Where they are not.
+    pub fn finish(self, table: &Table) -> Result<Vec<String>> {
+        let mut notes = Vec::new();
+        notes.extend(match self.waiting {
+            0 => None,
+            1 => Some("one row has further outcomes and no value yet; they count when the value is there".to_owned()),
+            count => {
+                Some(format!("{count} rows have further outcomes and no value yet; they count when the value is there"))
+            }
+        });
+        for column in self.value.iter().chain(self.further.iter().flatten()) {
+            column.check(self.comma.as_ref()).map_err(|problem| table.broken(vec![problem]))?;
+            notes.extend(column.doubts());
+        }
+        Ok(notes)
+    }
+}
+
+/// A column of values, whose numbers have one unit or none.
+struct ValueColumn {
+    place: usize,
+    name: String,
+    units: Units,
+    /// The first number that may be thousands, such as 1.250, and how many numbers there are of that kind and in all.
+    grouped: Option<(usize, String)>,
+    count_grouped: usize,
+    numbers: usize,
+}
+
+impl ValueColumn {
+    fn new(table: &Table, name: &str) -> Result<ValueColumn> {
+        let (place, name) = (table.column(name)?, name.to_owned());
+        Ok(ValueColumn { place, name, units: Units::default(), grouped: None, count_grouped: 0, numbers: 0 })
+    }
+
+    fn wrong(&self, problem: &str) -> String {
+        format!("column {} ({}): {problem}", self.place + 1, self.name)
+    }
+
+    /// What stands in the cell of the next line; nothing where it is empty.
+    fn outcome(&mut self, table: &Table, row: &Row<'_>) -> std::result::Result<Option<Outcome>, String> {
+        let text = row.cell(self.place);
+        let cell = Cell::read(table, text);
+        self.units.see(row.line, text, &cell);
+        if matches!(cell, Cell::Number(_) | Cell::Quantity(..)) {
+            self.numbers += 1;
+            // Without its unit.
+            let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+            if table.has_decimal_commas() && is_grouped(number) {
+                self.count_grouped += 1;
+                self.grouped.get_or_insert_with(|| (row.line, number.to_owned()));
+            }
+        }
+        match cell {
+            Cell::Number(number) => Ok(Some(Outcome::Value(number))),
+            Cell::Quantity(number, unit) => match self.units.common() {
+                Err(Trouble::Differ(first, _)) if first.unit != unit.text => Err(self.wrong(&format!(
+                    "\"{text}\" is in {}, and \"{}\" in line {} is in {}; all values must have one unit",
+                    unit.text, first.cell, first.line, first.unit
+                ))),
+                _ => Ok(Some(Outcome::Value(number))),
+            },
+            Cell::Missing => Ok(None),
+            Cell::Word if text.eq_ignore_ascii_case(FAILED) => Ok(Some(Outcome::Failed)),
+            Cell::Word if text.eq_ignore_ascii_case(IMPOSSIBLE) => Ok(Some(Outcome::Impossible)),
+            Cell::Word => Err(self.wrong(&no_value(table, text))),
+        }
+    }
+
+    /// That its numbers are written alike: one that is not may mean another number. `comma` is a number of the file, of this column
+    /// or another, with a decimal comma.
+    fn check(&self, comma: Option<&(usize, String)>) -> std::result::Result<(), String> {
+        if let (Some((at, comma)), Some((line, grouped))) = (comma, &self.grouped) {
+            return Err(format!(
+                "line {line}: {}",
+                self.wrong(&format!(
+                    "\"{grouped}\" may be {} or {}, because \"{comma}\" in line {at} has a decimal comma; write the one that is meant",
+                    grouped.replace('.', ""),
+                    grouped.replace('.', ",")
+                ))
+            ));
+        }
+        match (self.units.common(), self.units.plain()) {
+            (Err(Trouble::Doubtful(sight, plain)), _) => Err(format!(
+                "line {}: {}",
+                sight.line,
+                self.wrong(&format!(
+                    "\"{}\" is a number and a letter, and line {plain} has a number alone; if the letter is a unit, leave a blank before it",
+                    sight.cell
+                ))
+            )),
+            (Ok(Some(PERCENT)), Some((line, plain))) => {
+                let first = self.units.first().map_or_else(String::new, |first| {
+                    format!("\"{}\" in line {} is in %", first.cell, first.line)
+                });
+                let problem = format!("{first}, and \"{plain}\" may be in % or a share of 1; write all values alike");
+                Err(format!("line {line}: {}", self.wrong(&problem)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How its numbers were taken where another way is possible, but not likely.
+    fn doubts(&self) -> Vec<String> {
+        let mut doubts = Vec::new();
+        if let (Ok(Some(unit)), Some((line, plain))) = (self.units.common(), self.units.plain()) {
+            doubts.push(format!(
+                "in column \"{}\" numbers without a unit are taken to be in {unit}, too (\"{plain}\", line {line})",
+                self.name
+            ));
+        }
+        if let Some((line, grouped)) = self.grouped.as_ref().filter(|_| self.count_grouped == self.numbers) {
+            doubts.push(format!(
+                "in column \"{}\" a point is read as a decimal point (\"{grouped}\", line {line}); if it separates thousands, take it out",
+                self.name
+            ));
+        }
+        doubts
+    }
+}
+
+/// Why a text is no value, and what to write instead.
+fn no_value(table: &Table, text: &str) -> String {
+    let lower = text.to_lowercase();
+    if NOTHING.contains(&lower.as_str()) {
+        return format!(
+            "\"{text}\" is no number; where nothing was measured leave the cell empty, and where the experiment failed write {FAILED}"
+        );
+    }
+    let begins = |signs: &str| text.starts_with(|c| signs.contains(c));
+    if begins(LIMITS) {
+        let limit = text.trim_start_matches(|c: char| LIMITS.contains(c) || c == '=' || c.is_whitespace());
+        return format!(
+            "\"{text}\" is no number; of a value that is only known to lie beyond a limit, write the limit: {limit}"
+        );
+    }
+    if begins(ABOUT) || text.contains(['±', '~']) {
+        return format!("\"{text}\" is no number; write the value alone, without how exact it is");
+    }
+    if is_foreign_quantity(text) {
+        let here = if table.has_decimal_commas() { "1200,5 or 1200.5" } else { "1200.5" };
+        return format!(
+            "\"{text}\" is a number in another notation; in this file write it like {here}, without separators of thousands"
+        );
+    }
+    format!(
+        "\"{text}\" is not a finite number, nor the word {FAILED} or {IMPOSSIBLE}; where nothing is known yet, leave the cell empty"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// The outcomes of a column of a file, and what is noted.
+    fn noted(cells: &[&str], other: &str) -> std::result::Result<(Vec<Outcome>, Vec<String>), String> {
+        let text = format!("row;other;got\n1;{other};{}\n", cells.join("\n1;1;"));
+        let mut table = Table::of_bytes(Path::new("got.csv"), text.into()).unwrap();
+        let mut columns = Columns::new(&table, ["got"].into_iter()).unwrap();
+        let mut found = Vec::new();
+        let scanned = table.scan(|table, row| {
+            found.extend(columns.measured(table, row)?.map(|measured| measured.outcome));
+            Ok(())
+        });
+        scanned.map_err(|error| error.to_string())?;
+        let notes = columns.finish(&table).map_err(|error| error.to_string())?;
+        Ok((found, notes))
+    }
+
+    fn outcomes(cells: &[&str]) -> std::result::Result<Vec<Outcome>, String> {
+        noted(cells, "1").map(|(found, _)| found)
+    }
+
+    #[test]
+    fn values_may_have_one_unit() {
+        let [a, b] = [Outcome::Value(85.0), Outcome::Value(1.5)];
+        assert_eq!(outcomes(&["85 %", "", "1,5%", "failed"]).unwrap(), [a, b, Outcome::Failed]);
+        assert_eq!(outcomes(&["85C", "1,5C"]).unwrap(), [a, b]);
+        for (cells, said) in [
+            (
+                &["85 %", "3 g", "4 %", "5 g"][..],
+                "line 3: column 3 (got): \"3 g\" is in g, and \"85 %\" in line 2 is in %",
+            ),
+            (&["85 %", "3 g", "4 %", "5 g"], "\n  line 5: "),
+            (&["85", "7B", "1"], "line 3: column 3 (got): \"7B\" is a number and a letter, and line 2 has"),
+            (&["85", "3 of 4"], "line 3: column 3 (got): \"3 of 4\" is not a finite number"),
+            // 0.6 may be 60 % or less than one.
+            (
+                &["50 %", "0,6"],
+                "line 3: column 3 (got): \"50 %\" in line 2 is in %, and \"0,6\" may be in % or a share of 1",
+            ),
+        ] {
+            let error = outcomes(cells).unwrap_err();
+            assert!(error.contains(said) && !error.contains("line 4"), "{error}");
+        }
+        // A number beside grams can hardly be anything else, but nobody has said so.
+        let (values, notes) = noted(&["85 g", "1,5"], "1").unwrap();
+        assert_eq!(values, [a, b]);
+        assert!(
+            notes[0].contains("\"got\" numbers without a unit are taken to be in g, too (\"1,5\", line 3)"),
+            "{notes:?}"
+        );
+    }
+
+    #[test]
+    fn points_that_may_separate_thousands_are_asked_about() {
+        let both = noted(&["41,2", "1.250"], "1").unwrap_err();
+        let said =
+            "line 3: column 3 (got): \"1.250\" may be 1250 or 1,250, because \"41,2\" in line 2 has a decimal comma";
+        assert!(both.contains(said), "{both}");
+        assert!(noted(&["1.250 g", "2"], "0,5").unwrap_err().contains("because \"0,5\" in line 2 has"));
+        let (values, notes) = noted(&["1.250", "2.500"], "0.5").unwrap();
+        assert_eq!(values[0], Outcome::Value(1.25));
+        assert!(notes[0].contains("a point is read as a decimal point (\"1.250\", line 2)"), "{notes:?}");
+        assert!(noted(&["1.250", "2.5"], "0.5").unwrap().1.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_value_is_answered_with_what_to_write() {
+        for (cell, said) in [
+            ("<0.1", "write the limit: 0.1"),
+            ("≥ 5 g", "write the limit: 5 g"),
+            ("n.d.", "leave the cell empty, and where the experiment failed write failed"),
+            ("-", "leave the cell empty, and"),
+            ("~6", "write the value alone"),
+            ("5 ± 0.1", "write the value alone"),
+            ("1.234,5", "in another notation; in this file write it like 1200,5 or 1200.5"),
+            ("1'200", "in another notation"),
+            ("tried twice", "nor the word failed or impossible"),
+        ] {
+            let error = outcomes(&[cell]).unwrap_err();
+            assert!(error.contains(said), "{error}");
+        }
+        let mut table = Table::of_bytes(Path::new("got.tsv"), "got\ta\n3,2\t1\n".into()).unwrap();
+        let mut columns = Columns::new(&table, ["got"].into_iter()).unwrap();
+        let error = table.scan(|table, row| columns.measured(table, row).map(drop)).unwrap_err().to_string();
+        assert!(
+            error.contains("\"3,2\" is a number in another notation; in this file write it like 1200.5,"),
+            "{error}"
+        );
+    }
+}
