@@ -71,8 +71,8 @@ class Served:
 
     @property
     def row_column(self) -> str:
-        learned = {name for name, _ in json.loads(self.summary())["columns"]}
-        return "row_number" if "row" in learned else "row"
+        column: str = json.loads(self.summary())["row_column"]
+        return column
 
     def take_notes(self) -> list[str]:
         notes, self._notes = self._notes, []

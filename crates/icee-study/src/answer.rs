@@ -213,6 +213,8 @@ pub struct Summary {
     pub columns: Vec<(String, String)>,
     /// The column that names the rows.
     pub id_column: Option<String>,
+    /// What a column of row numbers is called, see [`Study::row_column`](crate::Study::row_column).
+    pub row_column: String,
     /// The column in which values are filled in.
     pub value_column: Option<String>,
     /// Which values are good.

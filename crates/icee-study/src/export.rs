@@ -17,8 +17,8 @@ impl Summary {
         let value = self.value_column.clone().unwrap_or_else(|| results::VALUE.into());
         let further = self.goals.iter().skip(1).filter_map(|(name, _)| name.clone());
         let others: Vec<String> = cells.iter().map(|(name, _)| name.clone()).chain([value]).chain(further).collect();
-        let row = || results::row_column(|name| others.iter().any(|other| other == name)).to_owned();
-        let header = std::iter::once(self.id_column.clone().unwrap_or_else(row)).chain(others);
+        let named = self.id_column.as_ref().unwrap_or(&self.row_column).clone();
+        let header = std::iter::once(named).chain(others);
         let header: Vec<String> = header.collect();
         table.write_record(header.iter().map(|name| shown(name)))?;
         for told in &self.told {

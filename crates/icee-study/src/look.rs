@@ -188,6 +188,7 @@ impl Study {
             rows: header.pool.rows,
             columns: header.columns.iter().map(described).collect(),
             id_column: header.id.clone(),
+            row_column: self.row_column().to_owned(),
             value_column: header.value.clone(),
             direction: header.direction,
             goals: names.zip(goals.wanted().map(|wanted| wanted.to_string())).collect(),
