@@ -31,7 +31,7 @@ const NOT_MEASURED: &str =
 /// The share of what the agent would do that the log may hardly ever have done before it is told.
 const MUCH_UNSEEN: f64 = 0.1;
 /// Said where the log's policy acts on what the agent has to find out.
-const KNOWS_MORE: &str = "The log's first moves differ from game to game, so its policy seems to know what is hidden, and what it did gives that \
+const KNOWS_MORE: &str = "The log's first moves differ from game to game and come back within one, so its policy seems to know what is hidden, and what it did gives that \
      away to the agent here: how well the agent finds it out by itself, only play tells";
 /// Probabilities of the intervals that should hold the return so often.
 const LEVELS: [f64; 3] = [0.5, 0.8, 0.95];

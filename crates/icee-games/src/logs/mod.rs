@@ -337,10 +337,42 @@ mod tests {
         let partly = log("0.75", "");
         assert!(!partly.has_probabilities);
         assert!(partly.doubtful_probabilities().unwrap().contains("100 of 400 steps have no probability"));
-        // The same action at the same first sight, but not as likely in every game.
-        let lines: String =
-            (0..4).map(|game| format!("{game},0,0,0,0,{game},{}\n", if game < 2 { 0.9 } else { 0.6 })).collect();
-        assert!(read(&format!("{}\n{lines}", COLUMNS.join(","))).unwrap().seems_to_know_more());
+    }
+
+    /// Two episodes of a step in many games, whose policy has noise of its own in every episode and prefers what `preferred` says of
+    /// game, episode and the action before.
+    fn noisy(reals: bool, noise: f32, preferred: impl Fn(u32, u32, u32) -> Option<u32>) -> bool {
+        let mut rng = icee_base::random::path(1, &[]);
+        let mut draw = || rand::RngExt::random::<f32>(&mut rng);
+        let mut lines = COLUMNS.join(",");
+        for game in 0..if reals { 3000 } else { 300 } {
+            let mut action = 0;
+            for episode in 0..2 {
+                let noise = noise * draw();
+                let best = preferred(game, episode, action);
+                let probability = |one: u32| match best {
+                    Some(best) => noise / 3.0 + if one == best { 1.0 - noise } else { 0.0 },
+                    None => 1.0 / 3.0,
+                };
+                let at = draw();
+                action = u32::from(at > probability(0)) + u32::from(at > probability(0) + probability(1));
+                let seen = if reals { format!("{} {}", draw(), draw()) } else { "0".into() };
+                let reward = u32::from(action == game % 3);
+                lines += &format!("\n{game},{episode},0,{seen},{action},{reward},{}", probability(action));
+            }
+        }
+        read(&lines).unwrap().seems_to_know_more()
+    }
+
+    #[test]
+    fn who_does_the_same_in_a_game_from_its_first_move_on_knows_more_than_is_seen() {
+        for reals in [false, true] {
+            let knows = |game: u32, _: u32, _: u32| Some(game % 3);
+            assert!(noisy(reals, 1.0, knows) && noisy(reals, 0.0, knows), "noisy and sure, with reals: {reals}");
+            assert!(!noisy(reals, 1.0, |_, _, _| Some(0)), "noise of every episode tells nothing of a game");
+            let learns = |game: u32, episode: u32, before: u32| (episode == 1 && before == game % 3).then_some(before);
+            assert!(!noisy(reals, 0.3, learns), "who does again what has paid begins all games alike");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::Logs;
 use crate::task::ObservationKind;
 use icee_base::stats::Estimate;
-use icee_worlds::Observations;
+use icee_worlds::{Observation, Observations};
 use std::collections::HashMap;
 
 /// Deviations from its column's mean beyond which an observation is worth a look.
@@ -11,8 +11,42 @@ const FAR: f32 = 10.0;
 /// How far the mean of U/π may be from 1 before it is told, and how many half widths of its interval that must be.
 const OFF: (f64, f64) = (0.1, 2.0);
 
+/// How much oftener a first move must come back within its game than in others before it counts.
+const REPEATED: f64 = 0.05;
 /// The share of a probability by which another may differ and still be the same, written with fewer digits.
 const SAME: f32 = 1e-2;
+
+/// First moves of games that look alike at first: actions and their probabilities, and those of two episodes of the same game.
+#[derive(Default)]
+struct FirstMoves {
+    first: Vec<(u32, f32)>,
+    both: Vec<(u32, u32)>,
+}
+
+impl FirstMoves {
+    /// Whether one policy that sees no more than this can have made them: every action is equally likely in all games, and all together
+    /// no likelier than 1.
+    fn are_of_one_policy(&self) -> bool {
+        let mut known: HashMap<u32, f32> = HashMap::new();
+        let alike = self.first.iter().all(|&(action, probability)| {
+            let other = *known.entry(action).or_insert(probability);
+            (probability - other).abs() <= SAME * other
+        });
+        alike && known.values().sum::<f32>() <= 1.0 + SAME
+    }
+
+    /// For every game whether its first move came back, less how often it is that of another game's second time.
+    fn repeated(&self) -> Vec<f64> {
+        let mut again: HashMap<u32, f64> = HashMap::new();
+        self.both.iter().for_each(|(_, second)| *again.entry(*second).or_default() += 1.0);
+        let others = self.both.len() as f64 - 1.0;
+        let of = |&(first, second): &(u32, u32)| {
+            let same = f64::from(u8::from(first == second));
+            same - (again.get(&first).copied().unwrap_or(0.0) - same) / others
+        };
+        if others > 0.0 { self.both.iter().map(of).collect() } else { vec![] }
+    }
+}
 
 impl Logs {
     /// What is unusual about the log, in words.
@@ -70,19 +104,39 @@ impl Logs {
         Some(format!("the mean of (1 / actions) / probability is {mean:.2} and should be about 1: {why}"))
     }
 
-    /// Whether the policy that made the log seems to act on what is hidden: the same action at the same first sight of a game is not equally
-    /// likely in all games, when nothing has been seen yet by which games could be told apart.
+    /// Whether the policy that made the log seems to act on what is hidden. Two things must hold where games look alike at first. Their
+    /// first moves are not those of one policy, though nothing has been seen yet by which games could be told apart: who learns as it
+    /// plays begins all games alike. And the second time a game looks like that, the same is done as the first time, more often than
+    /// in other games: chance that is drawn for every episode, as noise is, has no such memory.
     #[must_use]
     pub fn seems_to_know_more(&self) -> bool {
-        let Observations::Discrete(seen) = &self.data.observations else { return false };
-        let mut known: HashMap<(u32, u32), f32> = HashMap::new();
-        self.has_probabilities
-            && (0..self.data.sequences()).any(|game| {
-                let first = self.data.sequence_steps(game).start;
-                let probability = self.data.taken_probability(first);
-                let other = *known.entry((seen[first], self.data.actions[first])).or_insert(probability);
-                (probability - other).abs() > SAME * other
-            })
+        let mut sights: HashMap<Vec<i64>, FirstMoves> = HashMap::new();
+        for game in 0..self.data.sequences() {
+            let mut starts = self.data.sequence_episodes(game).map(|episode| self.data.episode_steps(episode).start);
+            let Some(first) = starts.next() else { continue };
+            let Some(sight) = self.sight(first) else { continue };
+            let moves = sights.entry(sight.clone()).or_default();
+            moves.first.push((self.data.actions[first], self.data.taken_probability(first)));
+            if let Some(again) = starts.find(|&start| self.sight(start).as_ref() == Some(&sight)) {
+                moves.both.push((self.data.actions[first], self.data.actions[again]));
+            }
+        }
+        let repeated: Vec<f64> =
+            sights.values().filter(|moves| !moves.are_of_one_policy()).flat_map(FirstMoves::repeated).collect();
+        let Estimate { mean, half_width } = Estimate::of(&repeated);
+        self.has_probabilities && mean > REPEATED.max(half_width)
+    }
+
+    /// What is seen at a step: reals to a deviation, as noise seldom leaves two alike.
+    fn sight(&self, step: usize) -> Option<Vec<i64>> {
+        Some(match self.data.observations.get(step)? {
+            Observation::Discrete(index) => vec![i64::from(index)],
+            Observation::Vector(values) => {
+                let mut scaled = Vec::new();
+                self.task.scale_reals(values, &mut scaled);
+                scaled.iter().map(|value| value.round() as i64).collect()
+            }
+        })
     }
 
     /// What is unusual about columns of reals.
