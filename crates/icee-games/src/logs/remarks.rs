@@ -67,9 +67,25 @@ impl Logs {
             );
         }
         remarks.extend(self.unread.iter().cloned());
+        remarks.extend(self.gap.clone());
+        remarks.extend(self.copies());
+        remarks.extend(self.actions());
+        remarks.extend(self.outlying.clone());
         remarks.extend(self.doubtful_probabilities());
         remarks.extend(self.reals());
         remarks
+    }
+
+    /// What is unusual about actions.
+    fn actions(&self) -> Option<String> {
+        let mut taken = vec![false; self.data.action_count];
+        self.data.actions.iter().for_each(|&action| taken[action as usize] = true);
+        if taken.iter().filter(|taken| **taken).count() == 1 {
+            let only = taken.len() - 1;
+            return Some(format!("the only action is {only}: there is nothing to decide, and nothing to learn"));
+        }
+        let why = "no action is 0: actions are numbered from 0, and one that never occurs is one that the agent may take, too";
+        (!taken[0]).then(|| why.into())
     }
 
     /// What is wrong with the probabilities, if anything is. The mean of U(a)/π(a) is 1 wherever π takes every action now and then, and less
