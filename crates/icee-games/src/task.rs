@@ -266,7 +266,10 @@ impl GameSpec {
                 Observation::Discrete(index),
             ) => (index as usize) < kind.size(),
             (ObservationKind::Vector { size }, Observation::Vector(values)) => {
-                values.len() == size && values.iter().all(|v| v.is_finite())
+                // As the networks see them: a small deviation makes great numbers endless.
+                let mut scaled = Vec::new();
+                self.scale_reals(values, &mut scaled);
+                values.len() == size && scaled.iter().all(|v| v.is_finite())
             }
             _ => false,
         }

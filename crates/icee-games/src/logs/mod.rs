@@ -13,6 +13,7 @@ use crate::Result;
 use crate::task::{GameSpec, ObservationKind};
 use icee_base::files::FileError;
 use icee_base::hash::checksum;
+use icee_base::numbers::short;
 use icee_train::DataFile;
 use icee_worlds::{Observations, SequenceBatch, returns_to_go};
 use std::path::Path;
@@ -104,6 +105,7 @@ impl Logs {
             ObservationKind::Grid { width, height } => format!("{width} x {height} places"),
         };
         let probabilities = if self.has_probabilities { "with" } else { "without" };
+        let [low, high] = [low, high].map(|reward| short(f64::from(reward)));
         format!(
             "{games} games ({held_out} held out) of up to {most} episodes of up to {episode_limit} steps: {seen}, {actions} actions, \
              rewards from {low} to {high}, {probabilities} probabilities"
@@ -116,7 +118,7 @@ impl Logs {
         let of = |column: usize| {
             let column = values.iter().skip(column).step_by(*width);
             let (low, high) = column.fold((f32::MAX, f32::MIN), |(low, high), &v| (low.min(v), high.max(v)));
-            format!("{low} to {high}")
+            format!("{} to {}", short(f64::from(low)), short(f64::from(high)))
         };
         let mut shown: Vec<String> = (0..(*width).min(SHOWN_COLUMNS)).map(of).collect();
         if *width > SHOWN_COLUMNS {
