@@ -11,8 +11,9 @@ const FAR: f32 = 10.0;
 /// How far the mean of U/π may be from 1 before it is told, and how many half widths of its interval that must be.
 const OFF: (f64, f64) = (0.1, 2.0);
 
-/// How much oftener a first move must come back within its game than in others before it counts.
-const REPEATED: f64 = 0.05;
+/// How much oftener a first move must come back within its game than in others before it counts, and how many half widths that must be:
+/// where several ways lead to what is hidden, and with noise, it is not much.
+const REPEATED: (f64, f64) = (0.01, 2.0);
 /// The share of a probability by which another may differ and still be the same, written with fewer digits.
 const SAME: f32 = 1e-2;
 
@@ -140,7 +141,7 @@ impl Logs {
         let repeated: Vec<f64> =
             sights.values().filter(|moves| !moves.are_of_one_policy()).flat_map(FirstMoves::repeated).collect();
         let Estimate { mean, half_width } = Estimate::of(&repeated);
-        self.has_probabilities && mean > REPEATED.max(half_width)
+        self.has_probabilities && mean > REPEATED.0.max(REPEATED.1 * half_width)
     }
 
     /// What is seen at a step: reals to a deviation, as noise seldom leaves two alike.
