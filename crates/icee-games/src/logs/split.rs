@@ -7,8 +7,10 @@ use icee_worlds::Observation;
 use rand::seq::index::sample;
 use std::collections::HashMap;
 
-/// Different games below which copies are not kept together: a share of a few is no share of all.
+/// Different games below which copies are not kept together, and copies of one game above which none are: then games are alike because
+/// few things can happen in them, and a share of the different ones would be no sample of all.
 const FEWEST_DIFFERENT: usize = 100;
+const MOST_COPIES: usize = 10;
 
 impl Logs {
     /// Puts a share of the games aside: always the same ones, so that a trained model can be judged by them later. Of fewer
@@ -19,7 +21,7 @@ impl Logs {
         let count = if games < FEWEST_TO_SPLIT { 0 } else { ((games as f64 * share).round() as usize).min(games - 1) };
         let mut aside = sample(&mut random::path(HELD_OUT, &[]), games, count).into_vec();
         aside.sort_unstable();
-        let of = if different(&self.firsts) < FEWEST_DIFFERENT { (0..games).collect() } else { self.firsts.clone() };
+        let of = if self.keeps_copies_together() { self.firsts.clone() } else { (0..games).collect() };
         self.split = (0..games).partition(|&game| aside.binary_search(&of[game]).is_err());
         self
     }
@@ -38,17 +40,25 @@ impl Logs {
 
     /// What is to be said of games that are there more than once.
     pub(super) fn copies(&self) -> Option<String> {
-        let (games, different) = (self.firsts.len(), different(&self.firsts));
-        let told = match different < FEWEST_DIFFERENT {
-            true => "what is held out has been learned from, too",
-            false => "copies are held out together, or not at all",
+        let (games, different) = (self.firsts.len(), self.sizes().len());
+        let told = match self.keeps_copies_together() {
+            true => "was the log joined with itself? Copies are held out together, or not at all",
+            false => "what is held out has partly been learned from, too",
         };
-        (different < games).then(|| {
-            format!(
-                "{} of {games} games are copies of others, step by step: was the log joined with itself? {told}",
-                games - different
-            )
-        })
+        (different < games)
+            .then(|| format!("{} of {games} games are copies of others, step by step: {told}", games - different))
+    }
+
+    /// How often every different game is there.
+    fn sizes(&self) -> HashMap<usize, usize> {
+        let mut sizes = HashMap::new();
+        self.firsts.iter().for_each(|first| *sizes.entry(*first).or_default() += 1);
+        sizes
+    }
+
+    fn keeps_copies_together(&self) -> bool {
+        let sizes = self.sizes();
+        sizes.len() >= FEWEST_DIFFERENT && sizes.values().all(|size| *size <= MOST_COPIES)
     }
 
     /// Of every game the first that is the same, step by step.
@@ -76,36 +86,34 @@ impl Logs {
     }
 }
 
-fn different(firsts: &[usize]) -> usize {
-    firsts.iter().enumerate().filter(|(game, first)| game == *first).count()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::logs::COLUMNS;
     use std::path::Path;
 
-    /// Every game four times, under numbers of its own.
+    /// Games of a step, of these kinds.
+    fn log(games: usize, kind: impl Fn(usize) -> usize) -> Logs {
+        let line = |game: usize| {
+            let kind = kind(game);
+            format!("{game},0,0,{},{},{},0.5\n", kind % 16, kind / 16 % 16, kind / 256)
+        };
+        let lines: String = (0..games).map(line).collect();
+        Logs::parse(&format!("{}\n{lines}", COLUMNS.join(",")), Path::new("log.csv")).unwrap().holding_out(0.1)
+    }
+
     #[test]
     fn copies_of_a_game_are_on_one_side_and_told() {
-        let log = |different: usize| {
-            let line = |game: usize| {
-                let kind = game % different;
-                format!("{game},0,0,{},{},{},0.5\n", kind % 16, kind / 16 % 16, kind / 256)
-            };
-            let lines: String = (0..4 * different).map(line).collect();
-            Logs::parse(&format!("{}\n{lines}", COLUMNS.join(",")), Path::new("log.csv")).unwrap().holding_out(0.1)
-        };
         let told = |logs: &Logs| logs.remarks().into_iter().find(|words| words.contains("copies")).unwrap();
-        let logs = log(500);
+        let logs = log(2000, |game| game % 500);
         assert_eq!(logs.learned().len() + logs.held_out().len(), 2000);
         assert!((120..280).contains(&logs.held_out().len()), "{} of 2000", logs.held_out().len());
         let learned: Vec<usize> = logs.learned().iter().map(|game| game % 500).collect();
         assert!(logs.held_out().iter().all(|game| !learned.contains(&(game % 500))));
         assert!(told(&logs).starts_with("1500 of 2000 games are copies"), "{}", told(&logs));
-        // Of a few all are learned from.
-        let few = log(5);
+        // Where few things can happen, games are alike by chance.
+        let few = log(20, |game| game % 5);
         assert!(few.held_out().len() == 2 && told(&few).ends_with("learned from, too"), "{}", told(&few));
+        assert_eq!(log(2000, |game| if game < 1000 { 0 } else { game }).held_out().len(), 200);
     }
 }
