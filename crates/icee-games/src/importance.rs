@@ -164,6 +164,13 @@ mod tests {
     }
 
     #[test]
+    fn weights_that_no_right_probabilities_have_say_nothing() {
+        let step = |game: usize| Tried { game, weight: 3.0, to_go: (1 + game % 2) as f64, bounds: (0.0, 5.0) };
+        let all = Improvement::of(&(0..20).map(step).collect::<Vec<Tried>>()).expect("steps");
+        assert!(all.at_least > all.at_most && all.verdict().is_none(), "{all:?}");
+    }
+
+    #[test]
     fn nothing_is_infinite() {
         assert_eq!(Improvement::of(&[]), None);
         let step = |game, weight, to_go| Tried { game, weight, to_go, bounds: (0.0, 5.0) };

@@ -30,6 +30,8 @@ const NOT_MEASURED: &str =
     "whether it is better than the log's own policy cannot be told without playing, as the log has no probabilities";
 /// The share of what the agent would do that the log may hardly ever have done before it is told.
 const MUCH_UNSEEN: f64 = 0.1;
+/// Said where even the worst of what is unseen leaves it better than the best.
+const TOO_SMALL: &str = "What it would do occurs more often than the log's probabilities allow, beyond chance: are they those of the actions?";
 /// Said where the log's policy acts on what the agent has to find out.
 const KNOWS_MORE: &str = "The log's first moves differ from game to game and come back within one, so its policy seems to know what is hidden, and what it did gives that \
      away to the agent here: how well the agent finds it out by itself, only play tells";
@@ -190,6 +192,7 @@ pub fn evaluate_offline(
     if games.is_empty() {
         return Err(Error::Config("no game of the log is held out; there is nothing to judge by".into()));
     }
+    let games = &logs.without_copies(games);
     // On the CPU, where an agent says what returns it believes in.
     let mut agent = Agent::new(&device.without_gpu(), model)?;
     let mut steps = Vec::new();
@@ -227,6 +230,9 @@ pub fn evaluate_offline(
             percent(unseen)
         ));
     }
+    if improvement.and_then(|[all, ..]| all).is_some_and(|all| all.at_least > all.at_most) {
+        doubts.push(TOO_SMALL.into());
+    }
     if logs.seems_to_know_more() {
         doubts.push(KNOWS_MORE.into());
     }
@@ -235,7 +241,7 @@ pub fn evaluate_offline(
         games: games.len(),
         steps: steps.len(),
         held_out: games.iter().all(|game| logs.held_out().contains(game)),
-        games_held_out: logs.held_out().len(),
+        games_held_out: logs.without_copies(logs.held_out()).len(),
         calibration: calibration(&steps),
         agreement: agreement(&steps),
         preference,

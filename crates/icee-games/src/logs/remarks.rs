@@ -17,11 +17,13 @@ const REPEATED: (f64, f64) = (0.01, 2.0);
 /// The share of a probability by which another may differ and still be the same, written with fewer digits.
 const SAME: f32 = 1e-2;
 
-/// First moves of games that look alike at first: actions and their probabilities, and those of two episodes of the same game.
+/// First moves of games that look alike at first.
 #[derive(Default)]
 struct FirstMoves {
-    first: Vec<(u32, f32)>,
-    both: Vec<(u32, u32)>,
+    /// Those of the games, and their probabilities.
+    of_games: Vec<(u32, f32)>,
+    /// Of every game how often each action is the first of an episode that looks like that, too.
+    of_episodes: Vec<HashMap<u32, f64>>,
 }
 
 impl FirstMoves {
@@ -29,23 +31,27 @@ impl FirstMoves {
     /// no likelier than 1.
     fn are_of_one_policy(&self) -> bool {
         let mut known: HashMap<u32, f32> = HashMap::new();
-        let alike = self.first.iter().all(|&(action, probability)| {
+        let alike = self.of_games.iter().all(|&(action, probability)| {
             let other = *known.entry(action).or_insert(probability);
             (probability - other).abs() <= SAME * other
         });
         alike && known.values().sum::<f32>() <= 1.0 + SAME
     }
 
-    /// For every game whether its first move came back, less how often it is that of another game's second time.
+    /// For every game how much oftener two of its episodes begin alike than one of it and one of another game.
     fn repeated(&self) -> Vec<f64> {
-        let mut again: HashMap<u32, f64> = HashMap::new();
-        self.both.iter().for_each(|(_, second)| *again.entry(*second).or_default() += 1.0);
-        let others = self.both.len() as f64 - 1.0;
-        let of = |&(first, second): &(u32, u32)| {
-            let same = f64::from(u8::from(first == second));
-            same - (again.get(&first).copied().unwrap_or(0.0) - same) / others
+        let mut all: HashMap<u32, f64> = HashMap::new();
+        for (action, count) in self.of_episodes.iter().flatten() {
+            *all.entry(*action).or_default() += count;
+        }
+        let total: f64 = all.values().sum();
+        let of = |game: &HashMap<u32, f64>| {
+            let count: f64 = game.values().sum();
+            let alike: f64 = game.values().map(|n| n * (n - 1.0)).sum();
+            let others: f64 = game.iter().map(|(action, n)| n * (all[action] - n)).sum();
+            (count > 1.0 && total > count).then(|| alike / (count * (count - 1.0)) - others / (count * (total - count)))
         };
-        if others > 0.0 { self.both.iter().map(of).collect() } else { vec![] }
+        self.of_episodes.iter().filter_map(of).collect()
     }
 }
 
@@ -123,20 +129,23 @@ impl Logs {
 
     /// Whether the policy that made the log seems to act on what is hidden. Two things must hold where games look alike at first. Their
     /// first moves are not those of one policy, though nothing has been seen yet by which games could be told apart: who learns as it
-    /// plays begins all games alike. And the second time a game looks like that, the same is done as the first time, more often than
-    /// in other games: chance that is drawn for every episode, as noise is, has no such memory.
+    /// plays begins all games alike. And two episodes of a game that look like that begin alike, more often than those of different games:
+    /// chance that is drawn for every episode, as noise is, has no such memory.
     #[must_use]
     pub fn seems_to_know_more(&self) -> bool {
         let mut sights: HashMap<Vec<i64>, FirstMoves> = HashMap::new();
         for game in 0..self.data.sequences() {
-            let mut starts = self.data.sequence_episodes(game).map(|episode| self.data.episode_steps(episode).start);
-            let Some(first) = starts.next() else { continue };
-            let Some(sight) = self.sight(first) else { continue };
-            let moves = sights.entry(sight.clone()).or_default();
-            moves.first.push((self.data.actions[first], self.data.taken_probability(first)));
-            if let Some(again) = starts.find(|&start| self.sight(start).as_ref() == Some(&sight)) {
-                moves.both.push((self.data.actions[first], self.data.actions[again]));
+            let starts = self.data.sequence_episodes(game).map(|episode| self.data.episode_steps(episode).start);
+            let Some((first, sight)) = starts.clone().next().and_then(|first| Some((first, self.sight(first)?))) else {
+                continue;
+            };
+            let mut of_episodes: HashMap<u32, f64> = HashMap::new();
+            for start in starts.filter(|start| self.sight(*start).as_ref() == Some(&sight)) {
+                *of_episodes.entry(self.data.actions[start]).or_default() += 1.0;
             }
+            let moves = sights.entry(sight).or_default();
+            moves.of_games.push((self.data.actions[first], self.data.taken_probability(first)));
+            moves.of_episodes.push(of_episodes);
         }
         let repeated: Vec<f64> =
             sights.values().filter(|moves| !moves.are_of_one_policy()).flat_map(FirstMoves::repeated).collect();

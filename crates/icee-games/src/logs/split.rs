@@ -5,7 +5,7 @@ use icee_base::hash::checksum;
 use icee_base::random::{self, HELD_OUT};
 use icee_worlds::Observation;
 use rand::seq::index::sample;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Different games below which copies are not kept together, and copies of one game above which none are: then games are alike because
 /// few things can happen in them, and a share of the different ones would be no sample of all.
@@ -36,6 +36,13 @@ impl Logs {
     #[must_use]
     pub fn held_out(&self) -> &[usize] {
         &self.split.1
+    }
+
+    /// These games without copies, which are no further witnesses.
+    pub(crate) fn without_copies(&self, games: &[usize]) -> Vec<usize> {
+        let (mut known, together) = (HashSet::new(), self.keeps_copies_together());
+        let is_new = |game: &&usize| !together || known.insert(self.firsts[**game]);
+        games.iter().filter(is_new).copied().collect()
     }
 
     /// What is to be said of games that are there more than once.
@@ -110,6 +117,11 @@ mod tests {
         assert!((120..280).contains(&logs.held_out().len()), "{} of 2000", logs.held_out().len());
         let learned: Vec<usize> = logs.learned().iter().map(|game| game % 500).collect();
         assert!(logs.held_out().iter().all(|game| !learned.contains(&(game % 500))));
+        let different: Vec<usize> = logs.without_copies(logs.held_out()).iter().map(|game| game % 500).collect();
+        assert!(
+            different.len() * 4 == logs.held_out().len()
+                && different.iter().collect::<HashSet<_>>().len() == different.len()
+        );
         assert!(told(&logs).starts_with("1500 of 2000 games are copies"), "{}", told(&logs));
         // Where few things can happen, games are alike by chance.
         let few = log(20, |game| game % 5);
