@@ -31,8 +31,10 @@ const FEWEST_JUDGED: usize = 64;
 const BYTES_OF_A_STEP: f64 = 95.0;
 const MUCH_MEMORY: f64 = 4e9;
 
-/// Games by which a model is judged at the end, at most: it takes seconds then, and `icee eval` looks at all.
-const MOST_JUDGED: usize = 200;
+/// Games by which a model is judged at the end, at most: played ones, and logged ones, of which it takes more to tell; `icee eval` looks
+/// at all of those.
+const MOST_PLAYED: usize = 200;
+const MOST_JUDGED: usize = 500;
 /// Said where an agent earns no more than the policy it learned from.
 const NOTHING_LEARNED: &str =
     "no better than the behaviour policy in the second half of its episodes: it has not learned to use its history";
@@ -73,7 +75,7 @@ impl Games {
     /// Whether a model earns no more than the behaviour policy on the same games, beyond chance: in the second half of its episodes, where
     /// it has a history to use.
     fn learned_nothing(&self, device: &Device, model: &TrainedModel, world: &dyn World) -> Result<bool> {
-        let (games, seed) = (self.config.train.eval_games.clamp(2, MOST_JUDGED), self.config.seed ^ HELD_OUT);
+        let (games, seed) = (self.config.train.eval_games.clamp(2, MOST_PLAYED), self.config.seed ^ HELD_OUT);
         let mut agent = Agent::new(device, model)?;
         let episodes = world.spec().episodes;
         let (_, ours) = evaluate_agent(&mut agent, world, games, episodes, seed, Split::Evaluation)?;
