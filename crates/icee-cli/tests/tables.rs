@@ -45,6 +45,8 @@ fn a_table_model_is_trained_and_races() {
     write(&scratch, "data/pools/tea.csv", &format!("leaf,temperature,score\n{rows}"));
     write(&scratch, "data/first-rows.csv", "pool,run,row1,row2\ntea,0,3,9\ntea,1,4,24\n");
     let (data, kept, csv) = (scratch.file("data"), scratch.file("kept.tsv"), scratch.file("race.csv"));
+    let seeded = icee(&["eval", run, "--pools", &data, "--seed", "1"]).output().unwrap();
+    assert!(!seeded.status.success() && String::from_utf8_lossy(&seeded.stderr).contains("leave out --seed"));
     let race = ["eval", run, "--pools", &data, "--trials", "2", "--json", "--keep-runs", &kept, "--csv", &csv];
     let found = ok(icee(&race).output().unwrap());
     let methods: Vec<&str> = found["pools"].as_array().unwrap().iter().map(|p| p["method"].as_str().unwrap()).collect();

@@ -10,6 +10,7 @@ use crate::methods::Span;
 use crate::model::{LearnedLog, Meta, TrainedModel};
 use crate::offline::{Verdict, evaluate_offline};
 use crate::source::{Source, check_logs_suffice};
+use crate::task::GameSpec;
 use crate::{Error, KIND, Result, card};
 use icee_base::random::HELD_OUT;
 use icee_base::stats::Estimate;
@@ -26,8 +27,14 @@ const HELD_OUT_LOSS: &str = "held_out/loss";
 /// Games by whose loss training is judged, where there are as many.
 const FEWEST_JUDGED: usize = 64;
 
-/// Games by which a model is judged at the end, at most.
-const MOST_JUDGED: usize = 200;
+/// What learning keeps of a step for each layer and number of its width, in bytes, as measured; and what it takes for a remark.
+const BYTES_OF_A_STEP: f64 = 95.0;
+const MUCH_MEMORY: f64 = 4e9;
+
+/// Games by which a model is judged at the end, at most: played ones, and logged ones, of which it takes more to tell; `icee eval` looks
+/// at all of those.
+const MOST_PLAYED: usize = 200;
+const MOST_JUDGED: usize = 500;
 /// Said where an agent earns no more than the policy it learned from.
 const NOTHING_LEARNED: &str =
     "no better than the behaviour policy in the second half of its episodes: it has not learned to use its history";
@@ -68,7 +75,7 @@ impl Games {
     /// Whether a model earns no more than the behaviour policy on the same games, beyond chance: in the second half of its episodes, where
     /// it has a history to use.
     fn learned_nothing(&self, device: &Device, model: &TrainedModel, world: &dyn World) -> Result<bool> {
-        let (games, seed) = (self.config.train.eval_games.clamp(2, MOST_JUDGED), self.config.seed ^ HELD_OUT);
+        let (games, seed) = (self.config.train.eval_games.clamp(2, MOST_PLAYED), self.config.seed ^ HELD_OUT);
         let mut agent = Agent::new(device, model)?;
         let episodes = world.spec().episodes;
         let (_, ours) = evaluate_agent(&mut agent, world, games, episodes, seed, Split::Evaluation)?;
@@ -105,6 +112,23 @@ impl Games {
         }
         (self.config.data.episodes > most).then(|| {
             format!("data.episodes={episodes}, but no game has more than {most}: what follows on more is not learned")
+        })
+    }
+
+    /// How much memory a batch asks for, where that is much.
+    fn memory(&self) -> Option<String> {
+        let (model, batch) = (&self.config.model, self.config.train.batch);
+        let GameSpec { episode_limit, .. } = self.blueprint.task;
+        let episodes = if self.blueprint.method.span == Span::Episode { 1 } else { self.blueprint.episodes };
+        let steps = episode_limit as f64 * episodes as f64 * batch as f64;
+        let bytes = steps * BYTES_OF_A_STEP * (model.layers * model.width) as f64;
+        let fewer = if episodes > 1 { "fewer episodes (data.episodes), " } else { "" };
+        (bytes > MUCH_MEMORY).then(|| {
+            format!(
+                "a batch has up to {steps} steps ({batch} sequences of {episodes} x {episode_limit}), which takes about {:.0} GB of memory; with \
+                 less take {fewer}fewer sequences (train.batch) or shorter episodes",
+                bytes / 1e9
+            )
         })
     }
 
@@ -216,6 +240,7 @@ impl Problem for Games {
         let mut remarks = vec![logs.describe()];
         remarks.extend(logs.remarks());
         remarks.extend(self.cut(logs));
+        remarks.extend(self.memory());
         if !logs.has_probabilities && self.blueprint.uses_weights() {
             let biased = "the log has no probability of every action: all weights are 1, which trains the biased form";
             remarks.push(biased.into());
@@ -254,4 +279,26 @@ fn held_out(evaluation: &Evaluation) -> icee_train::Result<HeldOutMetrics> {
         line: format!("return at episode 1 / {} / {count}: {first:.2} / {middle:.2} / {last:.2}", count / 2 + 1),
         details: serde_json::to_value(evaluation).map_err(|e| icee_train::Error::Config(e.to_string()))?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::presets::CUSTOM;
+
+    #[test]
+    fn batches_that_take_much_memory_are_told_before_they_do() {
+        let remarks = |settings: &[&str]| {
+            let lines: String = (0..3000).map(|step| format!("0,0,{step},0,{},{}\n", step % 2, step % 3)).collect();
+            let text = format!("game,episode,step,observation,action,reward\n{lines}");
+            let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+            let config = Config::layered(&[CUSTOM.1], &settings).unwrap();
+            let logs = Logs::parse(&text, Path::new("log.csv")).unwrap();
+            let remarks = Games::new(config, Source::Logs(logs)).unwrap().remarks();
+            remarks.into_iter().find(|words| words.contains("memory"))
+        };
+        let told = remarks(&["train.batch=320"]).expect("a remark");
+        assert!(told.contains("960000 steps (320 sequences of 1 x 3000), which takes about 18 GB"), "{told}");
+        assert_eq!(remarks(&[]), None);
+    }
 }

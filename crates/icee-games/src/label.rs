@@ -5,6 +5,9 @@ use crate::sequences::Sequences;
 use icee_worlds::{StepLabel, returns_to_go};
 use serde::{Deserialize, Serialize};
 
+/// The share of a return that is a matter of rounding.
+const ROUNDING: f32 = 1e-6;
+
 /// The uniform bins into which c is sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReturnBins {
@@ -57,12 +60,17 @@ impl Record {
     /// Whether a return beats all so far.
     #[must_use]
     pub fn is_beaten_by(&self, episode_return: f32) -> bool {
-        episode_return > self.best
+        episode_return - self.best > self.rounding(episode_return)
     }
 
     /// Whether a return is as good as any so far.
     fn is_matched_by(&self, episode_return: f32) -> bool {
-        episode_return >= self.best
+        self.best - episode_return <= self.rounding(episode_return)
+    }
+
+    /// What other sums of as much may differ by: five times 0.02 is no more than 0.1.
+    fn rounding(&self, episode_return: f32) -> f32 {
+        ROUNDING * self.best.abs().max(episode_return.abs())
     }
 
     /// c̃ of the next episode, which then counts among the earlier ones.
@@ -208,6 +216,8 @@ mod tests {
         };
         assert_eq!(label(&[0.0, 1.0, 1.0, 2.0, 0.0]), [0, 1, 0, 1, 0]);
         assert_eq!(label(&[1.0, 1.0, 3.0]), [1, 0, 1]);
+        // Whatever the unit and the order, as much is not more.
+        assert_eq!(label(&[0.1, 0.02 + 0.02 + 0.02 + 0.02 + 0.02, 0.1 + 1e-8, 0.12]), [1, 0, 0, 1]);
         // A first return below zero is no success, but it can be beaten.
         assert_eq!(label(&[-2.0, -1.0, -1.5]), [0, 1, 0]);
     }

@@ -1,32 +1,39 @@
 //! What can be said of a model without playing: logged games that it has not learned from, looked at step by step.
 //!
 //! The agent is shown each game as it was played and asked at every step what it would do; what was done is then what it
-//! remembers. Where the log says how likely each action was, *importance sampling* tells what one action of the agent's, followed
-//! by the log's own policy, would have earned: an improvement there is an improvement of the policy. Returns are those of the
-//! log, without a price on steps that earn nothing.
+//! remembers. Where the log says how likely each action was, *importance sampling* (`importance.rs`) tells what one action of the
+//! agent's, followed by the log's own policy, would have earned: an improvement there is an improvement of the policy. Returns are
+//! those of the log, without a price on steps that earn nothing.
 
 use crate::advice::advice;
 use crate::agent::Agent;
+use crate::importance::{Improvement, Tried};
 use crate::logs::Logs;
 use crate::model::TrainedModel;
 use crate::task::GameSpec;
 use crate::{Error, Result};
-use icee_base::stats::{Estimate, student_quantile};
+use icee_base::numbers::{percent, short};
+use icee_base::stats::Estimate;
 use icee_train::Device;
 use icee_worlds::{Decision, Observations, StepOutcome, Turn, returns_to_go};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The greatest importance weight: rarer actions would decide alone.
-const GREATEST_WEIGHT: f64 = 20.0;
 /// Games that are shown side by side.
 const SIDE_BY_SIDE: usize = 64;
 /// Games below which nothing is said: their spread is not known well enough.
 const FEWEST_GAMES: usize = 10;
 /// Differences below this share of what is compared are those of rounding.
 const ROUNDING: f64 = 1e-6;
+/// Said where the log has no probabilities.
+const NOT_MEASURED: &str =
+    "whether it is better than the log's own policy cannot be told without playing, as the log has no probabilities";
+/// The share of what the agent would do that the log may hardly ever have done before it is told.
+const MUCH_UNSEEN: f64 = 0.1;
+/// Said where even the worst of what is unseen leaves it better than the best.
+const TOO_SMALL: &str = "What it would do occurs more often than the log's probabilities allow, beyond chance: are they those of the actions?";
 /// Said where the log's policy acts on what the agent has to find out.
-const KNOWS_MORE: &str = "The log's first moves differ from game to game, so its policy seems to know what is hidden, and what it did gives that \
+const KNOWS_MORE: &str = "The log's first moves differ from game to game and come back within one, so its policy seems to know what is hidden, and what it did gives that \
      away to the agent here: how well the agent finds it out by itself, only play tells";
 /// Probabilities of the intervals that should hold the return so often.
 const LEVELS: [f64; 3] = [0.5, 0.8, 0.95];
@@ -42,6 +49,8 @@ pub struct OfflineEvaluation {
     pub steps: usize,
     /// Whether they were held out of the log that is learned from; games of any other log are just its games.
     pub held_out: bool,
+    /// How many games of the log are held out: at the end of training it is judged by some of them.
+    pub games_held_out: usize,
     /// For each level how often the interval of that probability held the return; none where the method predicts no returns.
     pub calibration: Option<[(f64, f64); 3]>,
     /// The mean probability that the agent gives to what was done in episodes of the better half of each game, and in the others; none
@@ -69,9 +78,10 @@ pub enum Verdict {
     NoBetter,
     /// It earns less.
     Worse,
-    /// Without probabilities: it prefers what was done in the better episodes of a game.
+    /// Without probabilities: it prefers what was done in the better episodes of a game. So does an imitator, since better episodes are
+    /// less noisy and easier to foretell: this is no measure of quality.
     PrefersBetter,
-    /// Without probabilities: it does not.
+    /// Without probabilities: it does not, so that it has not even learned to imitate.
     NoPreference,
     /// Without probabilities, and without games whose episodes earned differently: nothing was measured.
     CannotBeTold,
@@ -88,49 +98,29 @@ pub struct Difference {
     pub half_width_95: Option<f64>,
 }
 
-/// What one action of the agent's instead of the log's is worth.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Improvement {
-    /// The mean return-to-go of the log's own actions.
-    pub logged: f64,
-    /// The same of the agent's.
-    pub agent: f64,
-    /// Half the 95 % interval of the difference.
-    pub half_width_95: f64,
-}
-
-impl Improvement {
-    /// Whether the agent is better, or worse, beyond chance.
-    #[must_use]
-    pub fn verdict(&self) -> Option<bool> {
-        let difference = self.agent - self.logged;
-        let rounding = ROUNDING * self.agent.abs().max(self.logged.abs());
-        (difference.abs() > self.half_width_95.max(rounding)).then_some(difference > 0.0)
-    }
-}
-
 impl OfflineEvaluation {
     /// The result in words, with what to try where it is bad.
     #[must_use]
     pub fn words(&self) -> String {
-        let OfflineEvaluation { games, steps, held_out, advice, .. } = self;
+        let OfflineEvaluation { games, steps, held_out, games_held_out, advice, .. } = self;
         let on = match held_out {
+            true if games_held_out > games => {
+                format!("on {games} of {games_held_out} held-out games ({steps} steps; icee eval takes all)")
+            }
             true => format!("on {games} held-out games ({steps} steps)"),
             false => format!("on {games} games of this log ({steps} steps)"),
         };
         let all = self.improvement.and_then(|[all, ..]| all);
-        let measured = all.map_or(String::new(), |Improvement { logged, agent, half_width_95 }| {
+        let measured = all.map_or(String::new(), |Improvement { logged, agent, at_least, at_most, .. }| {
+            let [logged, agent, at_least, at_most] = [logged, agent, at_least, at_most].map(short);
             format!(
-                "return-to-go {agent:.3} instead of {logged:.3} (± {half_width_95:.3}) where one action is its own and those after it \
+                "return-to-go {agent} (between {at_least} and {at_most}) instead of {logged} where one action is its own and those after it \
                  are the log's"
             )
         });
         let half = self.preference.and_then(|difference| difference.half_width_95);
         let preferred = self.agreement.zip(half).map_or(String::new(), |((better, worse), half)| {
-            format!(
-                "what was done in the better episodes of a game ({better:.2} against {worse:.2}, ± {half:.2}); the log has no \
-                 probabilities, so more cannot be said without playing"
-            )
+            format!("what was done in the better episodes of a game ({better:.2} against {worse:.2}, ± {half:.2})")
         });
         let said = match self.verdict {
             Verdict::TooFew => {
@@ -148,8 +138,12 @@ impl OfflineEvaluation {
                 let when = if only_late { " in the first third of the episodes, only later" } else { "" };
                 format!("no better than the log's own policy{when}: {measured}. {advice}")
             }
-            Verdict::PrefersBetter => format!("it prefers {preferred}"),
-            Verdict::NoPreference => format!("it does not prefer {preferred}. {advice}"),
+            Verdict::PrefersBetter => format!(
+                "{NOT_MEASURED}. It prefers {preferred}: so does whoever imitates, as good episodes are easier to foretell"
+            ),
+            Verdict::NoPreference => {
+                format!("{NOT_MEASURED}. It does not even prefer {preferred}, as an imitator would. {advice}")
+            }
             Verdict::CannotBeTold => {
                 let which = if self.agreement.is_none() { "no game has" } else { "a single game has" };
                 format!(
@@ -170,11 +164,10 @@ struct Judged {
     progress: f64,
     /// Whether its episode is of the game's better half; none where the game has no halves.
     better: Option<bool>,
-    /// The return that came.
-    to_go: f64,
-    /// The probability that the agent gave to what was done, and what the log's policy gave.
+    /// The probability that the agent gave to what was done.
     agent: f64,
-    logged: f64,
+    /// The same beside that of the log, and what came of it.
+    tried: Tried,
     /// The probability that the agent gave to lower returns, and to this one.
     returns: Option<(f64, f64)>,
 }
@@ -199,6 +192,7 @@ pub fn evaluate_offline(
     if games.is_empty() {
         return Err(Error::Config("no game of the log is held out; there is nothing to judge by".into()));
     }
+    let games = &logs.without_copies(games);
     // On the CPU, where an agent says what returns it believes in.
     let mut agent = Agent::new(&device.without_gpu(), model)?;
     let mut steps = Vec::new();
@@ -208,8 +202,10 @@ pub fn evaluate_offline(
     }
     let preference = preference(&steps);
     let improvement = logs.has_probabilities.then(|| {
-        [(0.0, 1.0), (0.0, 1.0 / 3.0), (2.0 / 3.0, 1.0)]
-            .map(|(from, to)| improvement(steps.iter().filter(|step| (from..=to).contains(&step.progress))))
+        [(0.0, 1.0), (0.0, 1.0 / 3.0), (2.0 / 3.0, 1.0)].map(|(from, to)| {
+            let part = steps.iter().filter(|step| (from..=to).contains(&step.progress)).map(|step| step.tried);
+            Improvement::of(&part.collect::<Vec<Tried>>())
+        })
     });
     let verdict = match improvement {
         _ if games.len() < FEWEST_GAMES => Verdict::TooFew,
@@ -225,6 +221,18 @@ pub fn evaluate_offline(
         },
     };
     let mut doubts: Vec<String> = logs.doubtful_probabilities().into_iter().collect();
+    if let Some(unseen) =
+        improvement.and_then(|[all, ..]| all).map(|all| all.unseen).filter(|unseen| *unseen > MUCH_UNSEEN)
+    {
+        doubts.push(format!(
+            "{} of what it would do the log hardly ever did in such places: nobody knows what that earns, so it counts as the worst for \"better\" \
+             and as the best for \"worse\"",
+            percent(unseen)
+        ));
+    }
+    if improvement.and_then(|[all, ..]| all).is_some_and(|all| all.at_least > all.at_most) {
+        doubts.push(TOO_SMALL.into());
+    }
     if logs.seems_to_know_more() {
         doubts.push(KNOWS_MORE.into());
     }
@@ -233,6 +241,7 @@ pub fn evaluate_offline(
         games: games.len(),
         steps: steps.len(),
         held_out: games.iter().all(|game| logs.held_out().contains(game)),
+        games_held_out: logs.without_copies(logs.held_out()).len(),
         calibration: calibration(&steps),
         agreement: agreement(&steps),
         preference,
@@ -266,15 +275,10 @@ fn replay(agent: &mut Agent, logs: &Logs, games: &[usize], steps: &mut Vec<Judge
             let thought = agent.thought(place as usize).cloned().unwrap_or_default();
             let bin = agent.blueprint().bins.bin(played.step_rtg) as usize;
             let returns = thought.marginal.get(bin).map(|&here| (thought.marginal[..bin].iter().sum(), here));
-            steps.push(Judged {
-                game: games[place as usize],
-                progress: played.progress,
-                better: played.better,
-                to_go: played.to_go,
-                agent: thought.actions.get(action as usize).copied().unwrap_or(0.0),
-                logged: f64::from(data.taken_probability(at)),
-                returns,
-            });
+            let (game, Played { progress, better, to_go, bounds, .. }) = (games[place as usize], *played);
+            let likely = thought.actions.get(action as usize).copied().unwrap_or(0.0);
+            let tried = Tried { game, weight: likely / f64::from(data.taken_probability(at)), to_go, bounds };
+            steps.push(Judged { game, progress, better, agent: likely, tried, returns });
             agent.take_instead(place as usize, action);
             outcomes.push(StepOutcome { reward: data.rewards[at], done: played.last });
         }
@@ -289,6 +293,8 @@ struct Played {
     progress: f64,
     better: Option<bool>,
     to_go: f64,
+    /// The least and the greatest return that steps of this log can still earn there.
+    bounds: (f64, f64),
     /// c: the same with the price of steps that earn nothing.
     step_rtg: f32,
     last: bool,
@@ -302,6 +308,13 @@ impl Played {
         let whole = |episode| data.rewards[data.episode_steps(episode)].iter().copied().map(f64::from).sum();
         let returns: Vec<f64> = episodes.clone().map(whole).collect();
         let better = better_half(&returns);
+        let GameSpec { episode_limit, reward_range: (lowest, highest), .. } = logs.task;
+        let (lowest, highest) = (f64::from(lowest), f64::from(highest));
+        let bounds = |at: usize| {
+            // One step at least.
+            let left = episode_limit.saturating_sub(at).max(1) as f64;
+            (lowest.min(lowest * left), highest.max(highest * left))
+        };
         let count = episodes.len().max(2) - 1;
         let mut played = Vec::new();
         for (number, episode) in episodes.enumerate() {
@@ -314,6 +327,7 @@ impl Played {
                 progress: number as f64 / count as f64,
                 better,
                 to_go: f64::from(to_go),
+                bounds: bounds(at),
                 step_rtg,
                 last: at + 1 == steps.len(),
             }));
@@ -377,34 +391,6 @@ fn preference(steps: &[Judged]) -> Option<Difference> {
     (!differences.is_empty()).then(|| Difference { mean: estimate.mean, half_width_95: estimate.known_half_width() })
 }
 
-/// Self-normalised importance sampling, with a standard error over games: steps of one game are no independent witnesses. None without
-/// steps.
-fn improvement<'a>(steps: impl Iterator<Item = &'a Judged>) -> Option<Improvement> {
-    let steps: Vec<&Judged> = steps.collect();
-    if steps.is_empty() {
-        return None;
-    }
-    let weight = |step: &Judged| (step.agent / step.logged).min(GREATEST_WEIGHT);
-    let total: f64 = steps.iter().map(|step| weight(step)).sum();
-    let count = steps.len() as f64;
-    let logged = steps.iter().map(|step| step.to_go).sum::<f64>() / count;
-    if total == 0.0 {
-        return Some(Improvement { logged, agent: logged, half_width_95: f64::INFINITY });
-    }
-    let agent = steps.iter().map(|step| weight(step) * step.to_go).sum::<f64>() / total;
-    let mut games: BTreeMap<usize, f64> = BTreeMap::new();
-    for step in &steps {
-        let part = weight(step) * (step.to_go - agent) / total - (step.to_go - logged) / count;
-        *games.entry(step.game).or_default() += part;
-    }
-    let n = games.len();
-    if n < 2 {
-        return Some(Improvement { logged, agent, half_width_95: f64::INFINITY });
-    }
-    let variance: f64 = games.values().map(|part| part * part).sum::<f64>() * n as f64 / (n - 1) as f64;
-    Some(Improvement { logged, agent, half_width_95: student_quantile(n - 1) * variance.sqrt() })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -450,14 +436,13 @@ mod tests {
 
     /// One step of a game's only episode, or of its first of two.
     fn step(game: usize, progress: f64, better: Option<bool>) -> Judged {
-        Judged { game, progress, better, to_go: 1.0, agent: 0.5, logged: 0.5, returns: None }
+        let tried = Tried { game, weight: 1.0, to_go: 1.0, bounds: (0.0, 1.0) };
+        Judged { game, progress, better, agent: 0.5, tried, returns: None }
     }
 
     #[test]
     fn what_has_no_steps_is_absent() {
-        assert_eq!(improvement([].into_iter()), None);
         let steps = [step(0, 0.0, None), step(1, 0.0, None)];
         assert_eq!((agreement(&steps), preference(&steps)), (None, None));
-        assert_eq!(improvement(steps.iter()).map(|all| all.logged), Some(1.0));
     }
 }

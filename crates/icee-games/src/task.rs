@@ -29,9 +29,12 @@ pub struct GameSpec {
     pub reward_range: (f32, f32),
     /// Classes into which rewards are sorted for the auxiliary head.
     pub reward_classes: usize,
-    /// Whether a step that earns nothing counts −1/T in c. Not so in worlds whose rewards can be negative.
+    /// Whether a step that earns nothing counts −1/T in c, in units of rewards. Not so in worlds whose rewards can be negative.
     #[serde(default = "yes", skip_serializing_if = "is_so")]
     pub idle_costs: bool,
+    /// That unit: 1, or the greatest reward of a log, so that nothing depends on what rewards are counted in.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub reward_unit: f32,
     /// Mean and deviation of every column of real observations: networks see (o − mean) / deviation. None shows them as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observation_scale: Option<Vec<[f32; 2]>>,
@@ -44,6 +47,14 @@ fn yes() -> bool {
 /// What older programs take for granted is not written down, so that they can read it.
 fn is_so(value: &bool) -> bool {
     *value
+}
+
+fn one() -> f32 {
+    1.0
+}
+
+fn is_one(value: &f32) -> bool {
+    *value == 1.0
 }
 
 /// Classes of rewards that are reals.
@@ -148,6 +159,7 @@ impl GameSpec {
             reward_range: spec.reward_range,
             reward_classes: spec.reward_levels.unwrap_or(REWARD_CLASSES),
             idle_costs: spec.idle_price() > 0.0,
+            reward_unit: one(),
             observation_scale: None,
         }
     }
@@ -172,6 +184,10 @@ impl GameSpec {
             if !(low.is_finite() && high.is_finite() && low < high) {
                 return Err(Error::Config(format!("task.{what} is ({low}, {high}); it must be finite and increase")));
             }
+        }
+        if !(self.reward_unit.is_finite() && self.reward_unit > 0.0) {
+            let unit = self.reward_unit;
+            return Err(Error::Config(format!("task.reward_unit is {unit}; it must be finite and above 0")));
         }
         if let Some(scale) = &self.observation_scale {
             let fits = matches!(self.observation, ObservationKind::Vector { size } if size == scale.len());
@@ -214,7 +230,7 @@ impl GameSpec {
     /// What a step that earns nothing costs in c.
     #[must_use]
     pub fn idle_price(&self) -> f32 {
-        if self.idle_costs { 1.0 / self.episode_limit as f32 } else { 0.0 }
+        if self.idle_costs { self.reward_unit / self.episode_limit as f32 } else { 0.0 }
     }
 
     /// Real observations as the model sees them, appended to `out`.
@@ -250,7 +266,10 @@ impl GameSpec {
                 Observation::Discrete(index),
             ) => (index as usize) < kind.size(),
             (ObservationKind::Vector { size }, Observation::Vector(values)) => {
-                values.len() == size && values.iter().all(|v| v.is_finite())
+                // As the networks see them: a small deviation makes great numbers endless.
+                let mut scaled = Vec::new();
+                self.scale_reals(values, &mut scaled);
+                values.len() == size && scaled.iter().all(|v| v.is_finite())
             }
             _ => false,
         }
@@ -272,7 +291,7 @@ mod tests {
         let room = task("DarkRoom-v0");
         assert_eq!((room.reward_range, room.reward_classes, room.idle_price()), ((0.0, 1.0), 2, 1.0 / 20.0));
         let text = serde_json::to_string(&room).expect("JSON");
-        assert!(!text.contains("idle"), "{text}");
+        assert!(!text.contains("idle") && !text.contains("unit"), "{text}");
         assert_eq!(serde_json::from_str::<GameSpec>(&text).expect("a task"), room);
     }
 

@@ -199,6 +199,36 @@ fn the_preset_for_logs_learns_which_arm_pays() {
     assert_eq!(judged.verdict, Verdict::PrefersBetter, "{}", judged.words());
 }
 
+/// Rewards in cents teach the same as rewards in euros, whether a step may earn nothing, something, or less than nothing.
+#[test]
+fn what_is_learned_does_not_depend_on_the_unit_of_rewards() {
+    let small = "[model]\nlayers = 1\nwidth = 16\nattention_heads = 1\n[train]\nsteps = 40\nbatch = 16\nwarmup = 5\neval_every = 0";
+    for pays in [[0.0, 0.02, 0.1], [-0.1, 0.0, 0.1], [0.1, 0.2, 0.4]] {
+        let learned = |unit: f64| {
+            let mut log = String::from("game,episode,step,observation,action,reward\n");
+            let mut draw = 1u64;
+            for (game, pull) in (0..200).flat_map(|game| (0..8).map(move |pull| (game, pull))) {
+                draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let action = (draw >> 33) % 3;
+                let reward = unit * pays[(action + game) as usize % 3];
+                writeln!(log, "{game},{},{},0,{action},{reward}", pull / 4, pull % 4).unwrap();
+            }
+            let model = learn_with(&log, &[icee_games::presets::CUSTOM.1, small], &[]);
+            let mut agent = LiveAgent::new(&Device::cpu(1).unwrap(), &model, 1).unwrap();
+            let mut believed = Vec::new();
+            for step in 0..8 {
+                let action = agent.act(Observation::Discrete(0)).unwrap();
+                believed.extend(agent.thought().marginal.iter().chain(&agent.thought().actions).copied());
+                agent.observe((unit * pays[action as usize]) as f32, step % 4 == 3).unwrap();
+            }
+            believed
+        };
+        let (euros, cents) = (learned(1.0), learned(100.0));
+        let apart = euros.iter().zip(&cents).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(euros.len() == cents.len() && apart < 1e-3, "{apart} for {pays:?}");
+    }
+}
+
 /// Of what is held out the best networks are kept, and who is told that a checkpoint is written finds those of that step in it.
 #[test]
 fn who_hears_of_a_checkpoint_finds_its_networks_there() {

@@ -40,7 +40,14 @@ impl History {
         let (header, lines) = whole.split_once('\n').unwrap_or((whole, ""));
         let mut names = header.split(',').map(String::from);
         match names.next().as_deref() {
-            Some("step" | "") => Ok(History { names: names.collect(), lines: lines.into() }),
+            Some("step" | "") => {
+                let names: Vec<String> = names.collect();
+                if let Some(bad) = lines.lines().position(|line| !is_line(line, names.len())) {
+                    let why = format!("line {} holds no metrics of a run; the file is damaged", bad + 2);
+                    return Err(FileError::content(path, why).into());
+                }
+                Ok(History { names, lines: lines.into() })
+            }
             _ => {
                 Err(FileError::content(path, "its first column is not \"step\"; these are no metrics of a run").into())
             }
@@ -78,6 +85,14 @@ impl History {
     }
 }
 
+/// Whether a line is a step and so many metrics, of which some may not have been measured.
+fn is_line(line: &str, metrics: usize) -> bool {
+    let mut cells = line.split(',');
+    let has_step = cells.next().is_some_and(|step| step.parse::<u64>().is_ok());
+    let measured = cells.map(|cell| cell.is_empty() || cell.parse::<f64>().is_ok()).collect::<Vec<bool>>();
+    has_step && measured.len() == metrics && measured.iter().all(|is_right| *is_right)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +117,11 @@ mod tests {
         }
         let said = read("time,value\n1,2\n").unwrap_err().to_string();
         assert!(said.contains(METRICS) && said.contains("no metrics of a run"), "{said}");
+        for damaged in ["step,loss\n1,3\n2,x\n3,1\n", "step,loss\n1,3\n2\n3,1\n", "step,loss\n1,3\nx,2\n"] {
+            let said = read(damaged).unwrap_err().to_string();
+            assert!(said.contains("line 3 holds no metrics"), "{damaged:?}: {said}");
+        }
+        assert_eq!(read("step,loss\n1,NaN\n2,inf\n").unwrap().last_step(), 2, "a loss may be none");
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -51,7 +51,7 @@ pub struct Args {
     /// With --pools: keep the searches of this race in a file, which --runs reads.
     #[arg(long, value_name = "FILE", requires = "pools")]
     keep_runs: Option<PathBuf>,
-    /// Fixes the games or pools, and all choices [default: 0].
+    /// Fixes the games or functions, and all choices [default: 0]. Not with --pools: there nothing is drawn.
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
     /// Where to play: cpu, cuda (a GPU), or auto (a GPU where there is one).
@@ -106,6 +106,9 @@ fn eval_optimiser(args: &Args, model: &OptimiserModel) -> anyhow::Result<()> {
     }
     let (trials, threads) = (args.trials.unwrap_or(5), args.threads.unwrap_or(1));
     if let Some(folder) = &args.pools {
+        if args.seed.is_some() {
+            bail!("nothing is drawn in a race: it begins with the rows that the pools name; leave out --seed");
+        }
         let race = eval_pools::Race {
             folder,
             others: &args.runs,

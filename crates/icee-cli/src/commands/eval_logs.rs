@@ -1,6 +1,7 @@
 //! `icee eval` of a model that learned from logs: what logged games say of it, without playing.
 
 use anyhow::{Context, bail};
+use icee_base::numbers::short;
 use icee_games::logs::Logs;
 use icee_games::{Difference, Improvement, OfflineEvaluation, TrainedModel, evaluate_offline};
 use icee_models::kind::logs_of_run;
@@ -62,11 +63,13 @@ fn write(out: &mut impl Write, evaluation: &OfflineEvaluation) -> std::io::Resul
     let OfflineEvaluation { calibration, agreement, improvement, preference, .. } = evaluation;
     writeln!(out, "{}", evaluation.words())?;
     if let Some(parts) = improvement {
-        writeln!(out, "\none action by              the log   the agent   95 % of the difference")?;
+        writeln!(out, "\none action by              the log   the agent    at least     at most")?;
         for (name, part) in ["all episodes", "the first third", "the last third"].iter().zip(parts) {
             match part {
-                Some(Improvement { logged, agent, half_width_95 }) => {
-                    writeln!(out, "{name:<22} {logged:>10.3} {agent:>11.3}   ± {half_width_95:.3}")?;
+                Some(Improvement { logged, agent, at_least, at_most, .. }) => {
+                    let [logged, agent, at_least, at_most] =
+                        [logged, agent, at_least, at_most].map(|value| short(*value));
+                    writeln!(out, "{name:<22} {logged:>10} {agent:>11} {at_least:>11} {at_most:>11}")?;
                 }
                 None => writeln!(out, "{name:<22} no game has a second episode")?,
             }

@@ -144,7 +144,11 @@ fn results(results: &BTreeMap<String, f64>, verdict: Option<&str>) -> String {
         ["return/first", "return/middle", "return/last"].map(value).into_iter().collect();
     let loss = || results.get("held_out/loss").map(|loss| format!("held-out loss {loss:.3}"));
     let measured = returns.map(|returns| format!("return {}", returns.join(" / "))).or_else(loss);
-    let verdict = verdict.map(|verdict| verdict.replace('-', " "));
+    let verdict = verdict.map(|verdict| match verdict {
+        // Not to be read as "better": nobody knows.
+        "prefers-better" => "cannot be told (prefers better episodes)".into(),
+        other => other.replace('-', " "),
+    });
     let all: Vec<String> = measured.into_iter().chain(verdict).collect();
     if all.is_empty() { "-".into() } else { all.join(", ") }
 }

@@ -298,7 +298,7 @@ impl Agent {
             if !self.waits(game as usize) {
                 return Err(Error::Agent(format!("observe was called before act{}", self.of(game))));
             }
-            if !reward.is_finite() {
+            if !self.blueprint.task.scaled_reward(*reward).is_finite() {
                 let of = self.of(game);
                 return Err(Error::Agent(format!("the reward{of} is {reward}: too large, or no number")));
             }

@@ -3,8 +3,9 @@
 use super::brain::HeadAt;
 use super::*;
 use crate::Source;
+use crate::task::{GameSpec, ObservationKind};
 use icee_nn::batch::Tokens;
-use icee_worlds::{Agent as _, Observations, Registry};
+use icee_worlds::{Agent as _, Observation, Observations, Registry};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -170,4 +171,25 @@ fn entropies_are_kept_of_plays_alone() {
     agent.begin(0..2, 3).unwrap();
     play(&mut agent, |_, _| {});
     assert_eq!(agent.entropy_by_episode().len(), STEPS as usize / 3);
+}
+
+/// A number that is one as it is told, and none as the networks see it.
+#[test]
+fn what_is_endless_on_the_scale_of_the_model_is_refused_and_changes_nothing() {
+    let mut agent = agent("icee");
+    agent.blueprint.task.reward_range = (0.0, 0.01);
+    let seen = Observations::Discrete(vec![1]);
+    let turn = || Turn { games: &[0], observations: &seen };
+    agent.decide(turn(), &mut [Decision::default()]).unwrap();
+    let earned = |reward| [StepOutcome { reward, done: false }];
+    let said = agent.learn_outcomes(&[0], &earned(1e38)).unwrap_err().to_string();
+    assert!(said.contains("too large") && agent.waits(0), "{said}");
+    agent.learn_outcomes(&[0], &earned(0.01)).unwrap();
+    agent.decide(turn(), &mut [Decision::default()]).unwrap();
+    let task = GameSpec {
+        observation: ObservationKind::Vector { size: 1 },
+        observation_scale: Some(vec![[0.0, 0.1]]),
+        ..agent.blueprint.task.clone()
+    };
+    assert_eq!([3e37, 3e38].map(|value| task.sees(Observation::Vector(&[value]))), [true, false]);
 }

@@ -1,14 +1,21 @@
 //! From lines to games: flat arrays, and sizes and ranges as far as they show them.
 
-use super::lines::{Read, Seen};
-use super::{Logs, MAX_TOKENS};
+use super::lines::{Line, Read, Seen};
+use super::{FEWEST_TO_SPLIT, Logs, MAX_TOKENS};
 use crate::task::{GameSpec, LOGS, ObservationKind, REWARD_CLASSES};
+use icee_base::numbers::short;
 use icee_train::DataFile;
 use icee_worlds::{Observation, ObservationSpace, Observations, SequenceBatch, WorldSpec, idle_price, returns_to_go};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// How many times the greatest reward of all other games one must be to be a slip, and of how many games one may have some.
+const FAR_REWARD: f32 = 100.0;
+const GAMES_OF_A_SLIP: usize = 1000;
+
 pub(super) fn assemble(read: Read, file: DataFile) -> Logs {
-    let Read { lines, unread } = read;
+    let Read { mut lines, unread, gap } = read;
+    let outlying = bring_in(&mut lines);
     let actions = lines.iter().map(|l| l.action).max().unwrap_or(0) as usize + 1;
     let without_probability = lines.iter().filter(|l| l.probability.is_none()).count();
     let has_probabilities = without_probability == 0;
@@ -65,7 +72,45 @@ pub(super) fn assemble(read: Read, file: DataFile) -> Logs {
     let task = task_of(&data, observation);
     let split = ((0..data.sequences()).collect(), vec![]);
     let data = Arc::new(data);
-    Logs { data, task, has_probabilities, without_probability, unread, file, split }
+    let mut logs =
+        Logs { data, task, has_probabilities, without_probability, unread, gap, outlying, file, firsts: vec![], split };
+    logs.firsts = logs.firsts();
+    logs
+}
+
+/// Brings rewards that can only be slips back to the greatest or least of the others, and says so: one of them would be the unit of all
+/// returns, and those of all other games nothing. A slip is far beyond all rewards of other games, and in hardly any game.
+fn bring_in(lines: &mut [Line]) -> Option<String> {
+    let mut greatest: BTreeMap<usize, f32> = BTreeMap::new();
+    for line in &*lines {
+        let of_game = greatest.entry(line.place).or_default();
+        *of_game = of_game.max(line.reward.abs());
+    }
+    let mut greatest: Vec<f32> = greatest.into_values().collect();
+    greatest.sort_by(|a, b| b.total_cmp(a));
+    let few = (greatest.len() / GAMES_OF_A_SLIP).max(1);
+    let others = *greatest.get(few).filter(|others| **others > 0.0 && greatest.len() >= FEWEST_TO_SPLIT)?;
+    let slips = |reward: f32| reward.abs() / FAR_REWARD > others;
+    let (mut low, mut high) = (f32::MAX, f32::MIN);
+    for line in lines.iter().filter(|line| !slips(line.reward)) {
+        (low, high) = (low.min(line.reward), high.max(line.reward));
+    }
+    let mut told: Option<String> = None;
+    let count = lines.iter().filter(|line| slips(line.reward)).count();
+    for Line { game, episode, step, reward, .. } in lines.iter_mut().filter(|line| slips(line.reward)) {
+        let taken = reward.clamp(low, high);
+        told.get_or_insert_with(|| {
+            let more = if count > 1 { format!(", and {} more like it,", count - 1) } else { String::new() };
+            format!(
+                "reward {} (game {game}, episode {episode}, step {step}){more} is far beyond those of all other games: is it a slip? It is \
+                 taken for {}",
+                short(f64::from(*reward)),
+                short(f64::from(taken))
+            )
+        });
+        *reward = taken;
+    }
+    told
 }
 
 /// Sizes and ranges, as far as the data shows them.
@@ -74,10 +119,13 @@ fn task_of(data: &SequenceBatch, observation: ObservationKind) -> GameSpec {
     let most = (0..data.sequences()).map(|s| data.sequence_episodes(s).len()).max().unwrap_or(1);
     let range = |values: &mut dyn Iterator<Item = f32>| {
         let (low, high) = values.fold((f32::MAX, f32::MIN), |(low, high), v| (low.min(v), high.max(v)));
-        if low < high { (low, high) } else { (low.min(0.0), high.max(low.min(0.0) + 1.0)) }
+        // Of a single value the other end is nothing; and of nothing any.
+        if low < high { (low, high) } else { (low.min(0.0), if low == 0.0 { 1.0 } else { high.max(0.0) }) }
     };
     let reward_range = range(&mut data.rewards.iter().copied());
-    let price = idle_price(reward_range, longest);
+    let idle_costs = idle_price(reward_range, longest) > 0.0;
+    let reward_unit = if idle_costs { reward_range.1 } else { 1.0 };
+    let price = if idle_costs { reward_unit / longest as f32 } else { 0.0 };
     let mut returns = (0..data.episodes()).flat_map(|e| returns_to_go(&data.rewards[data.episode_steps(e)], price));
     let two_values = data.rewards.iter().all(|&r| r == reward_range.0 || r == reward_range.1);
     GameSpec {
@@ -89,7 +137,8 @@ fn task_of(data: &SequenceBatch, observation: ObservationKind) -> GameSpec {
         return_range: range(&mut returns),
         reward_range,
         reward_classes: if two_values { 2 } else { REWARD_CLASSES },
-        idle_costs: price > 0.0,
+        idle_costs,
+        reward_unit,
         observation_scale: scale(&data.observations),
     }
 }

@@ -25,11 +25,11 @@ const MOST_WHOLE: f64 = 9_007_199_254_740_992.0;
 /// One line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Line {
-    game: u64,
+    pub game: u64,
     /// Which of the log's games it is of, in the order in which they begin.
     pub place: usize,
     pub episode: u64,
-    step: u64,
+    pub step: u64,
     pub observation: Seen,
     pub action: u32,
     pub reward: f32,
@@ -52,6 +52,8 @@ pub(super) struct Read {
     pub lines: Vec<Line>,
     /// What is to be said of columns that are not read.
     pub unread: Vec<String>,
+    /// What is to be said of episodes that are not there.
+    pub gap: Option<String>,
 }
 
 /// A log, JSON lines or CSV.
@@ -65,21 +67,29 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Read> {
         false => csv_lines(text, path, &mut steps)?,
     }
     let unread = std::mem::take(&mut steps.unread).into_values().collect();
+    let gap = steps.gap.take().map(|(place, count)| match count {
+        1 => format!("{place} is not there; it is taken as if there had been none"),
+        _ => format!("{place} is not there, and so {count} times in all; they are taken as if there had been none"),
+    });
     let lines = steps.in_order();
     let lines = lines.map_err(|problem| Error::Logs { path: path.to_owned(), count: 1, lines: vec![problem] })?;
-    Ok(Read { lines, unread })
+    Ok(Read { lines, unread, gap })
 }
 
 fn json_lines(text: &str, path: &Path, steps: &mut Steps) -> Result<()> {
     let (mut bad, mut count) = (Vec::new(), 0);
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let parsed: std::result::Result<Value, String> = serde_json::from_str(line).map_err(|e| e.to_string());
+        let parsed: std::result::Result<Value, String> = serde_json::from_str(line).map_err(|e| {
+            let not_finite = ["NaN", "Infinity"].into_iter().find(|word| line.contains(word));
+            not_finite.map_or_else(|| e.to_string(), |word| format!("{word} is no number in JSON, nor in a log: {e}"))
+        });
         if let Err(problem) = parsed.and_then(|value| {
             steps.add(from_json(&value)?)?;
             steps.note_unread(value.as_object().into_iter().flat_map(|object| object.keys().map(String::as_str)));
             Ok(())
         }) {
             count += 1;
+            steps.bad += 1;
             if bad.len() < SHOWN {
                 bad.push(format!("line {}: {problem}", index + 1));
             }
@@ -96,7 +106,11 @@ fn csv_lines(text: &str, path: &Path, steps: &mut Steps) -> Result<()> {
     }
     let probability = table.header().iter().position(|name| name == COLUMNS[6]);
     steps.note_unread(table.header().iter().map(String::as_str));
-    Ok(table.scan(|table, row| steps.add(from_csv(table, row, places, probability)?))?)
+    Ok(table.scan(|table, row| {
+        let added = from_csv(table, row, places, probability).and_then(|line| steps.add(line));
+        steps.bad += usize::from(added.is_err());
+        added
+    })?)
 }
 
 fn from_csv(
@@ -192,6 +206,10 @@ struct Steps {
     /// Whether some observation was a whole number, and how many reals the others are.
     whole: bool,
     reals: Option<usize>,
+    /// Malformed lines: what follows on them is not their fault.
+    bad: usize,
+    /// The first episode that is not there though a later one is, in words, and how many there are.
+    gap: Option<(String, usize)>,
     /// By name, what is to be said of columns that are not read.
     unread: BTreeMap<String, String>,
 }
@@ -203,6 +221,8 @@ struct Last {
     first: u64,
     episode: u64,
     step: u64,
+    /// How many lines were malformed by then.
+    bad: usize,
 }
 
 impl Steps {
@@ -249,7 +269,12 @@ impl Steps {
         }
         let before = self.last.get(&line.game).filter(|last| last.place == line.place);
         let first = before.map_or(line.episode, |last| last.first);
-        self.last.insert(line.game, Last { place: line.place, first, episode: line.episode, step: line.step });
+        if let Some(last) = before.filter(|last| line.episode > last.episode + 1) {
+            let place = || format!("episode {} of game {}", last.episode + 1, line.game);
+            self.gap.get_or_insert_with(|| (place(), 0)).1 += 1;
+        }
+        let Line { place, episode, step, .. } = line;
+        self.last.insert(line.game, Last { place, first, episode, step, bad: self.bad });
         self.games = self.games.max(line.place + 1);
         self.lines.push(line);
         Ok(())
@@ -257,8 +282,12 @@ impl Steps {
 
     /// Which game a line goes on with, or begins.
     fn place(&self, line: &Line) -> std::result::Result<usize, String> {
-        let Some(Last { place, first, episode, step }) = self.last.get(&line.game).copied() else {
-            return if line.step == 0 { Ok(self.games) } else { Err("the first step of an episode is step 0".into()) };
+        let Some(Last { place, first, episode, step, bad }) = self.last.get(&line.game).copied() else {
+            return if line.step == 0 || self.bad > 0 {
+                Ok(self.games)
+            } else {
+                Err("the first step of an episode is step 0".into())
+            };
         };
         let follows =
             if line.episode == episode { line.step == step + 1 } else { line.step == 0 && line.episode > episode };
@@ -269,6 +298,10 @@ impl Steps {
         let elsewhere = self.lines.last().is_some_and(|last| last.game != line.game);
         if elsewhere && line.step == 0 && line.episode == first {
             return Ok(self.games);
+        }
+        // The log is refused anyway, for what stands in between.
+        if bad < self.bad {
+            return Ok(place);
         }
         let game = line.game;
         Err(format!("does not follow game {game}, episode {episode}, step {step}: keep episodes and steps in order"))

@@ -4,6 +4,7 @@
 mod assemble;
 mod lines;
 mod remarks;
+mod split;
 mod write;
 
 pub use write::{LogWriter, LoggedStep, log_bytes};
@@ -12,10 +13,9 @@ use crate::Result;
 use crate::task::{GameSpec, ObservationKind};
 use icee_base::files::FileError;
 use icee_base::hash::checksum;
-use icee_base::random::{self, HELD_OUT};
+use icee_base::numbers::short;
 use icee_train::DataFile;
 use icee_worlds::{Observations, SequenceBatch, returns_to_go};
-use rand::seq::index::sample;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -43,10 +43,15 @@ pub struct Logs {
     pub has_probabilities: bool,
     /// Steps without one.
     without_probability: usize,
-    /// What is to be said of columns that are not read.
+    /// What is to be said of columns that are not read, and of episodes that are not there.
     unread: Vec<String>,
+    gap: Option<String>,
+    /// What is to be said of rewards that can only be slips.
+    outlying: Option<String>,
     /// Where it was read from, and what it was.
     pub file: DataFile,
+    /// Of every game the first that is the same.
+    firsts: Vec<usize>,
     /// The games that are learned from, and those that are not.
     split: (Vec<usize>, Vec<usize>),
 }
@@ -69,19 +74,6 @@ impl Logs {
         let read = lines::read(text, path)?;
         let file = DataFile { path: path.to_owned(), checksum: checksum(0, text.as_bytes()) };
         Ok(assemble::assemble(read, file))
-    }
-
-    /// Puts a share of the games aside: always the same ones, so that a trained model can be judged by them later. Of fewer
-    /// than [`FEWEST_TO_SPLIT`] games none is.
-    #[must_use]
-    pub fn holding_out(mut self, share: f64) -> Logs {
-        let games = self.data.sequences();
-        let count = if games < FEWEST_TO_SPLIT { 0 } else { ((games as f64 * share).round() as usize).min(games - 1) };
-        let mut aside = sample(&mut random::path(HELD_OUT, &[]), games, count).into_vec();
-        aside.sort_unstable();
-        let learned = (0..games).filter(|game| aside.binary_search(game).is_err()).collect();
-        self.split = (learned, aside);
-        self
     }
 
     /// Bins of the return-to-go that keep different returns apart, as far as [`MOST_BINS`] can.
@@ -113,6 +105,7 @@ impl Logs {
             ObservationKind::Grid { width, height } => format!("{width} x {height} places"),
         };
         let probabilities = if self.has_probabilities { "with" } else { "without" };
+        let [low, high] = [low, high].map(|reward| short(f64::from(reward)));
         format!(
             "{games} games ({held_out} held out) of up to {most} episodes of up to {episode_limit} steps: {seen}, {actions} actions, \
              rewards from {low} to {high}, {probabilities} probabilities"
@@ -125,7 +118,7 @@ impl Logs {
         let of = |column: usize| {
             let column = values.iter().skip(column).step_by(*width);
             let (low, high) = column.fold((f32::MAX, f32::MIN), |(low, high), &v| (low.min(v), high.max(v)));
-            format!("{low} to {high}")
+            format!("{} to {}", short(f64::from(low)), short(f64::from(high)))
         };
         let mut shown: Vec<String> = (0..(*width).min(SHOWN_COLUMNS)).map(of).collect();
         if *width > SHOWN_COLUMNS {
@@ -160,23 +153,12 @@ impl Logs {
             self
         })
     }
-
-    /// The games that are learned from.
-    #[must_use]
-    pub fn learned(&self) -> &[usize] {
-        &self.split.0
-    }
-
-    /// The games that are not.
-    #[must_use]
-    pub fn held_out(&self) -> &[usize] {
-        &self.split.1
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use icee_base::random;
 
     fn read(text: &str) -> Result<Logs> {
         Logs::parse(text, Path::new("log.csv"))
@@ -244,6 +226,8 @@ mod tests {
             (logs.task.idle_price(), logs.task.return_range)
         };
         assert_eq!(to_go([0, 1]), (0.5, (0.5, 1.0)));
+        // The price is one of the greatest reward.
+        assert_eq!(to_go([0, 8]), (4.0, (4.0, 8.0)));
         assert_eq!(to_go([0, -1]), (0.0, (-1.0, -1.0 + 1.0)));
     }
 
@@ -251,7 +235,7 @@ mod tests {
     fn a_run_goes_on_with_its_log_as_it_was_read_when_it_began() {
         let logs = shape(&[(0, 0, 0), (0, 1, 0), (1, 0, 0)]).unwrap();
         // Older programs had a price on idle steps whatever the rewards.
-        let older = GameSpec { idle_costs: !logs.task.idle_costs, ..logs.task.clone() };
+        let older = GameSpec { idle_costs: !logs.task.idle_costs, reward_unit: 2.0, ..logs.task.clone() };
         assert_eq!(logs.clone().as_begun(&older).unwrap().task, older);
         assert!(logs.as_begun(&GameSpec { actions: 7, ..older }).is_none());
     }
@@ -337,10 +321,42 @@ mod tests {
         let partly = log("0.75", "");
         assert!(!partly.has_probabilities);
         assert!(partly.doubtful_probabilities().unwrap().contains("100 of 400 steps have no probability"));
-        // The same action at the same first sight, but not as likely in every game.
-        let lines: String =
-            (0..4).map(|game| format!("{game},0,0,0,0,{game},{}\n", if game < 2 { 0.9 } else { 0.6 })).collect();
-        assert!(read(&format!("{}\n{lines}", COLUMNS.join(","))).unwrap().seems_to_know_more());
+    }
+
+    /// Two episodes of a step in many games, whose policy has noise of its own in every episode and prefers what `preferred` says of
+    /// game, episode and the action before.
+    fn noisy(reals: bool, noise: f32, preferred: impl Fn(u32, u32, u32) -> Option<u32>) -> bool {
+        let mut rng = random::path(1, &[]);
+        let mut draw = || rand::RngExt::random::<f32>(&mut rng);
+        let mut lines = COLUMNS.join(",");
+        for game in 0..if reals { 3000 } else { 300 } {
+            let mut action = 0;
+            for episode in 0..2 {
+                let noise = noise * draw();
+                let best = preferred(game, episode, action);
+                let probability = |one: u32| match best {
+                    Some(best) => noise / 3.0 + if one == best { 1.0 - noise } else { 0.0 },
+                    None => 1.0 / 3.0,
+                };
+                let at = draw();
+                action = u32::from(at > probability(0)) + u32::from(at > probability(0) + probability(1));
+                let seen = if reals { format!("{} {}", draw(), draw()) } else { "0".into() };
+                let reward = u32::from(action == game % 3);
+                lines += &format!("\n{game},{episode},0,{seen},{action},{reward},{}", probability(action));
+            }
+        }
+        read(&lines).unwrap().seems_to_know_more()
+    }
+
+    #[test]
+    fn who_does_the_same_in_a_game_from_its_first_move_on_knows_more_than_is_seen() {
+        for reals in [false, true] {
+            let knows = |game: u32, _: u32, _: u32| Some(game % 3);
+            assert!(noisy(reals, 1.0, knows) && noisy(reals, 0.0, knows), "noisy and sure, with reals: {reals}");
+            assert!(!noisy(reals, 1.0, |_, _, _| Some(0)), "noise of every episode tells nothing of a game");
+            let learns = |game: u32, episode: u32, before: u32| (episode == 1 && before == game % 3).then_some(before);
+            assert!(!noisy(reals, 0.3, learns), "who does again what has paid begins all games alike");
+        }
     }
 
     #[test]
@@ -368,8 +384,8 @@ mod tests {
         assert_eq!((split.learned().len(), split.held_out().len()), (36, 4));
         assert_eq!(split.held_out(), logs.clone().holding_out(0.1).held_out());
         assert!(split.held_out().iter().all(|game| !split.learned().contains(game)));
-        // Returns-to-go: 1; 1 + (−1/2, 1 or 2), which are half a unit apart.
-        assert_eq!(logs.task.return_range, (0.5, 3.0));
+        // Returns-to-go: 1; 1 + (−2/2, 1 or 2), which are a unit apart.
+        assert_eq!(logs.task.return_range, (0.0, 3.0));
         assert_eq!(logs.bins(), FEWEST_BINS);
         assert_eq!(
             split.describe(),
@@ -378,6 +394,26 @@ mod tests {
         // Of a few games none is missed.
         let few = read(&format!("{}\n0,0,0,3,1,0,0.5\n1,0,0,3,1,1,0.5\n", COLUMNS.join(","))).unwrap();
         assert_eq!(few.holding_out(0.5).held_out().len(), 0);
+    }
+
+    #[test]
+    fn a_reward_far_beyond_all_others_is_taken_for_the_greatest_of_them_and_told() {
+        let log = |slip: &str| {
+            let line = |game: usize| {
+                let reward = if game == 7 { slip.to_owned() } else { (game % 2).to_string() };
+                format!("{game},0,0,0,{},0,0.5\n{game},1,0,0,1,{reward},0.5\n", game % 2)
+            };
+            read(&format!("{}\n{}", COLUMNS.join(","), (0..40).map(line).collect::<String>())).unwrap()
+        };
+        let (right, wrong) = (log("1"), log("1000000"));
+        assert_eq!((&right.data, &right.task, right.bins()), (&wrong.data, &wrong.task, wrong.bins()));
+        let told: Vec<String> = wrong.remarks().into_iter().filter(|words| words.contains("slip")).collect();
+        assert!(
+            told.len() == 1 && told[0].starts_with("reward 1000000 (game 7, episode 1, step 0) is far beyond"),
+            "{told:?}"
+        );
+        let told = |logs: &Logs| logs.remarks().iter().any(|words| words.contains("slip"));
+        assert!(!told(&right) && !told(&log("20")) && log("20").task.reward_range == (0.0, 20.0));
     }
 
     #[test]
@@ -407,6 +443,19 @@ mod tests {
     }
 
     #[test]
+    fn actions_and_episodes_that_are_not_there_are_told() {
+        let told = |places: &[(u32, u32)], part: &str| {
+            let line = |(at, (episode, action)): (usize, &(u32, u32))| format!("0,{episode},0,{at},{action},{at}\n");
+            let lines: String = places.iter().enumerate().map(line).collect();
+            let logs = read(&format!("{}\n{lines}", COLUMNS[..6].join(","))).unwrap();
+            logs.remarks().iter().any(|words| words.contains(part))
+        };
+        assert!(told(&[(0, 1), (1, 2)], "no action is 0") && !told(&[(0, 0), (1, 2)], "no action is 0"));
+        assert!(told(&[(0, 1), (1, 1)], "the only action is 1") && told(&[(0, 0), (1, 0)], "the only action is 0"));
+        assert!(told(&[(0, 0), (2, 1)], "episode 1 of game 0 is not there") && !told(&[(1, 0), (2, 1)], "not there"));
+    }
+
+    #[test]
     fn every_malformed_line_is_named() {
         let text = "game,episode,step,observation,action,reward,probability\n0,0,0,3,1,0,0.5\n0,0,2,3,1,0,0.5\n0,0,1,x,1,0,0.5\n0,0,1,3,1,nan,0.5\n0,0,1,3,1,0,0\n0,0,1,3,1\n0,0,1,1 2,0,0,1\n";
         let said = read(text).unwrap_err().to_string();
@@ -420,6 +469,12 @@ mod tests {
         ] {
             assert!(said.contains(part), "{part}: {said}");
         }
+        // What follows on a line that cannot be read is right.
+        let text = "game,episode,step,observation,action,reward\n0,0,0,3,1,0\n0,0,1,3,x,0\n0,0,2,3,1,0\n1,0,0,3,y,0\n1,0,1,3,0,0\n0,0,5,3,0,0\n";
+        let said = read(text).unwrap_err().to_string();
+        assert!(said.ends_with("lines 3, 5: action is not a whole number from 0"), "{said}");
+        let said = read("{\"game\":0,\"episode\":0,\"step\":0,\"observation\":NaN}").unwrap_err().to_string();
+        assert!(said.contains("line 1: NaN is no number in JSON"), "{said}");
         let many = format!("{}\n{}", COLUMNS.join(","), "0,0,0,x,1,0,0.5\n".repeat(30));
         assert!(read(&many).unwrap_err().to_string().contains(" and 10 more: "));
         for text in ["", "game,step\n", "{\n", "game,episode,step,observation,action,reward\n"] {

@@ -3,7 +3,7 @@
 use super::Logs;
 use crate::task::ObservationKind;
 use icee_base::stats::Estimate;
-use icee_worlds::Observations;
+use icee_worlds::{Observation, Observations};
 use std::collections::HashMap;
 
 /// Deviations from its column's mean beyond which an observation is worth a look.
@@ -11,8 +11,49 @@ const FAR: f32 = 10.0;
 /// How far the mean of U/π may be from 1 before it is told, and how many half widths of its interval that must be.
 const OFF: (f64, f64) = (0.1, 2.0);
 
+/// How much oftener a first move must come back within its game than in others before it counts, and how many half widths that must be:
+/// where several ways lead to what is hidden, and with noise, it is not much.
+const REPEATED: (f64, f64) = (0.01, 2.0);
 /// The share of a probability by which another may differ and still be the same, written with fewer digits.
 const SAME: f32 = 1e-2;
+
+/// First moves of games that look alike at first.
+#[derive(Default)]
+struct FirstMoves {
+    /// Those of the games, and their probabilities.
+    of_games: Vec<(u32, f32)>,
+    /// Of every game how often each action is the first of an episode that looks like that, too.
+    of_episodes: Vec<HashMap<u32, f64>>,
+}
+
+impl FirstMoves {
+    /// Whether one policy that sees no more than this can have made them: every action is equally likely in all games, and all together
+    /// no likelier than 1.
+    fn are_of_one_policy(&self) -> bool {
+        let mut known: HashMap<u32, f32> = HashMap::new();
+        let alike = self.of_games.iter().all(|&(action, probability)| {
+            let other = *known.entry(action).or_insert(probability);
+            (probability - other).abs() <= SAME * other
+        });
+        alike && known.values().sum::<f32>() <= 1.0 + SAME
+    }
+
+    /// For every game how much oftener two of its episodes begin alike than one of it and one of another game.
+    fn repeated(&self) -> Vec<f64> {
+        let mut all: HashMap<u32, f64> = HashMap::new();
+        for (action, count) in self.of_episodes.iter().flatten() {
+            *all.entry(*action).or_default() += count;
+        }
+        let total: f64 = all.values().sum();
+        let of = |game: &HashMap<u32, f64>| {
+            let count: f64 = game.values().sum();
+            let alike: f64 = game.values().map(|n| n * (n - 1.0)).sum();
+            let others: f64 = game.iter().map(|(action, n)| n * (all[action] - n)).sum();
+            (count > 1.0 && total > count).then(|| alike / (count * (count - 1.0)) - others / (count * (total - count)))
+        };
+        self.of_episodes.iter().filter_map(of).collect()
+    }
+}
 
 impl Logs {
     /// What is unusual about the log, in words.
@@ -33,9 +74,25 @@ impl Logs {
             );
         }
         remarks.extend(self.unread.iter().cloned());
+        remarks.extend(self.gap.clone());
+        remarks.extend(self.copies());
+        remarks.extend(self.actions());
+        remarks.extend(self.outlying.clone());
         remarks.extend(self.doubtful_probabilities());
         remarks.extend(self.reals());
         remarks
+    }
+
+    /// What is unusual about actions.
+    fn actions(&self) -> Option<String> {
+        let mut taken = vec![false; self.data.action_count];
+        self.data.actions.iter().for_each(|&action| taken[action as usize] = true);
+        if taken.iter().filter(|taken| **taken).count() == 1 {
+            let only = taken.len() - 1;
+            return Some(format!("the only action is {only}: there is nothing to decide, and nothing to learn"));
+        }
+        let why = "no action is 0: actions are numbered from 0, and one that never occurs is one that the agent may take, too";
+        (!taken[0]).then(|| why.into())
     }
 
     /// What is wrong with the probabilities, if anything is. The mean of U(a)/π(a) is 1 wherever π takes every action now and then, and less
@@ -70,19 +127,42 @@ impl Logs {
         Some(format!("the mean of (1 / actions) / probability is {mean:.2} and should be about 1: {why}"))
     }
 
-    /// Whether the policy that made the log seems to act on what is hidden: the same action at the same first sight of a game is not equally
-    /// likely in all games, when nothing has been seen yet by which games could be told apart.
+    /// Whether the policy that made the log seems to act on what is hidden. Two things must hold where games look alike at first. Their
+    /// first moves are not those of one policy, though nothing has been seen yet by which games could be told apart: who learns as it
+    /// plays begins all games alike. And two episodes of a game that look like that begin alike, more often than those of different games:
+    /// chance that is drawn for every episode, as noise is, has no such memory.
     #[must_use]
     pub fn seems_to_know_more(&self) -> bool {
-        let Observations::Discrete(seen) = &self.data.observations else { return false };
-        let mut known: HashMap<(u32, u32), f32> = HashMap::new();
-        self.has_probabilities
-            && (0..self.data.sequences()).any(|game| {
-                let first = self.data.sequence_steps(game).start;
-                let probability = self.data.taken_probability(first);
-                let other = *known.entry((seen[first], self.data.actions[first])).or_insert(probability);
-                (probability - other).abs() > SAME * other
-            })
+        let mut sights: HashMap<Vec<i64>, FirstMoves> = HashMap::new();
+        for game in 0..self.data.sequences() {
+            let starts = self.data.sequence_episodes(game).map(|episode| self.data.episode_steps(episode).start);
+            let Some((first, sight)) = starts.clone().next().and_then(|first| Some((first, self.sight(first)?))) else {
+                continue;
+            };
+            let mut of_episodes: HashMap<u32, f64> = HashMap::new();
+            for start in starts.filter(|start| self.sight(*start).as_ref() == Some(&sight)) {
+                *of_episodes.entry(self.data.actions[start]).or_default() += 1.0;
+            }
+            let moves = sights.entry(sight).or_default();
+            moves.of_games.push((self.data.actions[first], self.data.taken_probability(first)));
+            moves.of_episodes.push(of_episodes);
+        }
+        let repeated: Vec<f64> =
+            sights.values().filter(|moves| !moves.are_of_one_policy()).flat_map(FirstMoves::repeated).collect();
+        let Estimate { mean, half_width } = Estimate::of(&repeated);
+        self.has_probabilities && mean > REPEATED.0.max(REPEATED.1 * half_width)
+    }
+
+    /// What is seen at a step: reals to a deviation, as noise seldom leaves two alike.
+    fn sight(&self, step: usize) -> Option<Vec<i64>> {
+        Some(match self.data.observations.get(step)? {
+            Observation::Discrete(index) => vec![i64::from(index)],
+            Observation::Vector(values) => {
+                let mut scaled = Vec::new();
+                self.task.scale_reals(values, &mut scaled);
+                scaled.iter().map(|value| value.round() as i64).collect()
+            }
+        })
     }
 
     /// What is unusual about columns of reals.
