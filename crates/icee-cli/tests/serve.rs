@@ -166,6 +166,25 @@ fn a_server_that_is_killed_loses_nothing_and_gives_no_row_twice() {
 }
 
 #[test]
+fn a_token_is_made_where_the_server_looks_for_it() {
+    let scratch = Scratch::new("serve-token-place");
+    let folder = scratch.file("my studies");
+    let refused = complaint(scratch.icee(&["serve", "--host", "0.0.0.0", "--studies", &folder]).output().unwrap());
+    let command = refused.split('`').nth(1).unwrap();
+    assert!(command.ends_with(&format!("--studies '{folder}'")), "{command}");
+    // Done to the letter.
+    let words = command.replace("NAME", "ada");
+    let (words, place) = words.split_once(" '").unwrap();
+    let words: Vec<&str> = words.split(' ').skip(1).chain([place.trim_end_matches('\'')]).collect();
+    let made = scratch.icee(&words).output().unwrap();
+    assert!(String::from_utf8_lossy(&made.stderr).contains(&format!("`icee serve --studies '{folder}'`")));
+    said(made);
+    assert!(
+        said(scratch.icee(&["serve", "token", "list", "--studies", &folder]).output().unwrap()).contains("ada  admin")
+    );
+}
+
+#[test]
 fn tokens_come_from_the_environment() {
     let scratch = Scratch::new("serve-token");
     std::fs::write(scratch.file("bread.csv"), sheet()).unwrap();
@@ -246,6 +265,14 @@ fn a_study_moves_between_files_and_servers() {
         let said = complaint(output);
         assert!(said.contains(words), "{said}");
     }
+    // Half a line is not left behind without a word: whatever it told would be gone.
+    let (cut, whole) = (scratch.file("cut.jsonl"), bytes(&out));
+    std::fs::write(&cut, &whole[..whole.len() - 20]).unwrap();
+    std::fs::copy(&pool, scratch.file("cut.sheet.csv")).unwrap();
+    for output in [file(&["import", &cut]), served(&["import", &cut])] {
+        assert!(complaint(output).contains("journal: its last line is incomplete"));
+    }
+    assert!(!Path::new(&here).join("cut.jsonl").exists());
     // A sheet that has come along goes along, too.
     assert!(said(file(&["delete", "rye"])).contains("/deleted/rye-"));
     assert!(!Path::new(&here).join("rye.sheet.csv").exists());

@@ -107,7 +107,11 @@ mod tests {
             let config: serde_json::Value = serde_json::from_str(&text).unwrap();
             let mut stored = vec![];
             seeds(&config, &mut stored);
-            assert!(stored.iter().all(|seed| *seed == recipe.seed) && !stored.is_empty(), "{}: {stored:?}", recipe.name);
+            assert!(
+                stored.iter().all(|seed| *seed == recipe.seed) && !stored.is_empty(),
+                "{}: {stored:?}",
+                recipe.name
+            );
             found += 1;
         }
         assert!(found > 0);

@@ -276,7 +276,7 @@ pub struct Renew {
     pub rows: Vec<RowId>,
     /// Give them back after this time from now, such as 90m, 8h or 3d; never earlier than they would be anyway.
     pub within: String,
-    /// Who has them; refused where somebody else has one by now. Nobody in particular by default.
+    /// Who has them; the name of the token by default. Refused where somebody else has one by now.
     #[serde(default)]
     pub by: Option<String>,
 }
@@ -292,7 +292,7 @@ pub const RENEW: &[Field] = &[
     field(
         "by",
         Holds::Text,
-        "Who has them; refused where somebody else has one by now. Nobody in particular by default.",
+        "Who has them; the name of the token by default. Refused where somebody else has one by now.",
     ),
 ];
 
@@ -302,7 +302,7 @@ pub const RENEW: &[Field] = &[
 pub struct Withdraw {
     /// Which rows; they must be running.
     pub rows: Vec<RowId>,
-    /// Who has them; refused where somebody else has one by now. Nobody in particular by default.
+    /// Who has them; the name of the token by default. Refused where somebody else has one by now.
     #[serde(default)]
     pub by: Option<String>,
 }
@@ -313,7 +313,7 @@ pub const WITHDRAW: &[Field] = &[
     field(
         "by",
         Holds::Text,
-        "Who has them; refused where somebody else has one by now. Nobody in particular by default.",
+        "Who has them; the name of the token by default. Refused where somebody else has one by now.",
     ),
 ];
 

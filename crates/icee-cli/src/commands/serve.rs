@@ -163,6 +163,10 @@ fn token(command: &TokenCommand) -> anyhow::Result<()> {
             let text = place.place().tokens()?.create(name, *role, now())?;
             writeln!(out, "{text}")?;
             say("note: keep it; it is shown this once. Send it as the header Authorization: Bearer TOKEN");
+            say(format_args!(
+                "note: it is for the server that runs as `icee serve {}`",
+                printable(&place.place().to_string())
+            ));
         }
         TokenCommand::List { place, json } => {
             let line = |token: icee_serve::Token| Line { name: token.name, role: token.role, created: token.created };
@@ -171,7 +175,8 @@ fn token(command: &TokenCommand) -> anyhow::Result<()> {
                 return super::study_print::write_json(&mut out, &lines);
             }
             if lines.is_empty() {
-                writeln!(out, "no tokens yet; `icee serve token create NAME --role write` makes one")?;
+                let command = place.place().token_command(Role::Write);
+                writeln!(out, "no tokens yet; `{}` makes one", printable(&command))?;
             }
             for Line { name, role, created } in &lines {
                 let days = now().saturating_sub(*created) / 86_400;

@@ -396,7 +396,9 @@ fn everybody_sees_who_has_which_row_and_asking_again_repeats_ones_own() {
     let third = ask(&ada, json!({ "by": " the robot ", "more": true }));
     let bearer = format!("Bearer {bob}");
     let read = |path: &str| server.send("GET", path, &[("Authorization", &bearer)], b"").json();
-    as_one(&bob, "/api/studies/bread/renew", json!({ "rows": [first["id"], second["id"]], "within": "2h" }));
+    let renew = |body: Value| as_one(&bob, "/api/studies/bread/renew", body);
+    assert!(renew(json!({ "rows": [first["id"]], "within": "2h", "by": "ada" }))["error"].is_null());
+    assert!(renew(json!({ "rows": [second["id"]], "within": "2h" }))["error"].is_null());
     let running = read("/api/studies/bread/running");
     let who = |row: &Value| (row["id"].clone(), row["by"].clone());
     let (robots, others) = running.as_array().unwrap().split_first().unwrap();
@@ -409,6 +411,25 @@ fn everybody_sees_who_has_which_row_and_asking_again_repeats_ones_own() {
     as_one(&ada, "/api/studies/bread/tell", json!({ "row": first["id"], "value": 3.5 }));
     let review = read("/api/studies/bread/review");
     assert_eq!((&review["steps"][0]["value"], &review["steps"][0]["best"]), (&json!(3.5), &json!(3.5)));
+}
+
+#[test]
+fn who_has_a_row_by_its_token_keeps_it_from_others() {
+    let folder = Folder::new();
+    let tokens = Tokens::in_folder(&folder.0);
+    let [ada, bob] = ["ada", "bob"].map(|name| format!("Bearer {}", tokens.create(name, Role::Write, 0).unwrap()));
+    let server = Running::start(&folder.0);
+    let post = |token: &str, path: &str, body: Value| {
+        server.post_with(&format!("/api/studies{path}"), &[("Authorization", token)], body)
+    };
+    post(&ada, "", json!({ "name": "bread", "sheet": sheet(), "direction": "max", "sampler": "random" }));
+    let row = post(&bob, "/bread/ask", json!({ "within": "1h" })).json()["suggestions"][0]["row"].clone();
+    let words = "is held by bob now; ask for another, or do it in their name (by: bob)";
+    post(&ada, "/bread/withdraw", json!({ "rows": [row] })).refused(409, words);
+    post(&ada, "/bread/renew", json!({ "rows": [row], "within": "2h" })).refused(409, words);
+    assert_eq!(post(&bob, "/bread/renew", json!({ "rows": [row], "within": "2h" })).status, 200);
+    // Somebody has to clean up, and says so.
+    assert_eq!(post(&ada, "/bread/withdraw", json!({ "rows": [row], "by": "bob" })).status, 200);
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn where_there_were_tokens_nobody_is_let_in_without_one() {
     let server = Running::start(&folder.0);
     server.get("/api/studies").refused(401, "needs a token");
     tokens.revoke("ada").unwrap();
-    server.get("/api/studies").refused(401, "icee serve token create NAME --role admin");
+    server.get("/api/studies").refused(401, "ask whoever runs the server for a new one");
     std::fs::remove_file(folder.0.join("tokens.json")).unwrap();
     server.get("/api/studies").refused(401, "there are no tokens any more");
     drop(server);
@@ -73,7 +73,8 @@ fn without_a_token_only_this_machine_is_served() {
         Server::bind(&options, |_| ())
     };
     let refused = bind("0.0.0.0:0").err().unwrap().to_string();
-    assert!(refused.contains("icee serve token create NAME --role admin"), "{refused}");
+    let command = format!("`icee serve token create NAME --role admin --studies {}`", folder.0.display());
+    assert!(refused.contains(&command), "{refused}");
     let server = Running::start(&folder.0);
     let taken = bind("127.0.0.1:0").err().unwrap().to_string();
     assert!(taken.contains("another server is at work on"), "{taken}");
