@@ -302,18 +302,30 @@ fn the_worker_of_the_examples_works() {
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     // The hottest burns.
     let experiment =
-        r#"read -r cells; heat=$(jq -r .heat <<<"$cells"); [ "$heat" -lt 260 ] && echo "$((heat / 10)).5""#;
-    let worker = |study: &str| {
+        r#"read -r cells; heat=$(jq -r .heat <<<"$cells"); echo starting; [ "$heat" -lt 260 ] && echo "$((heat / 10)).5""#;
+    let worker = |study: &str, experiment: &str| {
         let mut command = Command::new(script);
         command.args([study, "bash", "-c", experiment]).env("PATH", &path).env("ICEE_URL", &server.url);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        command.env("PAUSE", "0.2").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
-    for worker in [worker("bread"), worker("bread"), worker("bread")] {
+    // One that says no number gets no further than three rows, gives them back, and has not succeeded.
+    let silent = complaint(worker("bread", "echo done").wait_with_output().unwrap());
+    assert_eq!((silent.matches("not taken: row").count(), silent.matches("results refused:").count()), (3, 1), "{silent}");
+    assert_eq!(ok(served(&["show", "bread", "--json"]))["running"], json!([]));
+    // One has died with a row, which the others wait for.
+    said(served(&["ask", "bread", "--more", "--within", "4s", "--by", "gone"]));
+    for worker in [worker("bread", experiment), worker("bread", experiment), worker("bread", experiment)] {
         said(worker.wait_with_output().unwrap());
     }
     let study = ok(served(&["show", "bread", "--json"]));
     let told = study["told"].as_array().unwrap();
     assert_eq!((told.len(), study["best"]["value"].as_f64()), (6, Some(25.5)));
     assert_eq!(told.iter().filter(|row| row["status"] == "failed").count(), 1);
-    assert!(complaint(worker("nobody").wait_with_output().unwrap()).contains("no study \"nobody\""));
+    said(served(&["forget", "bread", "--row", "1"]));
+    // What is no number was no success; and half of a short time is a shorter one.
+    let mut slow = worker("bread", "sleep 3; echo NaN");
+    assert!(slow.wait().unwrap().success());
+    let study = ok(served(&["show", "bread", "--json"]));
+    assert_eq!(study["told"].as_array().unwrap().iter().filter(|row| row["status"] == "failed").count(), 2);
+    assert!(complaint(worker("nobody", experiment).wait_with_output().unwrap()).contains("no study \"nobody\""));
 }
