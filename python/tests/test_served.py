@@ -127,7 +127,8 @@ def test_who_may_what_and_what_is_there(server, tmp_path, monkeypatch):
     monkeypatch.setattr("icee._served.UNANSWERED", 0.0)
     server.process.kill()
     server.process.wait()
-    with pytest.raises(ConnectionError, match="is `icee serve` running there"):
+    port = server.url("bread").split(":")[2].split("/")[0]
+    with pytest.raises(ConnectionError, match=f"no answer from http://127.0.0.1:{port}: .*is `icee serve` running there"):
         icee.Study(url=server.url("bread"), token=writer)
 
 

@@ -301,8 +301,7 @@ fn the_worker_of_the_examples_works() {
     let program = Path::new(env!("CARGO_BIN_EXE_icee")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     // The hottest burns.
-    let experiment =
-        r#"read -r cells; heat=$(jq -r .heat <<<"$cells"); echo starting; [ "$heat" -lt 260 ] && echo "$((heat / 10)).5""#;
+    let experiment = r#"read -r cells; heat=$(jq -r .heat <<<"$cells"); echo starting; [ "$heat" -lt 260 ] && echo "$((heat / 10)).5""#;
     let worker = |study: &str, experiment: &str| {
         let mut command = Command::new(script);
         command.args([study, "bash", "-c", experiment]).env("PATH", &path).env("ICEE_URL", &server.url);
@@ -310,7 +309,11 @@ fn the_worker_of_the_examples_works() {
     };
     // One that says no number gets no further than three rows, gives them back, and has not succeeded.
     let silent = complaint(worker("bread", "echo done").wait_with_output().unwrap());
-    assert_eq!((silent.matches("not taken: row").count(), silent.matches("results refused:").count()), (3, 1), "{silent}");
+    assert_eq!(
+        (silent.matches("not taken: row").count(), silent.matches("results refused:").count()),
+        (3, 1),
+        "{silent}"
+    );
     assert_eq!(ok(served(&["show", "bread", "--json"]))["running"], json!([]));
     // One has died with a row, which the others wait for.
     said(served(&["ask", "bread", "--more", "--within", "4s", "--by", "gone"]));

@@ -363,6 +363,18 @@ pub const UNDO: &[Field] = &[field(
     "How many lines the study had when it was looked at: refused where others have changed it since.",
 )];
 
+/// The study at a glance.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Show {
+    /// Only so many rows of those told, the latest.
+    pub told: Option<usize>,
+}
+
+/// The fields of [`Show`].
+pub const SHOW: &[Field] =
+    &[field("told", Holds::Count, "Only so many rows of those told, the latest; all by default.")];
+
 /// Beliefs of rows.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -72,6 +72,17 @@ pub fn admit(tokens: &Tokens, local: bool, route: &Route, headers: &HeaderMap) -
     }
 }
 
+/// That a request says once where it goes: of two the proxy in front may have believed the other.
+///
+/// # Errors
+/// 400.
+pub fn one_host(headers: &HeaderMap) -> Result<(), Failure> {
+    match headers.get_all(header::HOST).iter().count() {
+        0 | 1 => Ok(()),
+        _ => Err(Failure::bad("the header Host stands there twice")),
+    }
+}
+
 /// Refuses what a page of another site may have sent by somebody's browser: whatever the browser says so of, and writes from another
 /// origin, or with a body that a form could have sent. (What `is_open` to everybody may be looked at from everywhere.)
 ///

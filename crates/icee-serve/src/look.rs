@@ -5,7 +5,7 @@ use crate::call::{Call, Done, Reply};
 use crate::change::sampler;
 use crate::create;
 use crate::failure::Failure;
-use crate::fields::{Create, Export, Predict, Report, Why};
+use crate::fields::{Create, Export, Predict, Report, Show, Why};
 use crate::name::StudyName;
 use crate::openapi;
 use crate::places::What;
@@ -64,7 +64,14 @@ pub fn survey(app: &App, call: &Call) -> Done {
 
 /// The study at a glance.
 pub fn show(open: &mut Open, call: &Call) -> Done {
-    Reply::json(&for_clients(open.study.summary(), call))
+    let Show { told: most } = call.query()?;
+    let mut summary = for_clients(open.study.summary(), call);
+    let all = summary.told.len();
+    if let Some(older) = most.and_then(|most| all.checked_sub(most)).filter(|older| *older > 0) {
+        summary.told.drain(..older);
+        summary.notes.push(format!("told has the latest {} of {all} rows", all - older));
+    }
+    Reply::json(&summary)
 }
 
 /// A study at a glance, without the server's paths.

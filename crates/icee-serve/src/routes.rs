@@ -141,7 +141,7 @@ pub const ROUTES: &[Route] = &[
     route(
         (Get, "/api/studies/{name}"),
         Some(Read),
-        (NO, JSON),
+        (fields::SHOW, JSON),
         Work::Study(look::show),
         "The study: its columns, all that was told, what is running.",
     ),

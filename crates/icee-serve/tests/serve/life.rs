@@ -55,6 +55,10 @@ fn the_whole_life_of_a_study() {
     let shown = server.read("/api/studies/bread");
     assert_eq!((shown["told"].as_array().unwrap().len(), shown["running"].as_array().unwrap().len()), (4, 1));
     assert_eq!(server.read("/api/studies")[0]["told"], 4);
+    let latest = server.read("/api/studies/bread?told=2");
+    assert_eq!(latest["told"].as_array().unwrap()[..], shown["told"].as_array().unwrap()[2..]);
+    assert_eq!((&latest["best"], &latest["notes"]), (&shown["best"], &json!(["told has the latest 2 of 4 rows"])));
+    assert_eq!(server.read("/api/studies/bread?told=9"), shown);
     assert_eq!(server.read("/api/studies/bread/best")["row"], shown["best"]["row"]);
     assert_eq!(server.read("/api/studies/bread/front")[0]["row"], shown["best"]["row"]);
     assert_eq!(server.read("/api/studies/bread/predict?top=2").as_array().unwrap().len(), 2);
@@ -102,6 +106,10 @@ fn with_several_outcomes_no_row_is_the_best_and_columns_without_cells_take_no_ro
         server.done("/api/studies/soup/tell", told);
     }
     server.done("/api/studies/soup/ask", json!({}));
+    assert_eq!(
+        (&server.read("/api/studies")[0]["best"], &server.read("/api/studies")[0]["told"]),
+        (&Value::Null, &json!(5))
+    );
     let page = server.get("/api/studies/soup/report?count=2").body;
     for words in ["5 rows are beaten by none", "chance to be beaten by no row", "Every experiment in the order told. "]
     {

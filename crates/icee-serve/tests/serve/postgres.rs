@@ -146,6 +146,21 @@ fn a_database_that_goes_away_is_waited_for_and_nothing_is_lost() {
 }
 
 #[test]
+fn metrics_are_read_while_the_database_is_away() {
+    let Some(mut database) = Database::start() else { return };
+    let bearer =
+        |name: &str| format!("Bearer {}", database.place().tokens().unwrap().create(name, Role::Read, 0).unwrap());
+    let (ada, bob) = (bearer("ada"), bearer("bob"));
+    let server = Running::at(&database.place());
+    let status = |path: &str, bearer: &str| server.send("GET", path, &[("Authorization", bearer)], b"").status;
+    assert_eq!(status("/metrics", &ada), 200);
+    database.crash();
+    // Who was let in a moment ago; of anybody else nothing is known, and of studies nothing can be.
+    assert_eq!((status("/metrics", &ada), status("/metrics", &bob), status("/api/studies", &ada)), (200, 503, 503));
+    database.run();
+}
+
+#[test]
 fn a_list_leaves_studies_open_that_are() {
     let Some(database) = Database::start() else { return };
     let server = Running::at(&database.place());

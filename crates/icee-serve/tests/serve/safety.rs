@@ -79,6 +79,9 @@ fn without_a_token_only_this_machine_is_served() {
     let taken = bind("127.0.0.1:0").err().unwrap().to_string();
     assert!(taken.contains("another server is at work on"), "{taken}");
     server.send("GET", "/api/studies", &[("Host", "evil.example")], b"").refused(403, "localhost alone");
+    server
+        .send("GET", "/api/studies", &[("Host", "localhost"), ("Host", "localhost")], b"")
+        .refused(400, "stands there twice");
     drop(server);
     Tokens::in_folder(&folder.0).create("ada", Role::Read, 0).unwrap();
     assert!(bind("0.0.0.0:0").is_ok());
