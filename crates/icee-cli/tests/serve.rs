@@ -23,7 +23,7 @@ impl Served {
     }
 
     fn at(scratch: &Scratch, folder: &str, port: &str) -> Served {
-        let mut command = scratch.icee(&["serve", "--port", port, "--studies", folder]);
+        let mut command = scratch.icee(&["serve", "--host", "localhost", "--port", port, "--studies", folder]);
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
