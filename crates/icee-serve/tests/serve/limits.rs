@@ -124,14 +124,14 @@ fn a_body_that_does_not_come_keeps_nobody_waiting() {
 #[test]
 fn who_is_refused_early_reads_why_though_it_is_still_writing() {
     let folder = Folder::new();
-    let server = Running::with(&folder.0, Limits { body: 1 << 20, ..wide() });
+    let server = Running::with(&folder.0, Limits { body: 8 << 20, ..wide() });
     // More than any buffer on the way takes.
-    let large = json!({ "csv": "x".repeat(7 << 19) });
+    let large = json!({ "csv": "x".repeat(30 << 20) });
     let said = |token: Option<&str>| {
         let client = icee_serve::Client::new(&format!("http://{}", server.address), token.map(str::to_owned)).unwrap();
         client.post::<serde_json::Value>("/api/studies/bread/tell", &large).unwrap_err().to_string()
     };
-    assert!(said(None).contains("at most 1048576 bytes are taken"), "{}", said(None));
+    assert!(said(None).contains("at most 8388608 bytes are taken"), "{}", said(None));
     let tokens = Tokens::in_folder(&folder.0);
     tokens.create("ada", Role::Read, 0).unwrap();
     assert!(said(Some("icee_wrong")).contains("this token is not known"), "{}", said(Some("icee_wrong")));
