@@ -3,12 +3,15 @@
     export ICEE_TOKEN=icee_...
     python worker.py http://127.0.0.1:8642/studies/bread
 
-The row is lent for two hours and renewed while the experiment runs. An experiment that raises is told as failed; a server that is busy or
-cannot be reached for a while is waited for; what it refuses is printed, and the next row is tried.
+The row is lent for two hours and renewed while the experiment runs. An experiment that raises, or gives no finite number, is told as
+failed; a server that is busy or cannot be reached for a while is waited for, and so are rows that others have, which may come back. What
+the server refuses is printed, and the next row is tried; such rows are given back at the end, which comes after three in a row.
 """
 
+import math
 import os
 import platform
+import re
 import sys
 import threading
 import time
@@ -19,7 +22,7 @@ from typing import TypeVar
 
 import icee
 
-LEASE, RENEW, PAUSE = "2h", 30 * 60, 30
+LEASE, RENEW, PAUSE, PATIENCE = "2h", 60 * 60, 30, 3
 
 T = TypeVar("T")
 
@@ -52,23 +55,38 @@ def keep(study: icee.Study, row: str, name: str, done: threading.Event) -> None:
             traceback.print_exc()
 
 
-def work(url: str) -> int:
-    """How many rows were tried."""
+def measured(cells: dict[str, str]) -> float:
+    """What the experiment gives, if that can be told."""
+    value = float(experiment(cells))
+    if not math.isfinite(value):
+        raise ValueError(f"the experiment gave {value}")
+    return value
+
+
+def work(url: str) -> tuple[int, list[str]]:
+    """How many rows were tried, and those whose results were refused."""
     # Workers share a token, so each says who it is.
-    name, tried = f"{platform.node()[:40]}-{os.getpid()}-{uuid.uuid4().hex[:8]}", 0
+    name, tried = f"{platform.node()[-40:]}-{os.getpid()}-{uuid.uuid4().hex[:8]}", 0
     study, renewing = icee.Study(url=url), icee.Study(url=url)
-    while True:
+    refused: list[str] = []
+    in_a_row = 0
+    while in_a_row < PATIENCE:
         try:
             patiently(lambda: study.ask(more=True, within=LEASE, by=name))
         except icee.Error as error:
-            if "nothing is left" in str(error):
-                return tried
-            raise
+            if "nothing is left" not in str(error):
+                raise
+            # Those of a worker that dies come back.
+            running = re.search(r"(\d+) are still to be told", str(error))
+            if running is None or int(running[1]) <= len(set(refused)):
+                break
+            time.sleep(PAUSE)
+            continue
         row, done = study.answer["suggestions"][0], threading.Event()
         keeper = threading.Thread(target=keep, args=(renewing, row["id"], name, done), daemon=True)
         keeper.start()
         try:
-            outcome = {"value": experiment(row["cells"])}
+            outcome = {"value": measured(row["cells"])}
         except Exception:
             traceback.print_exc()
             outcome = {"failed": True}
@@ -76,11 +94,24 @@ def work(url: str) -> int:
         keeper.join()
         try:
             patiently(lambda: study.tell(row["id"], by=name, **outcome))
-            tried += 1
-        except Exception:
+            tried, in_a_row = tried + 1, 0
+        except Exception as error:
             traceback.print_exc()
             print(f"not taken: row {row['id']}, {outcome}", file=sys.stderr)
+            if "was told already" not in str(error):
+                refused.append(row["id"])
+                in_a_row += 1
+    for row in refused:
+        try:
+            patiently(lambda: study.withdraw(row, by=name))
+        except icee.Error:
+            # Its time was up, and it is nobody's, or somebody else's.
+            traceback.print_exc()
+    return tried, refused
 
 
 if __name__ == "__main__":
-    print(f"{work(sys.argv[1])} rows tried")
+    tried, refused = work(sys.argv[1])
+    print(f"{tried} rows tried")
+    if refused:
+        sys.exit(f"results refused: {', '.join(refused)}")

@@ -222,7 +222,7 @@ class Served:
             try:
                 status, found, text = self._once(method, self._base + path, data, headers)
             except (OSError, http.client.HTTPException) as error:
-                where = f"{'https' if self._secure else 'http'}://{self._host}"
+                where = self.url.split("/studies/")[0]
                 failure, wait = ConnectionError(f"no answer from {where}: {error}; is `icee serve` running there?"), 0.0
                 patience = UNANSWERED
             else:

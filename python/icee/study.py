@@ -432,7 +432,7 @@ class Study:
     def renew(self, *rows: Any, within: str | float | datetime.timedelta, by: str | None = None) -> None:
         """Gives rows that are running more time: they are given back after ``within`` from now, and never earlier than they would be.
 
-        ``by`` says who has them: refused where somebody else has one by now.
+        ``by`` says who has them: refused where somebody else has one by now. On a server, it is the name of the token by default.
 
         >>> study = icee.Study.create(folder / "lent.jsonl", {"heat": [1, 2, 3, 4]}, direction="minimize")
         >>> row = study.ask(within="1h")["row"][0]
@@ -444,7 +444,7 @@ class Study:
     def withdraw(self, *rows: Any, by: str | None = None) -> None:
         """Takes back rows that were asked for and will not be tried.
 
-        ``by`` says who has them: refused where somebody else has one by now.
+        ``by`` says who has them: refused where somebody else has one by now. On a server, it is the name of the token by default.
 
         >>> study = icee.Study.create(folder / "back.jsonl", {"heat": [1, 2, 3, 4]}, direction="minimize")
         >>> study.withdraw(*study.ask(2)["row"])

@@ -5,6 +5,7 @@ import subprocess
 import time
 import urllib.request
 
+import icee
 import pytest
 
 pytest.importorskip("selenium", reason="no selenium: pages are not tested")
@@ -198,6 +199,12 @@ def test_who_has_no_token_is_asked_for_one(server, page, tmp_path):
     page.button("Start the study").click()
     page.one("#ask").click()
     page.reads("ada has it")
+    # Somebody else's row is given back in their name.
+    mine = page.cards()
+    icee.Study(url=server.url("bread"), token=server.token("bob", "write")).ask(more=True)
+    page.reads("bob has it")
+    page.all("li.card form button.plain")[1].click()
+    page.wait(lambda: page.cards() == mine)
     page.browser.execute_script("sessionStorage.clear()")
 
 

@@ -127,7 +127,8 @@ def test_who_may_what_and_what_is_there(server, tmp_path, monkeypatch):
     monkeypatch.setattr("icee._served.UNANSWERED", 0.0)
     server.process.kill()
     server.process.wait()
-    with pytest.raises(ConnectionError, match="is `icee serve` running there"):
+    port = server.url("bread").split(":")[2].split("/")[0]
+    with pytest.raises(ConnectionError, match=f"no answer from http://127.0.0.1:{port}: .*is `icee serve` running there"):
         icee.Study(url=server.url("bread"), token=writer)
 
 
@@ -143,10 +144,24 @@ def test_the_worker_of_the_examples(server, worker):
     url = server.url("bread")
     study = icee.Study.create(url=url, pool=BREAD, direction="maximize", sampler="random")
     tried = []
+    worker.PAUSE = 0.2
+    # One has died with a row, which the others wait for.
+    study.ask(more=True, within="3s", by="gone")
     workers = [threading.Thread(target=lambda: tried.append(worker.work(url))) for _ in range(3)]
     [thread.start() for thread in workers]
     [thread.join() for thread in workers]
-    assert sum(tried) == 12 == len(study.summary()["told"])
+    assert sum(count for count, _ in tried) == 12 == len(study.summary()["told"])
+
+
+def test_a_worker_whose_results_cannot_be_told_ends_without_success(server, worker, monkeypatch):
+    study = icee.Study.create(url=server.url("bread"), pool=BREAD, direction="maximize", sampler="random", bounds=(0, 10))
+    monkeypatch.setattr(worker, "experiment", lambda cells: 11.0)
+    tried, refused = worker.work(server.url("bread"))
+    assert (tried, len(refused), study.summary()["running"], study.summary()["told"]) == (0, 3, [], [])
+    # What is no number has failed, which can be told.
+    monkeypatch.setattr(worker, "experiment", lambda cells: float("nan"))
+    assert worker.work(server.url("bread")) == (12, [])
+    assert {row["status"] for row in study.summary()["told"]} == {"failed"}
 
 
 def test_a_worker_goes_on_whatever_a_server_answers(server, worker, monkeypatch, capsys):
@@ -166,7 +181,7 @@ def test_a_worker_goes_on_whatever_a_server_answers(server, worker, monkeypatch,
 
     monkeypatch.setattr(icee.Study, "tell", troubled)
     monkeypatch.setattr(worker, "PAUSE", 0)
-    assert worker.work(server.url("bread")) == 10
+    assert worker.work(server.url("bread")) == (10, [told[3]])
     assert told[0] == told[1] == told[2] != told[3]
     # The first was told before, the other is not, and both are printed.
     said = capsys.readouterr().err

@@ -23,7 +23,7 @@ impl Served {
     }
 
     fn at(scratch: &Scratch, folder: &str, port: &str) -> Served {
-        let mut command = scratch.icee(&["serve", "--port", port, "--studies", folder]);
+        let mut command = scratch.icee(&["serve", "--host", "localhost", "--port", port, "--studies", folder]);
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -166,6 +166,25 @@ fn a_server_that_is_killed_loses_nothing_and_gives_no_row_twice() {
 }
 
 #[test]
+fn a_token_is_made_where_the_server_looks_for_it() {
+    let scratch = Scratch::new("serve-token-place");
+    let folder = scratch.file("my studies");
+    let refused = complaint(scratch.icee(&["serve", "--host", "0.0.0.0", "--studies", &folder]).output().unwrap());
+    let command = refused.split('`').nth(1).unwrap();
+    assert!(command.ends_with(&format!("--studies '{folder}'")), "{command}");
+    // Done to the letter.
+    let words = command.replace("NAME", "ada");
+    let (words, place) = words.split_once(" '").unwrap();
+    let words: Vec<&str> = words.split(' ').skip(1).chain([place.trim_end_matches('\'')]).collect();
+    let made = scratch.icee(&words).output().unwrap();
+    assert!(String::from_utf8_lossy(&made.stderr).contains(&format!("`icee serve --studies '{folder}'`")));
+    said(made);
+    assert!(
+        said(scratch.icee(&["serve", "token", "list", "--studies", &folder]).output().unwrap()).contains("ada  admin")
+    );
+}
+
+#[test]
 fn tokens_come_from_the_environment() {
     let scratch = Scratch::new("serve-token");
     std::fs::write(scratch.file("bread.csv"), sheet()).unwrap();
@@ -250,6 +269,14 @@ fn a_study_moves_between_files_and_servers() {
         let said = complaint(output);
         assert!(said.contains(words), "{said}");
     }
+    // Half a line is not left behind without a word: whatever it told would be gone.
+    let (cut, whole) = (scratch.file("cut.jsonl"), bytes(&out));
+    std::fs::write(&cut, &whole[..whole.len() - 20]).unwrap();
+    std::fs::copy(&pool, scratch.file("cut.sheet.csv")).unwrap();
+    for output in [file(&["import", &cut]), served(&["import", &cut])] {
+        assert!(complaint(output).contains("journal: its last line is incomplete"));
+    }
+    assert!(!Path::new(&here).join("cut.jsonl").exists());
     // A sheet that has come along goes along, too.
     assert!(said(file(&["delete", "rye"])).contains("/deleted/rye-"));
     assert!(!Path::new(&here).join("rye.sheet.csv").exists());
@@ -278,19 +305,34 @@ fn the_worker_of_the_examples_works() {
     let program = Path::new(env!("CARGO_BIN_EXE_icee")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     // The hottest burns.
-    let experiment =
-        r#"read -r cells; heat=$(jq -r .heat <<<"$cells"); [ "$heat" -lt 260 ] && echo "$((heat / 10)).5""#;
-    let worker = |study: &str| {
+    let experiment = r#"read -r cells; heat=$(jq -r .heat <<<"$cells"); echo starting; [ "$heat" -lt 260 ] && echo "$((heat / 10)).5""#;
+    let worker = |study: &str, experiment: &str| {
         let mut command = Command::new(script);
         command.args([study, "bash", "-c", experiment]).env("PATH", &path).env("ICEE_URL", &server.url);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        command.env("PAUSE", "0.2").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
-    for worker in [worker("bread"), worker("bread"), worker("bread")] {
+    // One that says no number gets no further than three rows, gives them back, and has not succeeded.
+    let silent = complaint(worker("bread", "echo done").wait_with_output().unwrap());
+    assert_eq!(
+        (silent.matches("not taken: row").count(), silent.matches("results refused:").count()),
+        (3, 1),
+        "{silent}"
+    );
+    assert_eq!(ok(served(&["show", "bread", "--json"]))["running"], json!([]));
+    // One has died with a row, which the others wait for.
+    said(served(&["ask", "bread", "--more", "--within", "4s", "--by", "gone"]));
+    for worker in [worker("bread", experiment), worker("bread", experiment), worker("bread", experiment)] {
         said(worker.wait_with_output().unwrap());
     }
     let study = ok(served(&["show", "bread", "--json"]));
     let told = study["told"].as_array().unwrap();
     assert_eq!((told.len(), study["best"]["value"].as_f64()), (6, Some(25.5)));
     assert_eq!(told.iter().filter(|row| row["status"] == "failed").count(), 1);
-    assert!(complaint(worker("nobody").wait_with_output().unwrap()).contains("no study \"nobody\""));
+    said(served(&["forget", "bread", "--row", "1"]));
+    // What is no number was no success; and half of a short time is a shorter one.
+    let mut slow = worker("bread", "sleep 3; echo NaN");
+    assert!(slow.wait().unwrap().success());
+    let study = ok(served(&["show", "bread", "--json"]));
+    assert_eq!(study["told"].as_array().unwrap().iter().filter(|row| row["status"] == "failed").count(), 2);
+    assert!(complaint(worker("nobody", experiment).wait_with_output().unwrap()).contains("no study \"nobody\""));
 }

@@ -1,22 +1,23 @@
 //! What all requests share, and the way of each: let in, read, done when it is its turn, answered, counted.
 
 use crate::call::{Call, Done, Reply, now};
-use crate::connection;
 use crate::create;
+use crate::door::Door;
 use crate::events;
 use crate::failure::Failure;
 use crate::fields::{Create, Import};
-use crate::guard::{self, Who};
+use crate::guard;
 use crate::keys::{self, Keyed, Known};
-use crate::limits::{Limits, Rate, Rates};
+use crate::limits::Limits;
 use crate::log::{Event, Log};
 use crate::metrics::Metrics;
 use crate::name::StudyName;
 use crate::pages::PageFile;
 use crate::places::{Held, Places, What};
 use crate::registry::{For, Open, Registry};
+use crate::rest;
 use crate::room;
-use crate::routes::{HTML, JSON, Route, Verb, Work};
+use crate::routes::{EVENTS, HTML, JSON, Route, Verb, Work};
 use crate::store::Store;
 use crate::tokens::{Stamp, Tokens};
 use crate::transfer;
@@ -56,12 +57,7 @@ pub struct App {
     pub limits: Limits,
     pub places: Places,
     pub ending: watch::Receiver<Ending>,
-    tokens: Arc<Tokens>,
-    /// Whether only this machine can reach the server.
-    local: bool,
-    /// What each client may still ask for, and each address.
-    rates: Rates,
-    addresses: Rates,
+    pub door: Door,
     log: Log,
 }
 
@@ -79,12 +75,9 @@ impl App {
             registry: Registry::new(store),
             metrics: Metrics::default(),
             places: Places::new(&limits),
-            rates: Rates::default(),
-            addresses: Rates::default(),
-            tokens: Arc::new(tokens),
+            door: Door::new(tokens, local, &limits),
             limits,
             ending,
-            local,
             log,
         }
     }
@@ -112,19 +105,6 @@ impl App {
         }
     }
 
-    /// Whether somebody may use a route.
-    ///
-    /// # Errors
-    /// Where not.
-    pub async fn admit(&self, route: &'static Route, headers: &HeaderMap) -> Result<Who, Failure> {
-        if route.role.is_none() {
-            return Ok(Who::Anybody);
-        }
-        // Where they are kept may have to be asked.
-        let (tokens, local, headers) = (Arc::clone(&self.tokens), self.local, headers.clone());
-        aside(move || guard::admit(&tokens, local, route, &headers)).await
-    }
-
     /// What a study looks like from outside.
     ///
     /// # Errors
@@ -137,21 +117,18 @@ impl App {
     /// Answers a request to a route.
     pub async fn handle(self: Arc<App>, route: &'static Route, client: SocketAddr, request: Request) -> Response {
         let (started, path) = (Instant::now(), request.uri().path().to_owned());
-        let address = connection::counted(client.ip()).to_string();
-        let mut user = None;
-        let answer = match allow(&self.addresses, route, self.limits.of_address(), &address, started) {
-            Err(failure) => Err(failure),
-            Ok(()) => {
-                let admitted = self.admit(route, request.headers()).await;
-                user = admitted.as_ref().ok().and_then(Who::name).map(str::to_owned);
-                // Who is let in is known by the token, who is not by the address.
-                let name = user.as_ref().map_or_else(|| format!("ip {}", client.ip()), |name| format!("token {name}"));
-                match allow(&self.rates, route, self.limits.of_client(), &name, started).and(admitted) {
-                    Err(failure) => Err(failure),
-                    Ok(_) => self.answer(route, user.as_deref(), request).await,
-                }
+        let (request, rest) = rest::lend(request);
+        let (user, entered) = self.door.enter(route, client.ip(), request.headers(), started).await;
+        let answer = match entered {
+            Ok(()) => self.answer(route, user.as_deref(), request).await,
+            Err(failure) => {
+                drop(request);
+                Err(failure)
             }
         };
+        if answer.is_err() {
+            rest.read(self.limits.body).await;
+        }
         let (response, error) = match answer.map_err(Failure::in_short) {
             Ok(response) => (response, None),
             Err(failure) => {
@@ -203,6 +180,10 @@ impl App {
         ] {
             headers.insert(name, HeaderValue::from_static(value));
         }
+        if headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == EVENTS) {
+            // Proxies that collect answers (nginx) would keep messages back.
+            headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+        }
         self.metrics.count(method, route, status, took);
         self.say(&Event::Request {
             method,
@@ -223,6 +204,7 @@ impl App {
         user: Option<&str>,
         request: Request,
     ) -> Result<Response, Failure> {
+        guard::one_host(request.headers())?;
         guard::same_site(route.verb, route.role.is_none(), request.headers())?;
         match route.work {
             Work::Now(work) => return work(self).map(IntoResponse::into_response),
@@ -408,14 +390,6 @@ impl New {
             New::Imported(wanted) => transfer::import(store, name, *wanted, call),
         }
     }
-}
-
-/// Whether a request may come at this moment, as far as rates go.
-fn allow(rates: &Rates, route: &Route, rate: Rate, name: &str, now: Instant) -> Result<(), Failure> {
-    if !route.is_limited() {
-        return Ok(());
-    }
-    rates.take(rate, name, now).map_err(|wait| Failure::too_fast(rate.second, wait))
 }
 
 /// Does work that takes a while on a thread that has it.

@@ -36,6 +36,10 @@ impl Call {
     /// Where it says something else.
     pub fn body<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         let text: &[u8] = if self.body.is_empty() { b"{}" } else { &self.body };
+        // A list of the values alone would be read, too, and mean whatever the order of the fields is today.
+        if !text.trim_ascii_start().starts_with(b"{") {
+            return Err(Failure::bad("the body is not what it should be: a JSON object, {\"field\": value}"));
+        }
         serde_json::from_slice(text)
             .map_err(|error| Failure::bad(format!("the body is not what it should be: {error}")))
     }

@@ -24,7 +24,7 @@ pub fn ask(open: &mut Open, call: &Call) -> Done {
         condition: ask.condition,
         same: ask.same,
         until: within.map(|seconds| now.saturating_add(seconds)),
-        by: ask.by.or_else(|| call.user.clone()),
+        by: who(ask.by, call),
     };
     let mut answer = study.ask_or_repeat(&wanted, ask.more, now)?;
     answer.notes = call.tidy_all(&answer.notes);
@@ -56,8 +56,8 @@ pub fn tell(open: &mut Open, call: &Call) -> Done {
                 return Err(Failure::bad("column names a column of csv; a single row has a value"));
             }
             let further: Vec<(&str, f64)> = tell.further.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-            let by = tell.by.as_deref().or(call.user.as_deref());
-            study.tell_by(by, &row.text(), outcome(&tell)?, &further, repeat)?
+            let by = who(tell.by.clone(), call);
+            study.tell_by(by.as_deref(), &row.text(), outcome(&tell)?, &further, repeat)?
         }
         _ => return Err(Failure::bad("give row with value, failed or impossible, or csv")),
     };
@@ -82,7 +82,7 @@ pub fn renew(open: &mut Open, call: &Call) -> Done {
     let Renew { rows, within, by } = call.body()?;
     let until = open.now.saturating_add(duration(&within).map_err(Failure::bad)?);
     let (rows, study) = (texts(&rows)?, &mut open.study);
-    study.renew(&refs(&rows), until, by.as_deref())?;
+    study.renew(&refs(&rows), until, who(by, call).as_deref())?;
     let notes = call.tidy_all(&study.take_notes());
     Reply::noted(Renewed { renewed: rows, until }, notes)
 }
@@ -107,7 +107,7 @@ pub fn update(open: &mut Open, call: &Call) -> Done {
 pub fn withdraw(open: &mut Open, call: &Call) -> Done {
     let Withdraw { rows, by } = call.body()?;
     let withdrawn = texts(&rows)?;
-    open.study.withdraw(&refs(&withdrawn), by.as_deref())?;
+    open.study.withdraw(&refs(&withdrawn), who(by, call).as_deref())?;
     let notes = call.tidy_all(&open.study.take_notes());
     Reply::noted(Withdrawn { withdrawn }, notes)
 }
@@ -134,6 +134,11 @@ pub fn undo(open: &mut Open, call: &Call) -> Done {
     };
     let notes = call.tidy_all(&open.study.take_notes());
     Reply::noted(Undone { undone }, notes)
+}
+
+/// Who a request is about: whom it names, else whose token it is.
+fn who(by: Option<String>, call: &Call) -> Option<String> {
+    by.or_else(|| call.user.clone())
 }
 
 /// A sampler by its name.

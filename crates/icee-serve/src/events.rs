@@ -61,8 +61,14 @@ impl Listener {
     async fn next(&mut self) -> Option<Event> {
         let mut ending = self.app.ending.clone();
         while !self.over {
-            if *ending.borrow_and_update() != Ending::No || self.app.admit(self.route, &self.headers).await.is_err() {
+            if *ending.borrow_and_update() != Ending::No {
                 return None;
+            }
+            match self.app.door.admit(self.route, &self.headers).await {
+                // While nobody can be asked who may listen there is nothing to be heard either.
+                Err(failure) if failure.retry.is_some() => {}
+                Err(_) => return None,
+                Ok(_) => {}
             }
             let (app, name) = (Arc::clone(&self.app), self.name.clone());
             let stamp = match aside(move || app.registry.store().stamp(&name).map_err(Failure::stored)).await {

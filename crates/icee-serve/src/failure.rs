@@ -135,10 +135,14 @@ pub enum ServeError {
     },
     /// Others could reach it, and nobody would be asked who they are.
     #[error(
-        "{0} can be reached from other machines, and there is no token yet; create one with `icee serve token create NAME \
-         --role admin`, or listen on 127.0.0.1"
+        "{address} can be reached from other machines, and there is no token yet; create one with `{command}`, or listen on 127.0.0.1"
     )]
-    Open(std::net::SocketAddr),
+    Open {
+        /// Where they could.
+        address: std::net::SocketAddr,
+        /// What makes a token.
+        command: String,
+    },
     /// Another server is at work on the folder.
     #[error("another server is at work on {}; stop it, or serve another folder with --studies DIR", .0.display())]
     Taken(PathBuf),

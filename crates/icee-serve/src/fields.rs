@@ -1,7 +1,13 @@
 //! What requests say: each as a struct that is read, and as a list of fields that is documented. A test compares the two.
 
+use icee_study::MOST_SUGGESTIONS;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Rows that a page looks ahead at most: with each the model thinks once more.
+pub const MOST_AHEAD: usize = 50;
+/// The forms of what was told.
+pub const FORMATS: [&str; 2] = ["csv", "json"];
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +24,12 @@ pub enum Holds {
     Number,
     /// A number of things.
     Count,
+    /// The same, at least one and so many at most.
+    UpTo(usize),
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// The name of a sampler.
+    Sampler,
     /// Yes or no.
     Flag,
     /// Numbers by name.
@@ -47,7 +59,7 @@ const fn required(name: &'static str, holds: Holds, about: &'static str) -> Fiel
 
 /// A row as clients write it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a row is its id, or its number from 1")]
 pub enum RowId {
     /// By its number.
     Number(u64),
@@ -134,7 +146,7 @@ const ABOUT_SHEETS: [Field; 18] = [
     field("linear", Holds::Texts, "Columns of numbers to be taken as they stand."),
     field("categories", Holds::Texts, "Columns of numbers that are names of categories."),
     field("like", Holds::Text, "An earlier study here, to learn from its values, too."),
-    field("sampler", Holds::Text, "What picks the rows: icee, gp-ei or random."),
+    field("sampler", Holds::Sampler, "What picks the rows: icee, gp-ei or random."),
     field("seed", Holds::Count, "Fixes all that is random; 0 by default."),
 ];
 
@@ -185,7 +197,7 @@ pub struct Ask {
 
 /// The fields of [`Ask`].
 pub const ASK: &[Field] = &[
-    field("count", Holds::Count, "How many rows; 1 by default."),
+    field("count", Holds::UpTo(MOST_SUGGESTIONS), "How many rows; 1 by default."),
     field("where", Holds::Text, "Only rows that satisfy this: \"heat < 230 and flour != rye\"."),
     field(
         "more",
@@ -203,7 +215,7 @@ pub const ASK: &[Field] = &[
         Holds::Text,
         "Who will try them; the name of the token by default. Without more, rows that this person or worker still has are repeated.",
     ),
-    field("sampler", Holds::Text, "Another sampler than the study's, for this time."),
+    field("sampler", Holds::Sampler, "Another sampler than the study's, for this time."),
     field(
         "accept_model",
         Holds::Flag,
@@ -276,7 +288,7 @@ pub struct Renew {
     pub rows: Vec<RowId>,
     /// Give them back after this time from now, such as 90m, 8h or 3d; never earlier than they would be anyway.
     pub within: String,
-    /// Who has them; refused where somebody else has one by now. Nobody in particular by default.
+    /// Who has them; the name of the token by default. Refused where somebody else has one by now.
     #[serde(default)]
     pub by: Option<String>,
 }
@@ -292,7 +304,7 @@ pub const RENEW: &[Field] = &[
     field(
         "by",
         Holds::Text,
-        "Who has them; refused where somebody else has one by now. Nobody in particular by default.",
+        "Who has them; the name of the token by default. Refused where somebody else has one by now.",
     ),
 ];
 
@@ -302,7 +314,7 @@ pub const RENEW: &[Field] = &[
 pub struct Withdraw {
     /// Which rows; they must be running.
     pub rows: Vec<RowId>,
-    /// Who has them; refused where somebody else has one by now. Nobody in particular by default.
+    /// Who has them; the name of the token by default. Refused where somebody else has one by now.
     #[serde(default)]
     pub by: Option<String>,
 }
@@ -313,7 +325,7 @@ pub const WITHDRAW: &[Field] = &[
     field(
         "by",
         Holds::Text,
-        "Who has them; refused where somebody else has one by now. Nobody in particular by default.",
+        "Who has them; the name of the token by default. Refused where somebody else has one by now.",
     ),
 ];
 
@@ -363,6 +375,18 @@ pub const UNDO: &[Field] = &[field(
     "How many lines the study had when it was looked at: refused where others have changed it since.",
 )];
 
+/// The study at a glance.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Show {
+    /// Only so many rows of those told, the latest.
+    pub told: Option<usize>,
+}
+
+/// The fields of [`Show`].
+pub const SHOW: &[Field] =
+    &[field("told", Holds::Count, "Only so many rows of those told, the latest; all by default.")];
+
 /// Beliefs of rows.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -399,7 +423,7 @@ pub struct Report {
 }
 
 /// The fields of [`Report`].
-pub const REPORT: &[Field] = &[field("count", Holds::Count, "How many rows to look ahead; 5 by default.")];
+pub const REPORT: &[Field] = &[field("count", Holds::UpTo(MOST_AHEAD), "How many rows to look ahead; 5 by default.")];
 
 /// What was told.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -410,4 +434,4 @@ pub struct Export {
 }
 
 /// The fields of [`Export`].
-pub const EXPORT: &[Field] = &[field("format", Holds::Text, "csv (the default) or json.")];
+pub const EXPORT: &[Field] = &[field("format", Holds::OneOf(&FORMATS), "csv (the default) or json.")];

@@ -40,8 +40,8 @@ pub fn admit(tokens: &Tokens, local: bool, route: &Route, headers: &HeaderMap) -
     let known = tokens.all().map_err(unreadable)?;
     if known.is_empty() {
         if !local || tokens.are_required().map_err(unreadable)? {
-            let words = "there are no tokens any more: all were revoked, or their file is lost; where the server runs, `icee serve token \
-                         create NAME --role admin` makes one";
+            let words = "there are no tokens any more: all were revoked, or their file is lost; ask whoever runs the server for a new \
+                         one";
             return Err(Failure::new(StatusCode::UNAUTHORIZED, words));
         }
         // A page of another site can have its name lead here, but a browser then says that name.
@@ -49,8 +49,7 @@ pub fn admit(tokens: &Tokens, local: bool, route: &Route, headers: &HeaderMap) -
             true => Ok(Who::Anybody),
             false => Err(Failure::new(
                 StatusCode::FORBIDDEN,
-                "without tokens this server answers to localhost alone; create one with `icee serve token create NAME --role \
-                 write` and send it",
+                "without tokens this server answers to localhost alone; ask whoever runs it for one, and send that",
             )),
         };
     }
@@ -70,6 +69,17 @@ pub fn admit(tokens: &Tokens, local: bool, route: &Route, headers: &HeaderMap) -
             Err(Failure::new(StatusCode::FORBIDDEN, words))
         }
         Some(token) => Ok(Who::Token(token)),
+    }
+}
+
+/// That a request says once where it goes: of two the proxy in front may have believed the other.
+///
+/// # Errors
+/// 400.
+pub fn one_host(headers: &HeaderMap) -> Result<(), Failure> {
+    match headers.get_all(header::HOST).iter().count() {
+        0 | 1 => Ok(()),
+        _ => Err(Failure::bad("the header Host stands there twice")),
     }
 }
 

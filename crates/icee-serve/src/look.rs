@@ -5,7 +5,7 @@ use crate::call::{Call, Done, Reply};
 use crate::change::sampler;
 use crate::create;
 use crate::failure::Failure;
-use crate::fields::{Create, Export, Predict, Report, Why};
+use crate::fields::{Create, Export, FORMATS, MOST_AHEAD, Predict, Report, Show, Why};
 use crate::name::StudyName;
 use crate::openapi;
 use crate::places::What;
@@ -17,9 +17,8 @@ use icee_report::study::{glance as glance_of, page_of};
 use icee_study::{RowForecast, Summary};
 use serde_json::json;
 
-/// Rows that a page looks ahead, and how many it does at most: with each the model thinks once more.
+/// Rows that a page looks ahead.
 const AHEAD: usize = 5;
-const MOST_AHEAD: usize = 50;
 
 /// Whether the server lives.
 pub fn health(_: &App) -> Done {
@@ -64,7 +63,14 @@ pub fn survey(app: &App, call: &Call) -> Done {
 
 /// The study at a glance.
 pub fn show(open: &mut Open, call: &Call) -> Done {
-    Reply::json(&for_clients(open.study.summary(), call))
+    let Show { told: most } = call.query()?;
+    let mut summary = for_clients(open.study.summary(), call);
+    let all = summary.told.len();
+    if let Some(older) = most.and_then(|most| all.checked_sub(most)).filter(|older| *older > 0) {
+        summary.told.drain(..older);
+        summary.notes.push(format!("told has the latest {} of {all} rows", all - older));
+    }
+    Reply::json(&summary)
 }
 
 /// A study at a glance, without the server's paths.
@@ -164,14 +170,15 @@ pub fn report(open: &mut Open, call: &Call) -> Done {
 pub fn export(open: &mut Open, call: &Call) -> Done {
     let Export { format } = call.query()?;
     let summary = open.study.summary();
-    match format.as_deref() {
-        Some("json") => Ok(Reply::json(&summary.told)?.beside(call.tidy_all(&summary.notes))),
-        None | Some("csv") => {
+    let [csv, json] = FORMATS;
+    match format.as_deref().unwrap_or(csv) {
+        format if format == json => Ok(Reply::json(&summary.told)?.beside(call.tidy_all(&summary.notes))),
+        format if format == csv => {
             let mut text = Vec::new();
             summary.write_told(&mut text, str::to_owned).map_err(|error| Failure::internal(error.to_string()))?;
             let text = String::from_utf8(text).map_err(|error| Failure::internal(error.to_string()))?;
             Ok(Reply::of(CSV, text).beside(call.tidy_all(&summary.notes)))
         }
-        Some(other) => Err(Failure::bad(format!("\"{other}\" is no format; csv or json"))),
+        other => Err(Failure::bad(format!("\"{other}\" is no format; {}", FORMATS.join(" or ")))),
     }
 }

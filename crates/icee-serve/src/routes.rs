@@ -6,6 +6,7 @@ use crate::fields::{self, Field};
 use crate::registry::Open;
 use crate::tokens::Role;
 use crate::{change, look, room, transfer};
+use Answers::{Either, List, Object, Text};
 use Role::{Admin, Read, Write};
 use Verb::{Delete, Get, Post};
 
@@ -54,6 +55,19 @@ impl Verb {
     }
 }
 
+/// What an answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answers {
+    /// A JSON object.
+    Object,
+    /// A JSON list.
+    List,
+    /// A JSON object or list.
+    Either,
+    /// A text of this type.
+    Text(&'static str),
+}
+
 /// A route.
 #[derive(Clone, Copy)]
 pub struct Route {
@@ -67,8 +81,8 @@ pub struct Route {
     pub about: &'static str,
     /// What may be said: in the body of a POST, behind the question mark of a GET.
     pub fields: &'static [Field],
-    /// The type of its answer.
-    pub answers: &'static str,
+    /// What its answer is.
+    pub answers: Answers,
     /// Who does it.
     pub work: Work,
 }
@@ -98,7 +112,7 @@ const HEALTH: &str = "/health";
 const fn route(
     (verb, path): (Verb, &'static str),
     role: Option<Role>,
-    (fields, answers): (&'static [Field], &'static str),
+    (fields, answers): (&'static [Field], Answers),
     work: Work,
     about: &'static str,
 ) -> Route {
@@ -107,202 +121,208 @@ const fn route(
 
 /// All of them.
 pub const ROUTES: &[Route] = &[
-    route((Get, HEALTH), None, (NO, JSON), Work::Now(look::health), "Whether the server lives."),
-    route((Get, "/openapi.json"), None, (NO, JSON), Work::Now(look::openapi), "This description of all routes."),
-    route((Get, "/metrics"), Some(Read), (NO, METRICS), Work::Now(look::metrics), "Counts and times, for Prometheus."),
+    route((Get, HEALTH), None, (NO, Object), Work::Now(look::health), "Whether the server lives."),
+    route((Get, "/openapi.json"), None, (NO, Object), Work::Now(look::openapi), "This description of all routes."),
+    route(
+        (Get, "/metrics"),
+        Some(Read),
+        (NO, Text(METRICS)),
+        Work::Now(look::metrics),
+        "Counts and times, for Prometheus.",
+    ),
     route(
         (Get, "/api/studies"),
         Some(Read),
-        (NO, JSON),
+        (NO, List),
         Work::Server(look::list),
         "All studies: rows, told, running, left, best.",
     ),
     route(
         (Post, "/api/studies"),
         Some(Write),
-        (fields::CREATE, JSON),
+        (fields::CREATE, Object),
         Work::Create,
         "Start a study of the rows of a sheet.",
     ),
     route(
         (Post, "/api/import"),
         Some(Write),
-        (fields::IMPORT, JSON),
+        (fields::IMPORT, Object),
         Work::Import,
         "Take in a study from elsewhere, its journal and its sheet, without a change.",
     ),
     route(
         (Post, "/api/survey"),
         Some(Write),
-        (fields::SURVEY, JSON),
+        (fields::SURVEY, Object),
         Work::Server(look::survey),
         "What is understood of a sheet's columns; nothing is kept.",
     ),
     route(
         (Get, "/api/studies/{name}"),
         Some(Read),
-        (NO, JSON),
+        (fields::SHOW, Object),
         Work::Study(look::show),
         "The study: its columns, all that was told, what is running.",
     ),
     route(
         (Delete, "/api/studies/{name}"),
         Some(Admin),
-        (NO, JSON),
+        (NO, Object),
         Work::Delete,
         "Put the study away, from where it can be taken back; its name is free again.",
     ),
     route(
         (Post, "/api/studies/{name}/ask"),
         Some(Write),
-        (fields::ASK, JSON),
+        (fields::ASK, Object),
         Work::Once(change::ask),
         "Which rows to try next.",
     ),
     route(
         (Post, "/api/studies/{name}/tell"),
         Some(Write),
-        (fields::TELL, JSON),
+        (fields::TELL, Object),
         Work::Once(change::tell),
         "What came out, of a row or of many.",
     ),
     route(
         (Post, "/api/studies/{name}/renew"),
         Some(Write),
-        (fields::RENEW, JSON),
+        (fields::RENEW, Object),
         Work::Once(change::renew),
         "More time for rows that are running.",
     ),
     route(
         (Post, "/api/studies/{name}/update"),
         Some(Write),
-        (fields::UPDATE, JSON),
+        (fields::UPDATE, Object),
         Work::Once(change::update),
         "Take in what has changed in the sheet: the one that comes along, or the one on the server.",
     ),
     route(
         (Post, "/api/studies/{name}/withdraw"),
         Some(Write),
-        (fields::WITHDRAW, JSON),
+        (fields::WITHDRAW, Object),
         Work::Once(change::withdraw),
         "Take back rows that were asked for and will not be tried.",
     ),
     route(
         (Post, "/api/studies/{name}/forget"),
         Some(Write),
-        (fields::ROWS, JSON),
+        (fields::ROWS, Object),
         Work::Once(change::forget),
         "Forget what was told of rows by mistake.",
     ),
     route(
         (Post, "/api/studies/{name}/undo"),
         Some(Write),
-        (fields::UNDO, JSON),
+        (fields::UNDO, Object),
         Work::Once(change::undo),
         "Take back the last thing that was asked, told, taken in or taken back.",
     ),
     route(
         (Get, "/api/studies/{name}/best"),
         Some(Read),
-        (NO, JSON),
+        (NO, Either),
         Work::Study(look::best),
         "The best row told so far; with several objectives, the front.",
     ),
     route(
         (Get, "/api/studies/{name}/front"),
         Some(Read),
-        (NO, JSON),
+        (NO, List),
         Work::Study(look::front),
         "The rows told that are beaten by none.",
     ),
     route(
         (Get, "/api/studies/{name}/predict"),
         Some(Read),
-        (fields::PREDICT, JSON),
+        (fields::PREDICT, List),
         Work::Study(look::predict),
         "What is believed of every row.",
     ),
     route(
         (Get, "/api/studies/{name}/why"),
         Some(Read),
-        (fields::WHY, JSON),
+        (fields::WHY, Object),
         Work::Study(look::why),
         "What speaks for a row.",
     ),
     route(
         (Get, "/api/studies/{name}/effects"),
         Some(Read),
-        (NO, JSON),
+        (NO, List),
         Work::Study(look::effects),
         "What each column does.",
     ),
     route(
         (Get, "/api/studies/{name}/running"),
         Some(Read),
-        (NO, JSON),
+        (NO, List),
         Work::Study(look::running),
         "The rows that are being tried, by whom, until when, and what is believed of them.",
     ),
     route(
         (Get, "/api/studies/{name}/review"),
         Some(Read),
-        (NO, JSON),
+        (NO, Object),
         Work::Study(look::review),
         "A look back: the best so far, and what would have been predicted of each row before it was told.",
     ),
     route(
         (Get, "/api/studies/{name}/glance"),
         Some(Read),
-        (NO, HTML),
+        (NO, Text(HTML)),
         Work::Study(look::glance),
         "The study at a glance, a piece of HTML: where it stands, a picture, the rows told last.",
     ),
     route(
         (Get, "/api/studies/{name}/report"),
         Some(Read),
-        (fields::REPORT, HTML),
+        (fields::REPORT, Text(HTML)),
         Work::Study(look::report),
         "A page about the study.",
     ),
     route(
         (Get, "/api/studies/{name}/export"),
         Some(Read),
-        (fields::EXPORT, CSV),
+        (fields::EXPORT, Text(CSV)),
         Work::Study(look::export),
         "What was told, in the form that tell reads.",
     ),
     route(
         (Get, "/api/studies/{name}/cells"),
         Some(Read),
-        (NO, JSON),
+        (NO, List),
         Work::Study(look::cells),
         "The cells of all rows, column by column: a list of names, each with a list of texts.",
     ),
     route(
         (Get, "/api/studies/{name}/journal"),
         Some(Read),
-        (NO, JSON),
+        (NO, Object),
         Work::Study(transfer::journal),
         "The study itself, its journal and its sheet, for /api/import elsewhere.",
     ),
     route(
         (Get, "/api/studies/{name}/events"),
         Some(Read),
-        (NO, EVENTS),
+        (NO, Text(EVENTS)),
         Work::Events,
         "A message whenever the study has changed: its number of lines.",
     ),
     route(
         (Get, "/api/rooms"),
         Some(Read),
-        (NO, JSON),
+        (NO, List),
         Work::Server(room::list),
         "The rooms in which an agent can be watched.",
     ),
     route(
         (Get, "/api/room"),
         Some(Read),
-        (room::WATCH, EVENTS),
+        (room::WATCH, Text(EVENTS)),
         Work::Game,
         "An agent plays a room: its steps one by one, with what it believes of every cell.",
     ),

@@ -9,6 +9,7 @@ use crate::pages::{self, PageFile};
 use crate::places::What;
 use crate::routes::{ROUTES, Route, Verb};
 use crate::store::Place;
+use crate::tokens::Role;
 use axum::Router;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
 use axum::http::StatusCode;
@@ -63,7 +64,7 @@ impl Server {
         let store = store.open()?;
         let tokens = store.tokens();
         if !local && tokens.all()?.is_empty() {
-            return Err(ServeError::Open(*address));
+            return Err(ServeError::Open { address: *address, command: options.store.token_command(Role::Admin) });
         }
         let required = tokens.are_required()?;
         let (ending, ended) = watch::channel(Ending::No);

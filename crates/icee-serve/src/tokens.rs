@@ -208,7 +208,7 @@ impl Tokens {
         if !names.iter().any(|known| known == name) {
             let known: Vec<&str> = names.iter().map(String::as_str).collect();
             return Err(ServeError::Token(match known.is_empty() {
-                true => "there is no token yet; `icee serve token create NAME --role write` makes one".into(),
+                true => "there is no token yet".into(),
                 false => Unknown::new("token", name, &known).to_string(),
             }));
         }

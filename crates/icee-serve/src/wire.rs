@@ -88,7 +88,7 @@ pub struct Line {
     pub running: usize,
     /// To how many nothing has happened.
     pub left: usize,
-    /// The best value.
+    /// The best value, where there is one: with several outcomes to be made as good as possible there is a front.
     pub best: Option<f64>,
     /// Why nothing else is known of it.
     pub problem: Option<String>,
@@ -98,7 +98,7 @@ impl Line {
     /// The line of a study.
     pub fn of(name: &str, study: &mut Study) -> Line {
         let Summary { rows, told, running, left, best, .. } = study.summary();
-        let best = best.and_then(|best| best.row.value);
+        let best = best.filter(|_| study.objectives() == 1).and_then(|best| best.row.value);
         Line { name: name.into(), rows, told: told.len(), running: running.len(), left, best, problem: None }
     }
 

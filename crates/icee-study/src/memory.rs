@@ -177,11 +177,13 @@ pub fn lines_of(journal: &[u8]) -> Result<Vec<String>> {
     header_of(name, &news)?;
     match news.is_torn() {
         false => Ok(news.lines),
-        true => Err(Error::stored(
-            name,
-            "its last line is incomplete; whoever writes next mends that, so ask or tell first",
-        )),
+        true => Err(incomplete(name)),
     }
+}
+
+/// The error of a journal that ends in half a line: what that was is not to be lost without a word.
+pub(crate) fn incomplete(name: &str) -> Error {
+    Error::stored(name, "its last line is incomplete; whoever writes next mends that, so ask or tell first")
 }
 
 /// The journal of lines, with their checksums: byte for byte what a file has that they were appended to.

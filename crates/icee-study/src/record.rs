@@ -28,6 +28,9 @@ pub enum SamplerKind {
 }
 
 impl SamplerKind {
+    /// All of them.
+    pub const ALL: [SamplerKind; 3] = [SamplerKind::Icee, SamplerKind::GpEi, SamplerKind::Random];
+
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -42,10 +45,8 @@ impl FromStr for SamplerKind {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<SamplerKind> {
-        let all = [SamplerKind::Icee, SamplerKind::GpEi, SamplerKind::Random];
-        all.into_iter()
-            .find(|kind| kind.name() == name)
-            .ok_or_else(|| Unknown::new("sampler", name, &all.map(SamplerKind::name)).into())
+        let known = || Unknown::new("sampler", name, &SamplerKind::ALL.map(SamplerKind::name)).into();
+        SamplerKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(known)
     }
 }
 

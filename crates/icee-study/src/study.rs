@@ -273,6 +273,11 @@ impl Study {
         Ok(news.lines)
     }
 
+    /// Whether half a line follows what was read.
+    pub(crate) fn is_torn(&self) -> bool {
+        self.torn
+    }
+
     pub(crate) fn mention_torn(&mut self) {
         if std::mem::take(&mut self.torn) {
             let note =

@@ -126,9 +126,10 @@ pub(crate) fn running_of<'t>(
     let not_running = || format!("{} is not running: it was not asked for, or has been told", shown(row));
     let running = trials.running_row(row.row - 1).ok_or_else(not_running)?;
     match (&running.by, by.map(str::trim)) {
-        (Some(holder), Some(by)) if holder != by => {
-            Err(format!("{} is held by {holder} now; ask for another", shown(row)))
-        }
+        (Some(holder), Some(by)) if holder != by => Err(format!(
+            "{} is held by {holder} now; ask for another, or do it in their name (by: {holder})",
+            shown(row)
+        )),
         _ => Ok(running),
     }
 }

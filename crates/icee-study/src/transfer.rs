@@ -2,7 +2,8 @@
 
 use crate::formats;
 use crate::journal::{JournalFile, write_new};
-use crate::memory::{journal_of, lines_of};
+use crate::memory::{incomplete, journal_of, lines_of};
+use crate::models::Models;
 use crate::replay::{header_of, replay};
 use crate::rows::Rows;
 use crate::storage::{Home, News, SHEETS};
@@ -64,6 +65,16 @@ impl Study {
 }
 
 impl StudyFiles {
+    /// Those of a study that lies somewhere, its sheet at `pool` or where it is looked for otherwise.
+    ///
+    /// # Errors
+    /// As [`Study::files`], and where the journal ends in half a line.
+    pub fn read(journal: &Path, pool: Option<&Path>) -> Result<StudyFiles> {
+        let mut study = Study::open(journal, pool, Models::default())?;
+        let files = study.files()?;
+        if study.is_torn() { Err(incomplete("journal")) } else { Ok(files) }
+    }
+
     /// The lines of the journal, as a [`Home`] is created of, where all is sound: they make sense, and the sheet is theirs.
     ///
     /// # Errors

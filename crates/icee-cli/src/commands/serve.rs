@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, Subcommand};
 use icee_serve::{Limits, Options, Place, Role, Server};
 use serde::Serialize;
 use std::io::{Write, stdout};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -27,7 +27,7 @@ pub struct Args {
     #[command(subcommand)]
     command: Option<ServeCommand>,
     /// The address to listen on.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", value_parser = host)]
     host: IpAddr,
     /// The port to listen on; 0 takes any that is free.
     #[arg(long, value_name = "PORT", default_value_t = 8642)]
@@ -120,6 +120,14 @@ struct Logged<'a> {
     event: &'a icee_serve::Event,
 }
 
+/// An address by itself or by its name; of several that of IPv4, which is what the name is taken for elsewhere.
+fn host(text: &str) -> Result<IpAddr, String> {
+    let found = (text, 0).to_socket_addrs().map_err(|error| error.to_string())?.map(|address| address.ip());
+    let found: Vec<IpAddr> = found.collect();
+    let first = found.iter().find(|ip| ip.is_ipv4()).or(found.first());
+    first.copied().ok_or_else(|| format!("{text} has no address"))
+}
+
 /// Runs `icee serve`.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.command {
@@ -163,6 +171,10 @@ fn token(command: &TokenCommand) -> anyhow::Result<()> {
             let text = place.place().tokens()?.create(name, *role, now())?;
             writeln!(out, "{text}")?;
             say("note: keep it; it is shown this once. Send it as the header Authorization: Bearer TOKEN");
+            say(format_args!(
+                "note: it is for the server that runs as `icee serve {}`",
+                printable(&place.place().to_string())
+            ));
         }
         TokenCommand::List { place, json } => {
             let line = |token: icee_serve::Token| Line { name: token.name, role: token.role, created: token.created };
@@ -171,7 +183,8 @@ fn token(command: &TokenCommand) -> anyhow::Result<()> {
                 return super::study_print::write_json(&mut out, &lines);
             }
             if lines.is_empty() {
-                writeln!(out, "no tokens yet; `icee serve token create NAME --role write` makes one")?;
+                let command = place.place().token_command(Role::Write);
+                writeln!(out, "no tokens yet; `{}` makes one", printable(&command))?;
             }
             for Line { name, role, created } in &lines {
                 let days = now().saturating_sub(*created) / 86_400;

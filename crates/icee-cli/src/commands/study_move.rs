@@ -9,7 +9,7 @@ use clap::Args;
 use icee_models::study_models;
 use icee_serve::Client;
 use icee_serve::wire::{self, Files};
-use icee_study::{Models, SHEETS, Study, StudyFiles, Summary};
+use icee_study::{SHEETS, Study, StudyFiles, Summary};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -142,8 +142,7 @@ impl ImportArgs {
     }
 
     fn files(&self) -> anyhow::Result<StudyFiles> {
-        let files =
-            Study::open(&self.file, self.pool.as_deref(), Models::default()).and_then(|mut study| study.files());
+        let files = StudyFiles::read(&self.file, self.pool.as_deref());
         files.with_context(|| format!("{} cannot be taken in", self.file.display()))
     }
 }

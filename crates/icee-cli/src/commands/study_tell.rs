@@ -83,7 +83,7 @@ pub struct RenewArgs {
     /// The time, such as 90m, 8h or 3d.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub within: u64,
-    /// Who has them: refused where somebody else has one by now.
+    /// Who has them: refused where somebody else has one by now [default with --at: the name of the token].
     #[arg(long, value_name = "NAME")]
     pub by: Option<String>,
     #[command(flatten)]
@@ -92,7 +92,7 @@ pub struct RenewArgs {
 
 #[derive(Args)]
 pub struct WithdrawArgs {
-    /// Who has them: refused where somebody else has one by now.
+    /// Who has them: refused where somebody else has one by now [default with --at: the name of the token].
     #[arg(long, value_name = "NAME")]
     pub by: Option<String>,
     #[command(flatten)]

@@ -72,6 +72,7 @@ export function outcomeFields(study, prefix, row) {
 function card(study, { id, cells, repeat }, lost) {
   const outcome = outcomeFields(study, `value-${id}`, `row ${id}`);
   let saving = false;
+  let holder = null;
   const tell = async (body) => {
     saving = true;
     const answer = await study.change("tell", { row: id, ...body });
@@ -86,13 +87,15 @@ function card(study, { id, cells, repeat }, lost) {
   };
   const giveBack = async () => {
     saving = true;
-    await study.change("withdraw", { rows: [id] });
+    // In the name of whoever has it, as the card says: where that is somebody else by now, it is refused.
+    await study.change("withdraw", { rows: [id], by: holder });
     saving = false;
   };
   const about = h("small");
   const expected = h("p");
   const why = h("small");
   const update = ({ until, by, forecast, reasons }) => {
+    holder = by;
     const late = until && until * 1000 < Date.now();
     const time = until ? new Date(until * 1000).toLocaleString() : null;
     const facts = [

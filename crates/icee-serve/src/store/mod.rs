@@ -14,9 +14,10 @@ use crate::call::now;
 use crate::failure::{Failure, ServeError};
 use crate::keys::{Keyed, Known};
 use crate::name::StudyName;
-use crate::tokens::{Stamp, Tokens};
+use crate::tokens::{Role, Stamp, Tokens};
 use icee_base::files::{FileError, sync_folder};
 use icee_study::{Home, Result, is_archive};
+use std::fmt;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -45,7 +46,37 @@ impl FromStr for Place {
     }
 }
 
+/// As a command line has it.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plain = |c: char| c.is_alphanumeric() || "-_./:@%+=,~".contains(c);
+        let word = |text: &str| match !text.is_empty() && text.chars().all(plain) {
+            true => text.to_owned(),
+            false => format!("'{}'", text.replace('\'', r"'\''")),
+        };
+        match self {
+            Place::Folder(folder) => write!(f, "--studies {}", word(&folder.to_string_lossy())),
+            Place::Postgres(url) => write!(f, "--store {}", word(&without_password(url))),
+        }
+    }
+}
+
+/// An address that may be shown. What it has besides user, host and database may be a secret, too.
+fn without_password(url: &str) -> String {
+    let url = url.split('?').next().unwrap_or_default();
+    let Some((user, rest)) = url.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@')) else {
+        return url.to_owned();
+    };
+    let user = user.split(':').next().unwrap_or_default();
+    format!("postgres://{user}@{rest}")
+}
+
 impl Place {
+    /// What makes a token for a server of this place.
+    pub fn token_command(&self, role: Role) -> String {
+        format!("icee serve token create NAME --role {role} {self}")
+    }
+
     /// Takes the place for a server.
     ///
     /// # Errors
@@ -219,5 +250,26 @@ fn in_the_way(path: &Path, error: std::io::Error) -> Failure {
             Failure::conflict(format!("{} exists already; choose another name", path.display()))
         }
         _ => FileError::io(path)(error).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_shown_as_a_command_line_has_it_and_without_its_password() {
+        for (place, shown) in [
+            (Place::Folder("/srv/x".into()), "--studies /srv/x"),
+            (Place::Folder("my studies".into()), "--studies 'my studies'"),
+            (Place::Folder("it's".into()), r"--studies 'it'\''s'"),
+            (
+                Place::Postgres("postgres://icee:a@b@db:5432/icee?password=x".into()),
+                "--store postgres://icee@db:5432/icee",
+            ),
+            (Place::Postgres("postgres://db/icee".into()), "--store postgres://db/icee"),
+        ] {
+            assert_eq!(place.to_string(), shown);
+        }
     }
 }

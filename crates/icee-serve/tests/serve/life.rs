@@ -7,7 +7,7 @@ use icee_study::{AskOptions, Direction, Repeat, SamplerKind, Study, StudyOptions
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-fn row(answer: &Value) -> u64 {
+pub fn row(answer: &Value) -> u64 {
     answer["suggestions"][0]["row"].as_u64().unwrap()
 }
 
@@ -55,6 +55,10 @@ fn the_whole_life_of_a_study() {
     let shown = server.read("/api/studies/bread");
     assert_eq!((shown["told"].as_array().unwrap().len(), shown["running"].as_array().unwrap().len()), (4, 1));
     assert_eq!(server.read("/api/studies")[0]["told"], 4);
+    let latest = server.read("/api/studies/bread?told=2");
+    assert_eq!(latest["told"].as_array().unwrap()[..], shown["told"].as_array().unwrap()[2..]);
+    assert_eq!((&latest["best"], &latest["notes"]), (&shown["best"], &json!(["told has the latest 2 of 4 rows"])));
+    assert_eq!(server.read("/api/studies/bread?told=9"), shown);
     assert_eq!(server.read("/api/studies/bread/best")["row"], shown["best"]["row"]);
     assert_eq!(server.read("/api/studies/bread/front")[0]["row"], shown["best"]["row"]);
     assert_eq!(server.read("/api/studies/bread/predict?top=2").as_array().unwrap().len(), 2);
@@ -102,6 +106,10 @@ fn with_several_outcomes_no_row_is_the_best_and_columns_without_cells_take_no_ro
         server.done("/api/studies/soup/tell", told);
     }
     server.done("/api/studies/soup/ask", json!({}));
+    assert_eq!(
+        (&server.read("/api/studies")[0]["best"], &server.read("/api/studies")[0]["told"]),
+        (&Value::Null, &json!(5))
+    );
     let page = server.get("/api/studies/soup/report?count=2").body;
     for words in ["5 rows are beaten by none", "chance to be beaten by no row", "Every experiment in the order told. "]
     {
@@ -206,140 +214,6 @@ fn a_key_is_the_own_of_whoever_sends_it() {
 }
 
 #[test]
-fn rows_are_lent_and_given_back() {
-    let folder = Folder::new();
-    let server = Running::start(&folder.0);
-    server.create("bread");
-    let ask = |body| server.done("/api/studies/bread/ask", body);
-    let first = row(&ask(json!({ "within": "1s" })));
-    let renewed = server.done("/api/studies/bread/renew", json!({ "rows": [first], "within": "1h" }));
-    assert_eq!(renewed["renewed"], json!([first.to_string()]));
-    let second = row(&ask(json!({ "within": "1s", "more": true })));
-    std::thread::sleep(std::time::Duration::from_millis(2100));
-    let third = ask(json!({ "more": true }));
-    assert!(third["notes"][0].as_str().unwrap().contains(&format!("time is up for {second}:")), "{third}");
-    let running = server.read("/api/studies/bread")["running"].clone();
-    assert!(running.as_array().unwrap().contains(&json!(first.to_string())), "the one that was renewed is still lent");
-    // A late answer counts.
-    let late = server.done("/api/studies/bread/tell", json!({ "row": second, "value": 1.5 }));
-    assert_eq!(late["told"]["new"], 1);
-    server.refused("/api/studies/bread/renew", json!({ "rows": [second], "within": "1h" }), 409, "is not running");
-    server.refused("/api/studies/bread/renew", json!({ "rows": [first], "within": "soon" }), 400, "is no time");
-}
-
-#[test]
-fn leases_are_their_holders_and_late_answers_are_kept() {
-    let folder = Folder::new();
-    let server = Running::start(&folder.0);
-    server
-        .done("/api/studies", json!({ "name": "two", "sheet": "a\n1\n2\n", "direction": "max", "sampler": "random" }));
-    let post = |what: &str, body: Value| server.done(&format!("/api/studies/two/{what}"), body);
-    post("ask", json!({ "by": "carl", "more": true }));
-    let first = row(&post("ask", json!({ "by": "ada", "more": true, "within": "1s" })));
-    // Her time is up, and somebody else has the row.
-    let has_it = loop {
-        let answer = server.post("/api/studies/two/ask", json!({ "by": "bob", "more": true, "within": "1h" }));
-        if answer.status == 200 {
-            break answer.json();
-        }
-    };
-    assert_eq!(row(&has_it), first);
-    let until = has_it["suggestions"][0]["until"].as_u64().unwrap();
-    for what in ["renew", "withdraw"] {
-        let body = match what {
-            "renew" => json!({ "rows": [first], "within": "2h", "by": "ada" }),
-            _ => json!({ "rows": [first], "by": "ada" }),
-        };
-        server.refused(&format!("/api/studies/two/{what}"), body, 409, &format!("row \"{first}\" is held by bob now"));
-    }
-    post("renew", json!({ "rows": [first], "within": "1m", "by": "bob" }));
-    let running = server.read("/api/studies/two/running");
-    let bobs = running.as_array().unwrap().iter().find(|row| row["by"] == "bob").unwrap();
-    assert!(bobs["until"].as_u64().unwrap() >= until, "more time is never less");
-    // Both have measured it, and both count.
-    let tell = |by: &str, value: f64| json!({ "row": first, "value": value, "by": by });
-    assert_eq!(post("tell", tell("bob", 2.0))["told"]["new"], 1);
-    server.refused("/api/studies/two/tell", tell("bob", 2.0), 409, "was told already");
-    let late = post("tell", tell("ada", 3.0));
-    assert_eq!(late["told"]["again"], 1);
-    assert!(late["notes"][0].as_str().unwrap().contains("kept as another measurement"));
-    server.refused("/api/studies/two/tell", tell("ada", 3.0), 409, "was told already");
-    let other = 3 - first;
-    assert_eq!(post("withdraw", json!({ "rows": [other], "by": "carl" }))["withdrawn"], json!([other.to_string()]));
-    // Whoever is late first does not end the work of whoever has the row now.
-    let dora = post("ask", json!({ "by": "dora", "more": true, "within": "1s", "where": format!("a = {other}") }));
-    assert_eq!(row(&dora), other);
-    let again = json!({ "by": "emil", "more": true, "within": "1h", "where": format!("a = {other}") });
-    while server.post("/api/studies/two/ask", again.clone()).status != 200 {}
-    let tell = |by: &str, value: f64| json!({ "row": other, "value": value, "by": by });
-    assert_eq!(post("tell", tell("dora", 5.0))["told"]["new"], 1);
-    assert_eq!(server.read("/api/studies/two/running")[0]["by"], "emil");
-    assert_eq!(post("tell", tell("emil", 6.0))["told"]["again"], 1);
-    server.refused("/api/studies/two/tell", tell("dora", 5.0), 409, "was told already");
-    // And so it is for whoever reads the journal from its beginning.
-    drop(server);
-    let server = Running::start(&folder.0);
-    let told = server.read("/api/studies/two")["told"].clone();
-    let values = |row: u64| told.as_array().unwrap().iter().find(|told| told["row"] == row).unwrap()["values"].clone();
-    assert_eq!((values(first), values(other)), (json!([2.0, 3.0]), json!([5.0, 6.0])));
-    assert_eq!(server.read("/api/studies/two/running"), json!([]));
-}
-
-#[test]
-fn what_another_tells_ends_nobodys_lease_for_good() {
-    let folder = Folder::new();
-    let server = Running::start(&folder.0);
-    let made =
-        json!({ "name": "two", "id": "id", "sheet": "id,a\nx,1\ny,2\n", "direction": "max", "sampler": "random" });
-    server.done("/api/studies", made);
-    let post = |what: &str, body: Value| server.done(&format!("/api/studies/two/{what}"), body);
-    let asked = post("ask", json!({ "by": "ada", "more": true, "within": "1h" }));
-    let id = asked["suggestions"][0]["id"].clone();
-    let tell = |by: &str, value: f64| json!({ "row": id, "value": value, "by": by });
-    assert_eq!(post("tell", tell("bob", 2.0))["told"]["new"], 1);
-    assert_eq!(server.read("/api/studies/two/running"), json!([]), "it is known now, and nobody need wait for it");
-    server.refused("/api/studies/two/tell", tell("bob", 2.0), 409, "was told already");
-    // Her rows are at other places by now.
-    post("update", json!({ "sheet": "id,a\nz,3\ny,2\nx,1\n" }));
-    let late = post("tell", tell("ada", 3.0));
-    assert!(late["told"]["again"] == 1 && late["notes"][0].as_str().unwrap().contains("another measurement"), "{late}");
-    server.refused("/api/studies/two/tell", tell("ada", 3.0), 409, "was told already");
-    // Whoever tells what is his, or says nothing of himself, ends it.
-    for by in [json!("carl"), Value::Null] {
-        let asked = post("ask", json!({ "by": "carl", "more": true, "within": "1h" }));
-        let tell = json!({ "row": asked["suggestions"][0]["id"], "value": 1, "by": by });
-        assert_eq!(post("tell", tell.clone())["told"]["new"], 1);
-        server.refused(
-            "/api/studies/two/tell",
-            json!({ "by": "carl", "row": tell["row"], "value": 1 }),
-            409,
-            "told already",
-        );
-    }
-}
-
-#[test]
-fn a_sheet_that_changes_keeps_who_is_late() {
-    let folder = Folder::new();
-    let server = Running::start(&folder.0);
-    let made =
-        json!({ "name": "two", "id": "id", "sheet": "id,a\nx,1\ny,2\n", "direction": "max", "sampler": "random" });
-    server.done("/api/studies", made);
-    let post = |what: &str, body: Value| server.done(&format!("/api/studies/two/{what}"), body);
-    let asked = post("ask", json!({ "by": "ada", "more": true, "within": "1s", "where": "a = 1" }));
-    assert_eq!(asked["suggestions"][0]["id"], "x");
-    std::thread::sleep(std::time::Duration::from_millis(2100));
-    post("ask", json!({ "by": "bob", "more": true, "within": "1h", "where": "a = 2" }));
-    assert_eq!(server.read("/api/studies/two/running").as_array().unwrap().len(), 1, "hers was given back");
-    post("update", json!({ "sheet": "id,a\nz,3\ny,2\nx,1\n" }));
-    post("tell", json!({ "row": "x", "value": 1, "replace": false, "by": "carl" }));
-    drop(server);
-    let server = Running::start(&folder.0);
-    let late = server.done("/api/studies/two/tell", json!({ "row": "x", "value": 2, "by": "ada" }));
-    assert_eq!(late["told"]["again"], 1, "{late}");
-}
-
-#[test]
 fn nobody_undoes_what_he_has_not_seen() {
     let folder = Folder::new();
     let server = Running::start(&folder.0);
@@ -375,40 +249,6 @@ fn asking_goes_on_while_somebody_looks_far_ahead() {
         3,
         "who looks sees what was asked"
     );
-}
-
-#[test]
-fn everybody_sees_who_has_which_row_and_asking_again_repeats_ones_own() {
-    let folder = Folder::new();
-    let tokens = Tokens::in_folder(&folder.0);
-    let [ada, bob] = ["ada", "bob"].map(|name| tokens.create(name, Role::Write, 0).unwrap());
-    let server = Running::start(&folder.0);
-    let as_one = |token: &str, path: &str, body: Value| {
-        let token = format!("Bearer {token}");
-        server.post_with(path, &[("Authorization", &token)], body).json()
-    };
-    let made = json!({ "name": "bread", "sheet": sheet(), "direction": "max", "sampler": "gp-ei" });
-    as_one(&ada, "/api/studies", made);
-    let ask = |token: &str, body: Value| as_one(token, "/api/studies/bread/ask", body)["suggestions"][0].clone();
-    let (first, second) = (ask(&ada, json!({ "within": "1h" })), ask(&bob, json!({})));
-    assert_ne!(first["id"], second["id"], "rows that somebody else has are not repeated");
-    assert_eq!(ask(&ada, json!({}))["id"], first["id"]);
-    let third = ask(&ada, json!({ "by": " the robot ", "more": true }));
-    let bearer = format!("Bearer {bob}");
-    let read = |path: &str| server.send("GET", path, &[("Authorization", &bearer)], b"").json();
-    as_one(&bob, "/api/studies/bread/renew", json!({ "rows": [first["id"], second["id"]], "within": "2h" }));
-    let running = read("/api/studies/bread/running");
-    let who = |row: &Value| (row["id"].clone(), row["by"].clone());
-    let (robots, others) = running.as_array().unwrap().split_first().unwrap();
-    assert_eq!(who(robots), (third["id"].clone(), json!("the robot")));
-    let names = [(&first, "ada"), (&second, "bob")].map(|(row, name)| (row["id"].clone(), json!(name)));
-    assert_eq!(others.iter().map(who).collect::<Vec<_>>(), names, "whoever has a row keeps it when it is renewed");
-    let long = json!({ "by": "x".repeat(65) });
-    assert!(as_one(&ada, "/api/studies/bread/ask", long)["error"].as_str().unwrap().contains("1 to 64 characters"));
-    // A look back has a step for every value.
-    as_one(&ada, "/api/studies/bread/tell", json!({ "row": first["id"], "value": 3.5 }));
-    let review = read("/api/studies/bread/review");
-    assert_eq!((&review["steps"][0]["value"], &review["steps"][0]["best"]), (&json!(3.5), &json!(3.5)));
 }
 
 #[test]

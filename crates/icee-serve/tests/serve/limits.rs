@@ -122,6 +122,41 @@ fn a_body_that_does_not_come_keeps_nobody_waiting() {
 }
 
 #[test]
+fn who_is_refused_early_reads_why_though_it_is_still_writing() {
+    let folder = Folder::new();
+    let server = Running::with(&folder.0, Limits { body: 8 << 20, ..wide() });
+    // More than any buffer on the way takes.
+    let large = json!({ "csv": "x".repeat(30 << 20) });
+    let said = |token: Option<&str>| {
+        let client = icee_serve::Client::new(&format!("http://{}", server.address), token.map(str::to_owned)).unwrap();
+        client.post::<serde_json::Value>("/api/studies/bread/tell", &large).unwrap_err().to_string()
+    };
+    assert!(said(None).contains("at most 8388608 bytes are taken"), "{}", said(None));
+    let tokens = Tokens::in_folder(&folder.0);
+    tokens.create("ada", Role::Read, 0).unwrap();
+    assert!(said(Some("icee_wrong")).contains("this token is not known"), "{}", said(Some("icee_wrong")));
+    // Who waits to be told to send it is not told to.
+    let mut polite = std::net::TcpStream::connect(server.address).unwrap();
+    let head = "POST /api/studies HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 100000\r\n\r\n";
+    std::io::Write::write_all(&mut polite, head.as_bytes()).unwrap();
+    let mut status = [0; 12];
+    std::io::Read::read_exact(&mut polite, &mut status).unwrap();
+    assert_eq!(&status, b"HTTP/1.1 401");
+}
+
+#[test]
+fn strangers_spend_nothing_of_those_who_have_a_token() {
+    let folder = Folder::new();
+    let ada = format!("Bearer {}", Tokens::in_folder(&folder.0).create("ada", Role::Read, 0).unwrap());
+    let server = Running::with(&folder.0, Limits { rate: 0.001, burst: 2.0, ..wide() });
+    let send = |token: &str| server.send("GET", "/api/studies", &[("Authorization", token)], b"").status;
+    // All come from one address, as they do behind a proxy. It is worth twenty clients.
+    let wrong: Vec<u16> = (0..50).map(|_| send("Bearer icee_wrong")).collect();
+    assert_eq!((wrong[0], wrong[49], server.get("/api/studies").status), (401, 429, 429));
+    assert_eq!([&ada, &ada, &ada].map(|token| send(token)), [200, 200, 429]);
+}
+
+#[test]
 fn errors_are_short_whatever_was_sent() {
     let folder = Folder::new();
     let server = Running::start(&folder.0);

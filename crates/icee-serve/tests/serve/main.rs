@@ -3,6 +3,7 @@
 mod client;
 mod database;
 mod fuzz;
+mod leases;
 mod life;
 mod limits;
 mod postgres;

@@ -93,7 +93,7 @@ fn servers_share_studies_keys_and_tokens() {
     one.send("GET", "/api/studies/bread", &header, b"").refused(404, "there is no study");
     place.tokens().unwrap().revoke("ada").unwrap();
     one.send("GET", "/api/studies", &header, b"").refused(401, "there are no tokens any more");
-    two.get("/api/studies").refused(401, "icee serve token create NAME");
+    two.get("/api/studies").refused(401, "ask whoever runs the server");
 }
 
 #[test]
@@ -143,6 +143,21 @@ fn a_database_that_goes_away_is_waited_for_and_nothing_is_lost() {
         database.run();
         assert_eq!(server.read("/api/studies/bread")["told"].as_array().unwrap().len(), told, "round {round}");
     }
+}
+
+#[test]
+fn metrics_are_read_while_the_database_is_away() {
+    let Some(mut database) = Database::start() else { return };
+    let bearer =
+        |name: &str| format!("Bearer {}", database.place().tokens().unwrap().create(name, Role::Read, 0).unwrap());
+    let (ada, bob) = (bearer("ada"), bearer("bob"));
+    let server = Running::at(&database.place());
+    let status = |path: &str, bearer: &str| server.send("GET", path, &[("Authorization", bearer)], b"").status;
+    assert_eq!(status("/metrics", &ada), 200);
+    database.crash();
+    // Who was let in a moment ago; of anybody else nothing is known, and of studies nothing can be.
+    assert_eq!((status("/metrics", &ada), status("/metrics", &bob), status("/api/studies", &ada)), (200, 503, 503));
+    database.run();
 }
 
 #[test]

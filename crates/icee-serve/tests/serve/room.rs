@@ -26,6 +26,9 @@ fn number(event: &Value, name: &str) -> u64 {
 fn a_game_is_what_the_agent_plays_and_the_room_pays() {
     let folder = Folder::new();
     let server = Running::start(&folder.0);
+    // A proxy that collects answers would show the game when it is over.
+    let head = server.get(&format!("/api/room?model={MODEL}&goal=24&episodes=1")).head;
+    assert!(head.contains("x-accel-buffering: no"), "{head}");
     let events = watch(&server, "goal=24&episodes=9&seed=5");
     let (room, over) = (&events[0], events.last().unwrap());
     for (name, value) in [("columns", 9), ("rows", 9), ("start", 40), ("steps", 20), ("episodes", 9), ("goal", 24)] {

@@ -53,7 +53,7 @@ fn where_there_were_tokens_nobody_is_let_in_without_one() {
     let server = Running::start(&folder.0);
     server.get("/api/studies").refused(401, "needs a token");
     tokens.revoke("ada").unwrap();
-    server.get("/api/studies").refused(401, "icee serve token create NAME --role admin");
+    server.get("/api/studies").refused(401, "ask whoever runs the server for a new one");
     std::fs::remove_file(folder.0.join("tokens.json")).unwrap();
     server.get("/api/studies").refused(401, "there are no tokens any more");
     drop(server);
@@ -73,11 +73,15 @@ fn without_a_token_only_this_machine_is_served() {
         Server::bind(&options, |_| ())
     };
     let refused = bind("0.0.0.0:0").err().unwrap().to_string();
-    assert!(refused.contains("icee serve token create NAME --role admin"), "{refused}");
+    let command = format!("`icee serve token create NAME --role admin --studies {}`", folder.0.display());
+    assert!(refused.contains(&command), "{refused}");
     let server = Running::start(&folder.0);
     let taken = bind("127.0.0.1:0").err().unwrap().to_string();
     assert!(taken.contains("another server is at work on"), "{taken}");
     server.send("GET", "/api/studies", &[("Host", "evil.example")], b"").refused(403, "localhost alone");
+    server
+        .send("GET", "/api/studies", &[("Host", "localhost"), ("Host", "localhost")], b"")
+        .refused(400, "stands there twice");
     drop(server);
     Tokens::in_folder(&folder.0).create("ada", Role::Read, 0).unwrap();
     assert!(bind("0.0.0.0:0").is_ok());
@@ -234,6 +238,49 @@ fn the_description_has_the_fields_that_are_read() {
 }
 
 #[test]
+fn answers_and_what_may_be_said_are_described_as_they_are() {
+    let folder = Folder::new();
+    let server = Running::start(&folder.0);
+    server.create("bread");
+    let rows: String = (1..=20).map(|row| format!("{row},{row}\n")).collect();
+    server.done("/api/studies/bread/tell", json!({ "csv": format!("row,value\n{rows}") }));
+    let described = openapi(&server);
+    let mut seen = 0;
+    for (path, methods) in &described {
+        let schema = &methods["get"]["responses"]["200"]["content"]["application/json"]["schema"];
+        // That of a study has to say which row.
+        let asked = path.replace("{name}", "bread").replace("/why", "/why?row=1");
+        let is_list = match schema["type"].as_str() {
+            Some("array") => true,
+            Some("object") => false,
+            _ => continue,
+        };
+        assert_eq!(server.read(&asked).is_array(), is_list, "{path}");
+        seen += 1;
+    }
+    assert!(seen > 10, "{seen}");
+    let ask = &described["/api/studies/{name}/ask"]["post"];
+    let fields = &ask["requestBody"]["content"]["application/json"]["schema"]["properties"];
+    assert_eq!(fields["count"]["maximum"], 1000);
+    server.refused("/api/studies/bread/ask", json!({ "count": 1001 }), 400, "ask for 1 to 1000");
+    for sampler in fields["sampler"]["enum"].as_array().unwrap() {
+        server.done("/api/studies/bread/ask", json!({ "sampler": sampler, "more": true }));
+    }
+    for format in described["/api/studies/{name}/export"]["get"]["parameters"][1]["schema"]["enum"].as_array().unwrap()
+    {
+        server.read_text(&format!("/api/studies/bread/export?format={}", format.as_str().unwrap()));
+    }
+    // Values without names are no request, though they could be read as one.
+    server.refused("/api/studies/bread/ask", json!([2, null, true]), 400, "a JSON object");
+    server.refused(
+        "/api/studies/bread/tell",
+        json!({ "row": -1, "value": 1 }),
+        400,
+        "a row is its id, or its number from 1",
+    );
+}
+
+#[test]
 fn what_is_required_is_described_so() {
     let folder = Folder::new();
     let described = openapi(&Running::start(&folder.0));
@@ -253,11 +300,23 @@ fn every_route_is_described_and_everything_described_is_a_route() {
         let real = path.replace("{name}", "nobody");
         for method in ["get", "post", "delete", "put", "patch"] {
             let json = [("Content-Type", "application/json")];
-            let words = server.send(&method.to_uppercase(), &real, &json, b"{}").body;
+            let answer = server.send(&method.to_uppercase(), &real, &json, b"{}");
+            let words = answer.body;
+            if let Some(operation) = methods.get(method) {
+                assert!(
+                    operation["responses"].get(answer.status.to_string()).is_some(),
+                    "{method} {path}: {}",
+                    answer.status
+                );
+            }
             let none = words.contains("/openapi.json lists all routes");
             assert_eq!(none, methods.get(method).is_none(), "{method} {path}: {words}");
         }
     }
+    let operations = described.values().flat_map(|methods| methods.as_object().unwrap().values());
+    let mut ids: Vec<&str> = operations.map(|operation| operation["operationId"].as_str().unwrap()).collect();
+    ids.sort_unstable();
+    assert!(ids.contains(&"post_studies_name_ask") && ids.windows(2).all(|two| two[0] != two[1]), "{ids:?}");
     // What was counted is labelled by routes of the table alone, whatever was sent.
     for line in server.get("/metrics").body.lines().filter(|line| line.contains("route=\"")) {
         let route = line.split("route=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();

@@ -1,0 +1,115 @@
+//! The door: who comes in at this moment, by token, role and rate.
+
+use crate::app::aside;
+use crate::connection;
+use crate::failure::Failure;
+use crate::guard::{self, Who};
+use crate::limits::{Limits, Rate, Rates};
+use crate::routes::{Route, Work};
+use crate::tokens::Tokens;
+use axum::http::{HeaderMap, StatusCode, header};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long one who was let in to look at the metrics is let in while nobody can be asked who he is.
+const REMEMBERED: Duration = Duration::from_secs(60);
+
+/// Whom the server knows, and what each may still ask for.
+pub struct Door {
+    tokens: Arc<Tokens>,
+    /// Whether only this machine can reach the server.
+    local: bool,
+    of_client: Rate,
+    of_address: Rate,
+    clients: Rates,
+    addresses: Rates,
+    /// Who was let in to look at the metrics, by his header, and when.
+    lately: Mutex<HashMap<String, Instant>>,
+}
+
+impl Door {
+    /// Nobody has come yet.
+    pub fn new(tokens: Tokens, local: bool, limits: &Limits) -> Door {
+        Door {
+            tokens: Arc::new(tokens),
+            local,
+            of_client: limits.of_client(),
+            of_address: limits.of_address(),
+            clients: Rates::default(),
+            addresses: Rates::default(),
+            lately: Mutex::default(),
+        }
+    }
+
+    /// Lets a request in, or not; with the name of its token, if it has one that is good. Such a token pays for itself: whatever comes from
+    /// the same address (of a proxy, say) does not keep it out. Everything else is paid for by the address, and where that has nothing left
+    /// nobody looks who it is that shows no token at all.
+    pub async fn enter(
+        &self,
+        route: &'static Route,
+        client: IpAddr,
+        headers: &HeaderMap,
+        now: Instant,
+    ) -> (Option<String>, Result<(), Failure>) {
+        let address = || allow(&self.addresses, route, self.of_address, &connection::counted(client).to_string(), now);
+        let shows_token = headers.contains_key(header::AUTHORIZATION);
+        if !shows_token && let Err(failure) = address() {
+            return (None, Err(failure));
+        }
+        let admitted = self.admit(route, headers).await;
+        let user = admitted.as_ref().ok().and_then(Who::name).map(str::to_owned);
+        if shows_token
+            && user.is_none()
+            && let Err(failure) = address()
+        {
+            return (None, Err(failure));
+        }
+        let name = user.as_ref().map_or_else(|| format!("ip {client}"), |name| format!("token {name}"));
+        let allowed = allow(&self.clients, route, self.of_client, &name, now).and(admitted.map(drop));
+        (user, allowed)
+    }
+
+    /// Whether somebody may use a route.
+    ///
+    /// # Errors
+    /// Where not.
+    pub async fn admit(&self, route: &'static Route, headers: &HeaderMap) -> Result<Who, Failure> {
+        if route.role.is_none() {
+            return Ok(Who::Anybody);
+        }
+        // Where they are kept may have to be asked.
+        let (tokens, local, asked) = (Arc::clone(&self.tokens), self.local, headers.clone());
+        let admitted = aside(move || guard::admit(&tokens, local, route, &asked)).await;
+        // Metrics are wanted most while that cannot be reached, and tell nothing of a study.
+        let token = guard::text(headers, &header::AUTHORIZATION).filter(|_| matches!(route.work, Work::Now(_)));
+        match (admitted, token) {
+            (Ok(who), Some(token)) => {
+                let mut lately = self.lately();
+                lately.retain(|_, at| at.elapsed() < REMEMBERED);
+                lately.insert(token.to_owned(), Instant::now());
+                Ok(who)
+            }
+            (Err(failure), Some(token)) if failure.status == StatusCode::SERVICE_UNAVAILABLE => {
+                match self.lately().get(token).is_some_and(|at| at.elapsed() < REMEMBERED) {
+                    true => Ok(Who::Anybody),
+                    false => Err(failure),
+                }
+            }
+            (admitted, _) => admitted,
+        }
+    }
+
+    fn lately(&self) -> MutexGuard<'_, HashMap<String, Instant>> {
+        self.lately.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a request may come at this moment, as far as rates go.
+fn allow(rates: &Rates, route: &Route, rate: Rate, name: &str, now: Instant) -> Result<(), Failure> {
+    if !route.is_limited() {
+        return Ok(());
+    }
+    rates.take(rate, name, now).map_err(|wait| Failure::too_fast(rate.second, wait))
+}
