@@ -14,9 +14,13 @@ impl Summary {
         let text = |value: &Option<f64>| value.map_or_else(String::new, |value| value.to_string());
         let mut table = csv::Writer::from_writer(out);
         let cells: &[(String, String)] = self.told.first().map_or(&[], |told| &told.cells.0);
-        let value = self.value_column.clone().unwrap_or_else(|| results::VALUE.into());
+        let learned = |name: &str| self.columns.iter().any(|(column, _)| column == name);
+        let value = self.value_column.clone().unwrap_or_else(|| results::value_column(learned).into());
         let further = self.goals.iter().skip(1).filter_map(|(name, _)| name.clone());
-        let others: Vec<String> = cells.iter().map(|(name, _)| name.clone()).chain([value]).chain(further).collect();
+        // A column of the sheet that would be taken for the results is none that is learned from, and not needed.
+        let kept = |name: &String| *name != value;
+        let cells = cells.iter().map(|(name, _)| name.clone()).filter(kept);
+        let others: Vec<String> = cells.chain([value.clone()]).chain(further).collect();
         let named = self.id_column.as_ref().unwrap_or(&self.row_column).clone();
         let header = std::iter::once(named).chain(others);
         let header: Vec<String> = header.collect();
@@ -29,7 +33,7 @@ impl Summary {
                 _ => told.measurements.iter().map(|values| values.iter().map(text).collect()).collect(),
             };
             for outcomes in outcomes {
-                let cells = told.cells.0.iter().map(|(_, cell)| shown(cell));
+                let cells = told.cells.0.iter().filter(|(name, _)| kept(name)).map(|(_, cell)| shown(cell));
                 table.write_record(std::iter::once(shown(&told.id)).chain(cells).chain(outcomes))?;
             }
         }

@@ -7,8 +7,15 @@ use crate::units;
 use crate::values::Columns;
 use icee_base::table::Table;
 
-/// The column of values where none is named.
+/// The column of values where none is named, and where the sheet has a column of that name that is learned from.
 pub const VALUE: &str = "value";
+const OTHER_VALUE: &str = "result";
+
+/// What the column of values is called where none is named.
+pub fn value_column(is_learned: impl Fn(&str) -> bool) -> &'static str {
+    if is_learned(VALUE) { OTHER_VALUE } else { VALUE }
+}
+
 /// The column of row numbers, where rows have no ids: the first of these that is none of the sheet's own.
 const ROWS: [&str; 3] = ["row", "row_number", "row_of_the_sheet"];
 

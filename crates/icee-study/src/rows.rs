@@ -295,15 +295,15 @@ impl Rows {
         Condition::parse(condition, &self.table, &self.units)?.unknown_word(&mut self.table)
     }
 
-    /// The first row with each of some cells, which stands for all that have them.
-    fn first_with(&self, wanted: impl Iterator<Item = u64>) -> HashMap<u64, Option<usize>> {
-        let mut first: HashMap<u64, Option<usize>> = wanted.map(|key| (key, None)).collect();
+    /// The first two rows with each of these keys, as far as there are so many.
+    fn first_two_with(&self, wanted: impl Iterator<Item = u64>) -> HashMap<u64, [Option<usize>; 2]> {
+        let mut found: HashMap<u64, [Option<usize>; 2]> = wanted.map(|key| (key, [None; 2])).collect();
         for (row, key) in self.keys.iter().enumerate() {
-            if let Some(place) = first.get_mut(key) {
-                place.get_or_insert(row);
+            if let Some(free) = found.get_mut(key).and_then(|places| places.iter_mut().find(|place| place.is_none())) {
+                *free = Some(row);
             }
         }
-        first
+        found
     }
 
     /// The row of each line, or what is wrong with it.
@@ -320,9 +320,18 @@ impl Rows {
             return self.find(&ids);
         }
         let keys = lines.iter().filter_map(|line| if let Named::Cells(key) = line.row { Some(key) } else { None });
-        let first = self.first_with(keys.clone());
-        let found = |key| first.get(&key).copied().flatten();
-        let find = |key| found(key).map(|row| self.name(row)).ok_or("no row of the pool has these cells".to_owned());
+        let found = self.first_two_with(keys.clone());
+        let find = |key| match (found.get(&key).copied().unwrap_or_default(), self.id) {
+            // Rows with names are experiments of their own, however alike they are.
+            ([Some(row), Some(other)], Some(id)) => Err(format!(
+                "rows {} and {} both have these cells; say which is meant in a column \"{}\"",
+                self.name(row).shown(),
+                self.name(other).shown(),
+                self.table.header()[id]
+            )),
+            ([Some(row), _], _) => Ok(self.name(row)),
+            ([None, _], _) => Err("no row of the pool has these cells".to_owned()),
+        };
         Ok(keys.map(find).collect())
     }
 

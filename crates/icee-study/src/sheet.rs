@@ -193,7 +193,13 @@ impl Study {
                     let changes = self.changes(name, rows, row);
                     moved.said.push(format!("{} was asked for and is not any more; {changes}", shown(name)));
                 }
-                (Place::Changed(row), Corrected::Refuse, _) => problems.push(format!(
+                (Place::Changed(row), Corrected::Refuse, None) => problems.push(format!(
+                    "{} was {was} and has other cells now ({}); give it back first: `{way} {study} --row {}`",
+                    shown(name),
+                    self.changes(name, rows, row),
+                    name.shown()
+                )),
+                (Place::Changed(row), Corrected::Refuse, Some(_)) => problems.push(format!(
                     "{} was {was} and has other cells now ({}); `icee study update {study} --keep` keeps what is known of it, `{way}` drops it",
                     shown(name),
                     self.changes(name, rows, row)

@@ -229,7 +229,14 @@ impl Study {
     /// # Errors
     /// As [`Study::tell_csv`].
     pub fn tell_table(&mut self, mut table: Table, value: Option<&str>, repeat: Repeat) -> Result<TellSummary> {
-        let value = value.or(self.header.value.as_deref()).unwrap_or(results::VALUE).to_owned();
+        let learned = |name: &str| self.header.columns.iter().any(|column| column.name == name);
+        if let Some(value) = value.filter(|value| learned(value)) {
+            return Err(Error::Study(format!(
+                "the column \"{value}\" is learned from; results stand in a column of their own"
+            )));
+        }
+        let named = value.or(self.header.value.as_deref());
+        let value = named.unwrap_or_else(|| results::value_column(learned)).to_owned();
         self.load_and_update()?;
         let (lines, said) = results::read(&mut table, &self.header, &value, self.row_column())?;
         if lines.is_empty() {

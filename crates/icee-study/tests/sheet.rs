@@ -425,6 +425,41 @@ fn a_line_that_contradicts_the_row_it_names_is_refused() {
 }
 
 #[test]
+fn what_may_be_two_rows_is_refused() {
+    let scratch = Scratch::new("sheet-two-rows");
+    let pool = scratch.write("named.csv", "name,heat,by\na,1,Ada\nb,2,Ada\nc,1,Bob\n");
+    let (id, ignore) = (Some("name".to_owned()), vec!["by".to_owned()]);
+    let mut study = scratch.create("s.jsonl", &StudyOptions { id, ignore, ..options(&pool) });
+    let file = scratch.write("results.csv", "heat,by,value\n2,Ada,4\n1,Bob,5\n");
+    let refused = study.tell_csv(&file, None, Repeat::Refuse).unwrap_err().to_string();
+    assert!(
+        refused.contains("line 3: rows a and c both have these cells; say which is meant in a column \"name\""),
+        "{refused}"
+    );
+    assert!(study.summary().told.is_empty());
+    let file = scratch.write("results.csv", "name,heat,value\nc,1,5\n");
+    study.tell_csv(&file, None, Repeat::Refuse).unwrap();
+}
+
+#[test]
+fn a_column_that_is_learned_from_is_never_taken_for_results() {
+    let scratch = Scratch::new("sheet-value");
+    let pool = scratch.write("pool.csv", "heat,value\n1,10\n2,20\n3,30\n");
+    let columns = Some(vec!["heat".to_owned(), "value".to_owned()]);
+    let mut study = scratch.create("s.jsonl", &StudyOptions { columns, ..options(&pool) });
+    let sheet = scratch.write("results.csv", "heat,value\n1,10\n");
+    for value in [None, Some("value")] {
+        assert!(study.tell_csv(&sheet, value, Repeat::Refuse).is_err(), "{value:?}");
+    }
+    study.tell("2", 5.0, Repeat::Refuse).unwrap();
+    let mut told = Vec::new();
+    study.summary().write_told(&mut told, str::to_owned).unwrap();
+    let told = String::from_utf8(told).unwrap();
+    assert_eq!(told, "row,heat,value,result\n2,2,20,5\n");
+    assert_eq!(study.tell_csv(&scratch.write("told.csv", &told), None, Repeat::Refuse).unwrap().unchanged, 1);
+}
+
+#[test]
 fn values_that_may_mean_another_number_are_refused_in_the_sheet_too() {
     let scratch = Scratch::new("sheet-notations");
     let create = |text: &str| {

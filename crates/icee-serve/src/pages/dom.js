@@ -80,6 +80,7 @@ const WORDS = [
   [/`icee study update --replace` takes what stands here/g, "tick \"results in the sheet take the place of those in the study\""],
   [/`icee study forget` drops/g, "\"forget\" drops"],
   [/; --keep needs one/g, ""],
+  [/give it back first: `icee study withdraw [^`]*`/g, "choose \"Give back\" for it first"],
   [/drop it with `icee study (forget|withdraw) [^`]*`/g, (_, way) => `choose "${way === "forget" ? "forget" : "Give back"}" for it`],
   [/, or put it away with `icee study delete [^`]*`/g, ""],
   [/`icee study best` and `report` say what was found/g, "this page and its report say what was found"],
