@@ -8,6 +8,7 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
+from icee import frames
 from icee._native import Error
 
 
@@ -38,6 +39,13 @@ def natural(name: str, value: Any, least: int = 0) -> int:
     if number is None or not least <= number < 2**64:
         raise Error(f"{name} is {value!r}; a whole number from {least} on, below 2^64, is needed")
     return number
+
+
+def row(row: Any) -> str:
+    """What names a row, as text."""
+    if not isinstance(row, (str, tuple)) and hasattr(row, "__len__"):
+        raise Error(f"{row!r} is no row; one row is named at a time, and results of many are told by a table")
+    return frames.text(row)
 
 
 def number(what: str, value: Any) -> float:

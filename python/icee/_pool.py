@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,10 +19,9 @@ class Pool(NamedTuple):
     given: frames.Columns | None
     #: The column that names the rows.
     id: str | None
-    notes: Sequence[str] = ()
 
     @classmethod
-    def of(cls, pool: Any, id: str | None, value: str | None, also: Sequence[str]) -> Pool:
+    def of(cls, pool: Any, id: str | None) -> Pool:
         """That of a new study, whose rows are called as pandas calls them unless a column names them."""
         if isinstance(pool, (str, os.PathLike)):
             return cls(frames.default_kind(), Path(pool).read_bytes(), None, id)
@@ -33,14 +32,7 @@ class Pool(NamedTuple):
             raise Error(f'no column is called "{id}", nor is the index; there are {", ".join(given)}')
         if index.name in given:
             raise Error(f'the index and a column are both called "{index.name}"; rename one')
-        measured = [name for name in given if name == value or any(wish.split(" ")[0] == name for wish in also)]
-        twins = _twins(given, measured) if index.plain else None
-        if twins is not None:
-            # Names would make two experiments of them.
-            note = f"rows {twins[0]} and {twins[1]} are the same experiment, so rows are numbered from 1 and not called by the index"
-            return cls._made(pool, given, None, [note])
-        free = (name for name in ("id", "index", "row_id") if name not in given)
-        return cls._named(pool, given, index, index.name or next(free))
+        return cls._named(pool, given, index, index.name or _free(given))
 
     @classmethod
     def grown(cls, pool: Any, id: str | None) -> Pool:
@@ -62,15 +54,16 @@ class Pool(NamedTuple):
         return cls._made(pool, {id: index.labels, **given}, id)
 
     @classmethod
-    def _made(cls, pool: Any, given: frames.Columns, id: str | None, notes: Sequence[str] = ()) -> Pool:
-        return cls(frames.kind_of(pool), frames.to_csv(given).encode(), given, id, notes)
+    def _made(cls, pool: Any, given: frames.Columns, id: str | None) -> Pool:
+        return cls(frames.kind_of(pool), frames.to_csv(given).encode(), given, id)
 
 
-def _twins(columns: frames.Columns, measured: Sequence[str]) -> tuple[int, int] | None:
-    """Two rows, counted from 1, in which everything is the same but what was measured."""
-    first: dict[tuple[str, ...], int] = {}
-    cells = [[frames.text(cell) for cell in column] for name, column in columns.items() if name not in measured]
-    for number, row in enumerate(zip(*cells), start=1):
-        if first.setdefault(row, number) != number:
-            return first[row], number
-    return None
+def _free(given: frames.Columns) -> str:
+    """What the index of a table is called that has no name: as pandas would call it."""
+    names = ("index", *(f"index_{number}" for number in range(2, len(given) + 3)))
+    return next(name for name in names if name not in given)
+
+
+def is_index(id: str) -> bool:
+    """Whether a column of names was an index without a name."""
+    return re.fullmatch(r"index(_\d+)?", id) is not None

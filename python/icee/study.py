@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, Literal
 from icee import _checks as checks
 from icee import _native, frames
 from icee._native import Error
-from icee._pool import Pool
+from icee._pool import Pool, is_index
 from icee._served import Served
 
 Repeat = Literal["refuse", "again", "replace"]
@@ -161,7 +162,7 @@ class Study:
                 "sampler": sampler,
                 "seed": seed,
             }
-            return cls._create_served(Served(url, token), Pool.of(pool, id, value, wishes), wanted)
+            return cls._create_served(Served(url, token), Pool.of(pool, id), wanted)
         _only_with_url(token)
         assert path is not None
         where = Path(path).absolute()
@@ -172,7 +173,7 @@ class Study:
             if not sheet.exists():
                 raise FileNotFoundError(f"there is no file {pool}")
         else:
-            table, sheet = Pool.of(pool, id, value, wishes), where.with_suffix(".csv")
+            table, sheet = Pool.of(pool, id), where.with_suffix(".csv")
             id = table.id
             if sheet.exists():
                 raise FileExistsError(f"{sheet} is in the way: the table is to be written there; choose another name")
@@ -207,7 +208,6 @@ class Study:
         study._begin(native, frames.default_kind())
         if table is not None:
             study._take(table)
-            notes = [*table.notes, *notes]
         _warn(notes)
         return study
 
@@ -217,7 +217,7 @@ class Study:
         study = cls.__new__(cls)
         study._begin(served, table.kind)
         study._take(table)
-        _warn(list(table.notes) + served.take_notes())
+        _warn(served.take_notes())
         return study
 
     @property
@@ -308,17 +308,14 @@ class Study:
             if isinstance(row, os.PathLike):
                 self._native.tell_file(Path(row), column, repeat=repeat)
             else:
-                told, column = self._results(row, column)
-                self._native.tell_table(frames.to_csv(told).encode(), column, repeat=repeat)
+                self._tell_table(row, column, repeat)
         else:
             if (value is not None) + failed + impossible != 1:
                 raise Error("give a value, failed=True or impossible=True")
             if also and value is None:
                 raise Error("also is told beside a value; an experiment that failed, or cannot be made, has no outcomes")
-            if not isinstance(row, (str, tuple)) and hasattr(row, "__len__"):
-                raise Error(f"{row!r} is no row; one row has one value, and many are told by a table")
             self._native.tell(
-                frames.text(row),
+                checks.row(row),
                 None if value is None else checks.number("the value", value),
                 [(name, checks.number(name, number)) for name, number in (also or {}).items()],
                 impossible=impossible,
@@ -327,23 +324,43 @@ class Study:
             )
         _warn(self._native.take_notes())
 
-    def _results(self, table: Any, value: str | None) -> tuple[frames.Columns, str | None]:
-        """A table of results with what its rows are found by, and the name of its values."""
-        id = self._native.id_column
-        if frames.is_series(table):
+    def _tell_table(self, table: Any, value: str | None, repeat: Repeat) -> None:
+        """Tells a table, or a series, whose rows are found by their names or, where it has none, by their cells."""
+        is_series = frames.is_series(table)
+        if is_series:
             if value is not None:
                 raise Error("a series holds the values itself; leave out the name of a column")
-            value = "value"
+            # No column of a sheet is called so.
+            value = "value of the series"
             table = table.to_frame(value)
-        columns, index = frames.columns_of(table), frames.index_of(table)
+        first, *others = self._found_by(frames.columns_of(table), frames.index_of(table), is_series)
+        try:
+            self._native.tell_table(frames.to_csv(first).encode(), value, repeat=repeat)
+        except Error as refused:
+            for way in others:
+                try:
+                    self._native.tell_table(frames.to_csv(way).encode(), value, repeat=repeat)
+                except Error:
+                    raise refused from None
+            if not others:
+                raise
+
+    def _found_by(self, columns: frames.Columns, index: frames.Index | None, is_series: bool) -> list[frames.Columns]:
+        """Results with what their rows are found by; of two ways the likelier one first."""
+        id = self._native.id_column
         known = self._row_column if id is None else id
         if index is None or known in columns:
-            return columns, value
-        # An index that only counts says nothing of rows whose cells are there.
-        counts = index.plain and {name for name, _ in self.summary()["columns"]} <= set(columns)
-        if index.name == known or (id is not None and not counts):
-            columns = {known: index.labels, **columns}
-        return columns, value
+            return [columns]
+        if index.name != known and not (index.name is None and id is not None and is_index(id)):
+            return [columns]
+        named = {known: index.labels, **columns}
+        if not index.plain or is_series:
+            return [named]
+        # An index that only counts is that of the whole table, or of a table that was made for some results.
+        summary = self.summary()
+        if {name for name, _ in summary["columns"]} <= set(columns):
+            return [named, columns]
+        return [named if len(index.labels) == summary["rows"] else columns]
 
     def predict(self, top: int | None = None, *, sampler: Sampler | None = None) -> Any:
         """What is believed of every row, or of the ``top`` most promising of those that are left.
@@ -404,7 +421,7 @@ class Study:
         >>> sorted(study.why(3)["forecast"])[:4]
         ['beats_best', 'high', 'low', 'mean']
         """
-        why: dict[str, Any] = json.loads(self._native.why(frames.text(row)))
+        why: dict[str, Any] = json.loads(self._native.why(checks.row(row)))
         return why
 
     def effects(self) -> list[dict[str, Any]]:
@@ -438,7 +455,7 @@ class Study:
         >>> row = study.ask(within="1h")["row"][0]
         >>> study.renew(row, within="8h")
         """
-        self._native.renew([frames.text(row) for row in rows], within=checks.time(within), by=by)
+        self._native.renew([checks.row(row) for row in rows], within=checks.time(within), by=by)
         _warn(self._native.take_notes())
 
     def withdraw(self, *rows: Any, by: str | None = None) -> None:
@@ -451,7 +468,7 @@ class Study:
         >>> study
         <Study back: 4 rows; lower is better; 0 told, 0 running, 4 left>
         """
-        self._native.withdraw([frames.text(row) for row in rows], by=by)
+        self._native.withdraw([checks.row(row) for row in rows], by=by)
         _warn(self._native.take_notes())
 
     def forget(self, *rows: Any) -> None:
@@ -463,7 +480,7 @@ class Study:
         >>> study.best() is None
         True
         """
-        self._native.forget([frames.text(row) for row in rows])
+        self._native.forget([checks.row(row) for row in rows])
         _warn(self._native.take_notes())
 
     def undo(self) -> str:
@@ -492,7 +509,11 @@ class Study:
         table = None if pool is None else Pool.grown(pool, self._native.id_column)
         repeat = "replace" if replace else "refuse"
         sheet = None if table is None else table.sheet
-        change: dict[str, Any] = json.loads(self._native.update(sheet, repeat=repeat, keep=keep))
+        try:
+            change: dict[str, Any] = json.loads(self._native.update(sheet, repeat=repeat, keep=keep))
+        except Error as error:
+            way = re.sub(r"`icee study update \S+ --(keep|replace)`", r"update(table, \1=True)", str(error))
+            raise Error(way) from None
         if table is not None:
             self._take(table)
         _warn(self._native.take_notes())
@@ -521,7 +542,13 @@ class Study:
 
     def _forget_other_sheet(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """The sheet may have changed since it was given, here or elsewhere: then it is read as anybody reads it."""
-        if self._given is not None and self._sheet_of(rows) != self._given_as:
+        if self._given is None:
+            return
+        labels = self._labels
+        moved = labels is not None and any(
+            row["row"] > len(labels) or frames.text(labels[row["row"] - 1]) != row["id"] for row in rows
+        )
+        if moved or self._sheet_of(rows) != self._given_as:
             self._given = self._labels = None
 
     def _label(self, row: Mapping[str, Any]) -> Any:
@@ -569,6 +596,9 @@ class Study:
 
     def _cells(self, rows: list[dict[str, Any]]) -> frames.Columns:
         """What stands in some rows: as it was given, or else as the study reads it."""
+        if any(row.get("cells") == {} for row in rows):
+            # The sheet is another one than the study knows, and cannot be read.
+            return {}
         if self._given is not None:
             columns = self._given
         elif isinstance(self._native, Served):

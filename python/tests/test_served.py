@@ -101,6 +101,24 @@ def test_answers_are_those_of_the_sheet_as_it_is_now(server):
     assert set(asked.index) == {7, 9} and asked.loc[9, "heat"] == 4 and asked.loc[9, "when"] == "2026-01-01T00:00:00"
 
 
+def test_no_row_is_called_by_the_name_of_another(server):
+    table = pandas.DataFrame({"heat": [180, 200, 180, 220]}, index=list("abcd"))
+    study = icee.Study.create(url=server.url("swapped"), pool=table, direction="max")
+    study.tell("a", 7.0)
+    study.tell("b", 5.0)
+    # Rows whose cells are equal change places.
+    icee.Study(url=study.url).update(table.loc[["c", "b", "a", "d"]])
+    assert study.predict().loc[["a", "b"], "value"].tolist() == [7.0, 5.0] and study.best()["row"] == "a"
+    # The study knows another sheet than lies there.
+    study = icee.Study.create(url=server.url("undone"), pool=table, direction="max")
+    study.tell("d", 7.0)
+    study.update(table.iloc[::-1])
+    study.undo()
+    best = study.best()
+    assert (best["row"], best["value"]) == ("d", 7.0) and best["cells"] in ({}, {"heat": 220})
+    assert study.front().index.tolist() == ["d"]
+
+
 def test_who_may_what_and_what_is_there(server, tmp_path, monkeypatch):
     for wrong in ["http://127.0.0.1:1", "bread", "ftp://a/studies/b", "http://a/studies/", "http://a/studies/x.y"]:
         with pytest.raises(icee.Error, match="write http://HOST:PORT/studies/NAME"):

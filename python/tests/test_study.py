@@ -36,7 +36,7 @@ def test_rows_and_numbers_equal_the_command_lines(folder, command, sampler):
     study = bread(folder, pandas.DataFrame(BREAD), sampler=sampler, seed=3)
     words = [] if sampler is None else ["--sampler", sampler]
     (folder / "studies").mkdir()
-    command("study", "create", "bread", "--pool", "bread.csv", "--id", "id", "--direction", "maximize", "--seed", 3, *words, folder=folder)
+    command("study", "create", "bread", "--pool", "bread.csv", "--id", "index", "--direction", "maximize", "--seed", 3, *words, folder=folder)
     for _ in range(5):
         asked = study.ask()
         said = json.loads(command("study", "ask", "bread", "--json", folder=folder))["suggestions"][0]
@@ -162,7 +162,7 @@ def test_tables_of_results(folder):
     left = [row for row in range(12) if row not in told]
     frame = pandas.DataFrame(BREAD).iloc[[left[0]]].reset_index(drop=True).assign(value=[1.5])
     study.tell(frame)
-    (folder / "more.csv").write_text(f"id,value\n{left[1]},failed\n")
+    (folder / "more.csv").write_text(f"index,value\n{left[1]},failed\n")
     study.tell(folder / "more.csv")
     # By the index of a series.
     study.tell(pandas.Series([4.25, 5.25], index=left[2:4]))
@@ -170,7 +170,7 @@ def test_tables_of_results(folder):
     assert [int(row["id"]) for row in told] == left[:4]
     assert [row["value"] for row in told] == [1.5, None, 4.25, 5.25] and told[1]["status"] == "failed"
     with pytest.raises(icee.Error, match="the table.*line 2"):
-        study.tell({"id": [99], "value": [1.0]})
+        study.tell({"index": [99], "value": [1.0]})
 
 
 def test_rows_of_a_frame_are_found_however_it_was_filtered_or_sorted(folder):
@@ -210,11 +210,52 @@ def test_a_pool_that_is_a_part_keeps_its_names(folder):
         icee.Study.create(folder / "twice.jsonl", pandas.concat([table, table.assign(flour="c")]), direction="max")
 
 
-def test_identical_rows_stay_one_experiment(folder):
-    table = pandas.DataFrame({"heat": [1, 2, 1], "score": [3.0, None, 5.0]})
-    with pytest.warns(icee.Note, match="rows 1 and 3 are the same experiment"):
-        study = icee.Study.create(folder / "twins.jsonl", table, direction="max", value="score")
+def test_rows_that_are_alike_are_told_apart_by_their_names(folder):
+    table = pandas.DataFrame({"who": ["Ada", "Ada", "Bob", "Bob"], "heat": [180, 200, 180, 200]})
+    study = icee.Study.create(folder / "alike.jsonl", table, direction="max", ignore=["who"])
+    sheet = table.assign(score=[np.nan, np.nan, np.nan, 9.0])
+    study.tell(sheet, "score")
+    assert study.best()["row"] == 3
+    # Cells alone name neither of them.
+    with pytest.raises(icee.Error, match="both have these cells"):
+        study.tell(pandas.DataFrame({"heat": [180], "value": [5.0]}, index=["x"]).rename_axis("other"))
+    twins = pandas.DataFrame({"heat": [1, 2, 1]})
+    study = icee.Study.create(folder / "twins.jsonl", twins, direction="max")
+    plate = study.ask(3)
+    assert twins.loc[plate.index, "heat"].tolist() == plate["heat"].tolist() and set(plate.index) == {0, 1, 2}
+    # Where nothing names rows, identical ones are one experiment.
+    study = icee.Study.create(folder / "once.jsonl", {"heat": [1, 2, 1], "score": [3.0, None, 5.0]}, direction="max", value="score")
     assert study.best()["row"] == 1 and study.best()["value"] == 4.0
+
+
+def test_an_index_that_names_nothing_is_not_believed(folder):
+    table = pandas.DataFrame({"heat": [180, 200, 220, 240], "salt": [1, 5, 2, 4]})
+    study = icee.Study.create(folder / "s.jsonl", table, direction="max")
+    with pytest.raises(icee.Error, match="nothing says which row"):
+        study.tell(pandas.DataFrame({"row": [3, 4], "value": [7.0, 8.0]}))
+    # That of a whole table does.
+    study.tell(table.assign(score=[np.nan, 7.0, np.nan, np.nan])[["score"]], "score")
+    assert study.best()["row"] == 1
+    named = table.assign(recipe=[1, 2, 3, 4], score=[np.nan, np.nan, 7.0, np.nan])
+    study = icee.Study.create(folder / "named.jsonl", named.drop(columns="score"), direction="max", id="recipe")
+    for results in (named[["score"]].dropna(), named[["score"]].dropna().rename_axis("pos")):
+        with pytest.raises(icee.Error, match="nothing says which row"):
+            study.tell(results, "score")
+    with pytest.raises(icee.Error):
+        study.tell(named["score"].dropna())
+    study.tell(named, "score")
+    assert study.best()["row"] == 3
+    # A column with the name of an index is the one that pandas makes of it.
+    study = icee.Study.create(folder / "reset.jsonl", table, direction="max")
+    study.tell(table.loc[[2]].assign(value=6.0).reset_index())
+    assert study.best()["row"] == 2
+    taken = table.assign(index=[5, 6, 7, 8])
+    study = icee.Study.create(folder / "taken.jsonl", taken, direction="max")
+    study.tell(taken.loc[[1]].assign(value=6.0))
+    assert study.best()["row"] == 1
+    for wrong in (study.withdraw, study.forget, study.why):
+        with pytest.raises(icee.Error, match="is no row"):
+            wrong(taken.index)
 
 
 def test_a_column_may_be_called_row(folder):
@@ -254,7 +295,7 @@ def test_what_was_given_is_not_believed_once_the_sheet_is_another(folder):
     study.tell("q", 0.5)
     # Somebody else adds a row above all others.
     other = icee.Study(folder / "shared.jsonl")
-    (folder / "shared.csv").write_text("id,heat\ns,4\np,1\nq,2\nr,3\n")
+    (folder / "shared.csv").write_text("index,heat\ns,4\np,1\nq,2\nr,3\n")
     other.update()
     assert study.best()["row"] == "p" and study.best()["cells"] == {"heat": 1}
     assert study.predict().loc["s", "heat"] == 4 and len(study.predict()) == 4
