@@ -5,6 +5,7 @@ import importlib.util
 import pathlib
 import pickle
 import subprocess
+import sys
 import threading
 import time
 
@@ -205,6 +206,12 @@ def test_a_worker_goes_on_whatever_a_server_answers(server, worker, monkeypatch,
     said = capsys.readouterr().err
     assert all(f"not taken: row {row}, " in said for row in (told[0], told[3]))
     assert len(study.summary()["told"]) == 11
+
+
+def test_the_shortest_worker(server):
+    study = icee.Study.create(url=server.url("bread"), pool=BREAD, direction="maximize", sampler="random")
+    subprocess.run([sys.executable, ROOT / "examples" / "workers" / "short.py", study.url], check=True, timeout=60)
+    assert len(study.summary()["told"]) == 12 and study.best()["value"] == 2.4
 
 
 def test_rows_are_given_back_by_who_has_them(server):

@@ -301,16 +301,17 @@ fn the_worker_of_the_examples_works() {
     let served = |words: &[&str]| at(&scratch, &server.url, words).output().unwrap();
     let pool = scratch.file("bread.csv");
     said(served(&["create", "bread", "--pool", &pool, "--direction", "max", "--sampler", "random"]));
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workers/worker.sh");
+    let scripts = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workers");
     let program = Path::new(env!("CARGO_BIN_EXE_icee")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     // The hottest burns.
     let experiment = r#"read -r cells; heat=$(jq -r .heat <<<"$cells"); echo starting; [ "$heat" -lt 260 ] && echo "$((heat / 10)).5""#;
-    let worker = |study: &str, experiment: &str| {
-        let mut command = Command::new(script);
+    let start = |script: &str, study: &str, experiment: &str| {
+        let mut command = Command::new(Path::new(scripts).join(script));
         command.args([study, "bash", "-c", experiment]).env("PATH", &path).env("ICEE_URL", &server.url);
         command.env("PAUSE", "0.2").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
+    let worker = |study: &str, experiment: &str| start("worker.sh", study, experiment);
     // One that says no number gets no further than three rows, gives them back, and has not succeeded.
     let silent = complaint(worker("bread", "echo done").wait_with_output().unwrap());
     assert_eq!(
@@ -335,4 +336,9 @@ fn the_worker_of_the_examples_works() {
     let study = ok(served(&["show", "bread", "--json"]));
     assert_eq!(study["told"].as_array().unwrap().iter().filter(|row| row["status"] == "failed").count(), 2);
     assert!(complaint(worker("nobody", experiment).wait_with_output().unwrap()).contains("no study \"nobody\""));
+    // The shortest one.
+    said(served(&["create", "rye", "--pool", &pool, "--direction", "max", "--sampler", "random"]));
+    let short = "read -r cells; jq .heat <<<\"$cells\" | tr -d '\"'";
+    assert!(start("short.sh", "rye", short).wait_with_output().unwrap().status.success());
+    assert_eq!(ok(served(&["show", "rye", "--json"]))["best"]["value"], json!(260.0));
 }
