@@ -99,7 +99,10 @@ fn standing(summary: &Summary) -> Vec<String> {
         }
     }
     if !front.is_empty() {
-        items.push(format!("{} rows are beaten by none", front.len()));
+        items.push(match front.len() {
+            1 => "one row is beaten by none".to_owned(),
+            count => format!("{count} rows are beaten by none"),
+        });
     }
     if let Some(noise) = noise {
         items.push(format!("measurements of one row differ by {} (standard deviation)", short(*noise)));
