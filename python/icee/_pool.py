@@ -21,28 +21,19 @@ class Pool(NamedTuple):
     id: str | None
 
     @classmethod
-    def of(cls, pool: Any, id: str | None) -> Pool:
-        """That of a new study, whose rows are called as pandas calls them unless a column names them."""
+    def of(cls, pool: Any, id: str | None, *, is_new: bool = True) -> Pool:
+        """That of a study whose rows are named by the column ``id``; of a new one they are called as pandas calls them unless a column
+        names them."""
         if isinstance(pool, (str, os.PathLike)):
             return cls(frames.default_kind(), Path(pool).read_bytes(), None, id)
         given, index = frames.columns_of(pool), frames.index_of(pool)
-        if index is None or id in given:
+        if index is None or id in given or (id is None and not is_new):
             return cls._made(pool, given, id)
-        if id is not None and id != index.name:
-            raise Error(f'no column is called "{id}", nor is the index; there are {", ".join(given)}')
-        if index.name in given:
+        if id is None and index.name in given:
             raise Error(f'the index and a column are both called "{index.name}"; rename one')
-        return cls._named(pool, given, index, index.name or _free(given))
-
-    @classmethod
-    def grown(cls, pool: Any, id: str | None) -> Pool:
-        """That of a study whose rows are named by the column ``id``, as it is now."""
-        if isinstance(pool, (str, os.PathLike)):
-            return cls(frames.default_kind(), Path(pool).read_bytes(), None, id)
-        given, index = frames.columns_of(pool), frames.index_of(pool)
-        if index is None or id is None or id in given:
-            return cls._made(pool, given, id)
-        return cls._named(pool, given, index, id)
+        if id is not None and not names_rows(index, id):
+            raise Error(f'no column is called "{id}", nor is the index; there are {", ".join(given)}')
+        return cls._named(pool, given, index, id or index.name or _free(given))
 
     @classmethod
     def _named(cls, pool: Any, given: frames.Columns, index: frames.Index, id: str) -> Pool:
@@ -64,6 +55,9 @@ def _free(given: frames.Columns) -> str:
     return next(name for name in names if name not in given)
 
 
-def is_index(id: str) -> bool:
-    """Whether a column of names was an index without a name."""
-    return re.fullmatch(r"index(_\d+)?", id) is not None
+def names_rows(index: frames.Index, id: str) -> bool:
+    """Whether an index has the names of a study whose rows are named by the column ``id``, rather than names of its own."""
+    if index.name is not None:
+        return index.name == id
+    # The study began with an index without a name; the first version called any but mere counts so.
+    return re.fullmatch(r"index(_\d+)?", id) is not None or (id == "id" and all(isinstance(label, str) for label in index.labels))

@@ -83,16 +83,13 @@ def index_of(table: Any) -> Index | None:
 
 def columns_of(table: Any) -> Columns:
     """The columns of a frame."""
-    kind = kind_of(table)
+    kind, table = kind_of(table), frame_of(table)
     if kind == PANDAS:
         table = table.copy(deep=False)
         # Names that are no text stay what they are, as text.
         table.columns = [str(name) for name in table.columns]
         columns = {name: table[name].tolist() for name in dict.fromkeys(table.columns) if _single(table, name)}
     elif kind == POLARS:
-        import polars
-
-        table = table if isinstance(table, polars.DataFrame) else polars.DataFrame(table)
         columns = {name: table[name].to_list() for name in table.columns}
     elif kind == PYARROW:
         columns = _arrow_columns(table)
@@ -129,10 +126,21 @@ def _reader_of_arrow(table: object) -> str:
     raise Error(f"to read a {type(table).__name__}, install pyarrow or polars, or give a path or a dict of columns")
 
 
-def _arrow_columns(table: Any) -> Columns:
-    import pyarrow
+def frame_of(table: Any) -> Any:
+    """The table itself; what only offers Arrow's C stream, as a frame of whatever is installed that reads it."""
+    kind = kind_of(table)
+    if kind == POLARS:
+        import polars
 
-    arrow = table if isinstance(table, pyarrow.Table) else pyarrow.table(table)
+        return table if isinstance(table, polars.DataFrame) else polars.DataFrame(table)
+    if kind == PYARROW:
+        import pyarrow
+
+        return table if isinstance(table, pyarrow.Table) else pyarrow.table(table)
+    return table
+
+
+def _arrow_columns(arrow: Any) -> Columns:
     names = arrow.column_names
     for name in names:
         if names.count(name) > 1:

@@ -208,7 +208,7 @@ def _of_episodes(episodes: Iterable[Any], games: ArrayLike | None) -> Logs:
 def _of_table(table: Any) -> Logs:
     """A frame or a dict of columns."""
     if hasattr(table, "__arrow_c_stream__"):
-        table = _frame(table)
+        table = frames.frame_of(table)
     names = getattr(table, "column_names", None) or getattr(table, "columns", None)
     if names is None:
         names = table.keys() if hasattr(table, "keys") else None
@@ -222,20 +222,6 @@ def _of_table(table: Any) -> Logs:
         raise Error(f"the log has no column {', '.join(missing)}; it needs {', '.join(REQUIRED)}")
     wanted = (*REQUIRED, PROBABILITY) if PROBABILITY in have else REQUIRED
     return _of_columns({name: table[name] for name in wanted})
-
-
-def _frame(table: Any) -> Any:
-    """A frame; what only offers Arrow's C stream, as one of whatever is installed that reads it."""
-    kind = frames.kind_of(table)
-    if kind == frames.POLARS:
-        import polars
-
-        return table if isinstance(table, polars.DataFrame) else polars.DataFrame(table)
-    if kind == frames.PYARROW:
-        import pyarrow
-
-        return table if isinstance(table, pyarrow.Table) else pyarrow.table(table)
-    return table
 
 
 def _of_columns(columns: dict[str, Any]) -> Logs:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from icee import _checks as checks
 from icee import _native, frames
 from icee._native import Error
-from icee._pool import Pool, is_index
+from icee._pool import Pool, names_rows
 from icee._served import Served
 
 Repeat = Literal["refuse", "again", "replace"]
@@ -351,7 +351,7 @@ class Study:
         known = self._row_column if id is None else id
         if index is None or known in columns:
             return [columns]
-        if index.name != known and not (index.name is None and id is not None and is_index(id)):
+        if not (index.name == known if id is None else names_rows(index, id)):
             return [columns]
         named = {known: index.labels, **columns}
         if not index.plain or is_series:
@@ -506,7 +506,7 @@ class Study:
         >>> study.update({"heat": [1, 2, 3, 4, 5]})["rows"]
         5
         """
-        table = None if pool is None else Pool.grown(pool, self._native.id_column)
+        table = None if pool is None else Pool.of(pool, self._native.id_column, is_new=False)
         repeat = "replace" if replace else "refuse"
         sheet = None if table is None else table.sheet
         try:

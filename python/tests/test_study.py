@@ -245,6 +245,14 @@ def test_an_index_that_names_nothing_is_not_believed(folder):
         study.tell(named["score"].dropna())
     study.tell(named, "score")
     assert study.best()["row"] == 3
+    # Nor is it one of names where the table is given anew.
+    with pytest.raises(icee.Error, match='no column is called "recipe"'):
+        study.update(named.drop(columns=["recipe", "score"]))
+    # As the first version called an index without a name.
+    words = table.set_axis(list("abcd"))
+    study = icee.Study.create(folder / "words.jsonl", words.rename_axis("id"), direction="max")
+    study.tell(words.assign(value=[np.nan, 3.0, np.nan, np.nan])[["value"]].dropna())
+    assert study.update(words)["rows"] == 4 and study.best()["row"] == "b"
     # A column with the name of an index is the one that pandas makes of it.
     study = icee.Study.create(folder / "reset.jsonl", table, direction="max")
     study.tell(table.loc[[2]].assign(value=6.0).reset_index())

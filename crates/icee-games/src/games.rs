@@ -119,7 +119,7 @@ impl Games {
     fn memory(&self) -> Option<String> {
         let (model, batch) = (&self.config.model, self.config.train.batch);
         let GameSpec { episode_limit, .. } = self.blueprint.task;
-        let episodes = if self.blueprint.method.span == Span::Episode { 1 } else { self.blueprint.episodes };
+        let episodes = self.blueprint.episodes;
         let steps = episode_limit as f64 * episodes as f64 * batch as f64;
         let bytes = steps * BYTES_OF_A_STEP * (model.layers * model.width) as f64;
         let fewer = if episodes > 1 { "fewer episodes (data.episodes), " } else { "" };

@@ -20,10 +20,8 @@ impl Summary {
         // A column of the sheet that would be taken for the results is none that is learned from, and not needed.
         let kept = |name: &String| *name != value;
         let cells = cells.iter().map(|(name, _)| name.clone()).filter(kept);
-        let others: Vec<String> = cells.chain([value.clone()]).chain(further).collect();
         let named = self.id_column.as_ref().unwrap_or(&self.row_column).clone();
-        let header = std::iter::once(named).chain(others);
-        let header: Vec<String> = header.collect();
+        let header: Vec<String> = std::iter::once(named).chain(cells).chain([value.clone()]).chain(further).collect();
         table.write_record(header.iter().map(|name| shown(name)))?;
         for told in &self.told {
             let nothing = || vec![String::new(); told.further.len()];

@@ -85,13 +85,18 @@ fn leases_are_their_holders_and_late_answers_are_kept() {
     assert_eq!(server.read("/api/studies/two/running"), json!([]));
 }
 
+/// A study called two, of the rows x and y.
+fn two_named_rows(server: &Running) {
+    let made =
+        json!({ "name": "two", "id": "id", "sheet": "id,a\nx,1\ny,2\n", "direction": "max", "sampler": "random" });
+    server.done("/api/studies", made);
+}
+
 #[test]
 fn what_another_tells_ends_nobodys_lease_for_good() {
     let folder = Folder::new();
     let server = Running::start(&folder.0);
-    let made =
-        json!({ "name": "two", "id": "id", "sheet": "id,a\nx,1\ny,2\n", "direction": "max", "sampler": "random" });
-    server.done("/api/studies", made);
+    two_named_rows(&server);
     let post = |what: &str, body: Value| server.done(&format!("/api/studies/two/{what}"), body);
     let asked = post("ask", json!({ "by": "ada", "more": true, "within": "1h" }));
     let id = asked["suggestions"][0]["id"].clone();
@@ -122,9 +127,7 @@ fn what_another_tells_ends_nobodys_lease_for_good() {
 fn a_sheet_that_changes_keeps_who_is_late() {
     let folder = Folder::new();
     let server = Running::start(&folder.0);
-    let made =
-        json!({ "name": "two", "id": "id", "sheet": "id,a\nx,1\ny,2\n", "direction": "max", "sampler": "random" });
-    server.done("/api/studies", made);
+    two_named_rows(&server);
     let post = |what: &str, body: Value| server.done(&format!("/api/studies/two/{what}"), body);
     let asked = post("ask", json!({ "by": "ada", "more": true, "within": "1s", "where": "a = 1" }));
     assert_eq!(asked["suggestions"][0]["id"], "x");
