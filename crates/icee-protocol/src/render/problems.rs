@@ -123,6 +123,14 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
             format!("\"{column}\" {}, so it is not an input. Leave it out of the inputs.", role_words(*role))
         }
         Problem::InputIgnored { column } => format!("\"{column}\" is listed as an input and as ignored."),
+        Problem::TooWide { coordinates, most } => format!(
+            "The inputs make {coordinates} coordinates; at most {most} can be used.{}",
+            hint("Choose fewer: ", set(Set::Option("columns")), ".")
+        ),
+        Problem::NoInputs { file, notes } => {
+            let notes: Vec<String> = notes.iter().map(|note| super::note(note, reader)).collect();
+            format!("{file}: no column can be used as an input. {}", notes.join(" "))
+        }
         Problem::SheetMissing => "Give the sheet of candidates.".into(),
         Problem::PathRefused => "A server does not read files by their paths. Send the sheet itself.".into(),
         Problem::Earlier { study, mismatches } => {
