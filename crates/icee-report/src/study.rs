@@ -202,7 +202,11 @@ impl StudyPage<'_> {
         let mut blocks = vec![Block::List(items)];
         blocks.extend(self.progress().map(Block::Figure));
         if !self.summary.front.is_empty() {
-            blocks.push(Block::Table(outcomes(self.summary, "Pareto-optimal rows: none is better than another in every objective.", &self.summary.front)));
+            blocks.push(Block::Table(outcomes(
+                self.summary,
+                "Pareto-optimal rows: none is better than another in every objective.",
+                &self.summary.front,
+            )));
         }
         Section { heading: "At a glance".into(), blocks }
     }

@@ -95,8 +95,7 @@ mod tests {
             let forecast = Forecast { mean: 1.0, low: 0.0, high: 2.0, beats_best: mine, further: vec![] };
             let (id, cells, forecast) = ("7".to_owned(), Cells::default(), Some(forecast));
             let (until, by, reasons) = (None, None, vec![]);
-            let mut suggestion =
-                Suggestion { id, row: 7, cells, repeat, running: false, until, by, forecast, reasons };
+            let mut suggestion = Suggestion { id, row: 7, cells, repeat, running: false, until, by, forecast, reasons };
             explain_beside(&mut suggestion, "B72", 0.019, is_first, rule);
             suggestion.reasons.concat()
         };

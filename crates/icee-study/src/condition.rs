@@ -80,8 +80,7 @@ impl Condition {
     /// # Errors
     /// Where it is none, or names a column that is not there.
     pub fn parse(text: &str, table: &Table, units: &HashMap<usize, String>) -> Result<Condition> {
-        parser::parse(text, table, units)
-            .map_err(|fault| Problem::Condition { condition: beginning(text), fault })
+        parser::parse(text, table, units).map_err(|fault| Problem::Condition { condition: beginning(text), fault })
     }
 
     /// Whether a row satisfies it.

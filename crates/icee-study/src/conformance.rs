@@ -9,9 +9,9 @@
 
 mod driven;
 
-use crate::storage::{Home, PATIENCE, Position, Storage};
 use crate::error::{Result, bug};
 use crate::storage::KeptSheet;
+use crate::storage::{Home, PATIENCE, Position, Storage};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::{ScopedJoinHandle, scope, sleep};

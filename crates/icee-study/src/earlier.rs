@@ -22,8 +22,7 @@ impl Earlier {
     /// Where it cannot be read, has no two results, or its columns do not match.
     pub(crate) fn of_study(like: &Like, columns: &[Column], direction: Direction) -> Result<(Earlier, Option<Note>)> {
         let name = like.name.clone();
-        let unreadable =
-            |problem| Problem::EarlierUnreadable { study: like.name.clone(), problem: Box::new(problem) };
+        let unreadable = |problem| Problem::EarlierUnreadable { study: like.name.clone(), problem: Box::new(problem) };
         let mut study = Study::open_in(&*like.home, Models::default()).map_err(unreadable)?;
         study.load().map_err(unreadable)?;
         let mismatches = mismatches(&study.header.columns, columns);

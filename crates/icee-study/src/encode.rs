@@ -10,13 +10,13 @@
 //!
 //! The codes are fixed when a study is created, and stand in its journal.
 
-use crate::units;
 use crate::error::{OrProblem, Result, stored};
-use icee_protocol::Problem;
+use crate::units;
 use icee_base::hash::checksum;
 use icee_base::math::ln;
 use icee_base::table::{Row, Table, is_missing};
 use icee_bo::columns::{self, Words};
+use icee_protocol::Problem;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 

@@ -12,7 +12,9 @@ use crate::formats::is_archive;
 use crate::lines::{damaged, parse, position, seal};
 use crate::memory::journal_of;
 use crate::storage::{Home, KeptSheet, News, PATIENCE, Position, Storage};
-use icee_base::files::{FileError, folder_of, open_regular, read_regular, require_regular, sync_folder, write_atomically};
+use icee_base::files::{
+    FileError, folder_of, open_regular, read_regular, require_regular, sync_folder, write_atomically,
+};
 use icee_protocol::Problem;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -49,11 +51,14 @@ impl Home for JournalFile {
         let folder = sheets_of(&self.0);
         // Those that were there before are of one who creates the study at the same time.
         let new: Vec<&KeptSheet> = sheets.iter().filter(|sheet| find(&folder, &sheet.hash).is_none()).collect();
-        let created = new.iter().try_for_each(|sheet| keep(&folder, sheet)).and_then(|()| Journal::create(&self.0, lines));
+        let created =
+            new.iter().try_for_each(|sheet| keep(&folder, sheet)).and_then(|()| Journal::create(&self.0, lines));
         created.inspect_err(|_| {
             if !self.0.exists() {
                 // Without a journal they would only be in the way.
-                new.iter().filter_map(|sheet| find(&folder, &sheet.hash)).for_each(|path| drop(std::fs::remove_file(path)));
+                new.iter()
+                    .filter_map(|sheet| find(&folder, &sheet.hash))
+                    .for_each(|path| drop(std::fs::remove_file(path)));
                 let _ = std::fs::remove_dir(&folder);
             }
         })
@@ -75,7 +80,7 @@ fn find(folder: &Path, hash: &str) -> Option<PathBuf> {
     ["csv", "xlsx"].iter().map(|ending| folder.join(format!("{hash}.{ending}"))).find(|path| sound && path.is_file())
 }
 
-fn keep(folder: &Path, sheet: &KeptSheet) -> Result<()> {
+pub(crate) fn keep(folder: &Path, sheet: &KeptSheet) -> Result<()> {
     if find(folder, &sheet.hash).is_some() {
         return Ok(());
     }
@@ -135,7 +140,12 @@ impl Journal {
     /// # Errors
     /// Where it cannot be read.
     pub fn open(path: &Path) -> Result<Journal> {
-        Ok(Journal { path: path.to_owned(), file: open_regular(path).or_problem()?, appends: false, at: Position::default() })
+        Ok(Journal {
+            path: path.to_owned(),
+            file: open_regular(path).or_problem()?,
+            appends: false,
+            at: Position::default(),
+        })
     }
 
     /// As [`Storage::lock`] says, with the path for whoever has to wait.
@@ -287,7 +297,11 @@ impl Storage for Journal {
         let Some(path) = find(&sheets_of(&self.path), hash) else { return Ok(None) };
         let Some(bytes) = read_regular(&path, MOST_SHEET).or_problem()? else { return Ok(None) };
         let sheet = KeptSheet { hash: hash.to_owned(), bytes };
-        if sheet.is_sound() { Ok(Some(sheet.bytes)) } else { Err(stored(&shown(&path), "it was changed; put back a sound copy")) }
+        if sheet.is_sound() {
+            Ok(Some(sheet.bytes))
+        } else {
+            Err(stored(&shown(&path), "it was changed; put back a sound copy"))
+        }
     }
 
     fn drop_kept(&mut self, hash: &str) -> Result<()> {

@@ -1,8 +1,8 @@
 //! The lines of a journal, as text: one JSON object each, whose last member is a checksum of the text before it and of all
 //! lines above.
 
-use crate::storage::{News, Position};
 use crate::error::{AsProblem, Result};
+use crate::storage::{News, Position};
 use icee_base::files::FileError;
 use icee_base::hash::checksum;
 use icee_protocol::Problem;

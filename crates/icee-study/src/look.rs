@@ -13,9 +13,7 @@ use crate::take_back::step;
 use crate::trials::{Trial, Trials};
 use icee_bo::belief::Belief;
 use icee_protocol as protocol;
-use icee_protocol::{
-    AllCells, BestRow, BestRows, Cells, MeasuredRow, Predicted, Problem, RowForecast, Summary, Texts,
-};
+use icee_protocol::{AllCells, BestRow, BestRows, Cells, MeasuredRow, Predicted, Problem, RowForecast, Summary, Texts};
 use std::collections::HashSet;
 
 /// Rows predicted at a time.

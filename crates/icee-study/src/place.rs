@@ -54,6 +54,13 @@ pub trait Place: Send + Sync {
 #[derive(Clone, Debug)]
 pub struct Folder(pub PathBuf);
 
+impl Folder {
+    /// The journal of a study.
+    pub fn path(&self, name: &StudyName) -> PathBuf {
+        journal_path(&self.0, name)
+    }
+}
+
 impl Place for Folder {
     fn names(&self) -> Result<Vec<StudyName>> {
         let files = match std::fs::read_dir(&self.0) {

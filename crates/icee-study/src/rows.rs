@@ -386,9 +386,8 @@ impl Rows {
             nearest: hint(id),
             example: known.first().cloned(),
         };
-        let resolve = |(id, place): (&&str, Option<usize>)| {
-            place.map(|index| self.name(index)).ok_or_else(|| unknown(id))
-        };
+        let resolve =
+            |(id, place): (&&str, Option<usize>)| place.map(|index| self.name(index)).ok_or_else(|| unknown(id));
         Ok(ids.iter().zip(found).map(resolve).collect())
     }
 }

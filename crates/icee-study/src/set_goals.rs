@@ -1,11 +1,11 @@
 //! Goals that change during a campaign: the range of results, constraints, additional objectives. The direction never does.
 
+use crate::StudyOptions;
 use crate::error::Result;
 use crate::goals::{Bounds, Further};
 use crate::record::Entry;
 use crate::study::Study;
 use crate::trials::Trials;
-use crate::StudyOptions;
 use icee_protocol::{GoalsSet, Note, Problem};
 
 /// The word that takes the range away.
@@ -116,7 +116,10 @@ mod tests {
             study.set_goals(None, &also.iter().map(|goal| (*goal).to_owned()).collect::<Vec<_>>())
         };
         let set = goals(&mut study, &["purity >= 95"]).unwrap();
-        assert_eq!(set.goals.iter().map(|goal| goal.words.as_str()).collect::<Vec<_>>(), ["higher is better", "at least 95"]);
+        assert_eq!(
+            set.goals.iter().map(|goal| goal.words.as_str()).collect::<Vec<_>>(),
+            ["higher is better", "at least 95"]
+        );
         assert_eq!(study.take_notes(), [Note::GoalUnmeasured { name: "purity".into(), rows: 1 }]);
         // What was measured before has no such result, so no row keeps the constraint.
         assert!(study.best().is_none());

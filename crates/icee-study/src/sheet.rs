@@ -137,7 +137,12 @@ impl Study {
     }
 
     /// The same under the lock, and where measured rows and those in progress are now.
-    fn update_alone(&mut self, repeat: Repeat, corrected: Corrected, found: Found) -> Result<(Updated, Vec<[usize; 2]>)> {
+    fn update_alone(
+        &mut self,
+        repeat: Repeat,
+        corrected: Corrected,
+        found: Found,
+    ) -> Result<(Updated, Vec<[usize; 2]>)> {
         let before = self.header.pool.rows;
         let Found { bytes, path, name } = found;
         let sheet = KeptSheet::new(bytes);

@@ -290,7 +290,8 @@ impl Study {
     fn follow_now(&mut self) {
         let (first, header) = (&self.first, &mut self.header);
         let (pool, columns) = self.trials.sheet.as_ref().map_or((&first.pool, &first.columns), |now| (&now.0, &now.1));
-        let (bounds, further) = self.trials.goals.as_ref().map_or((&first.bounds, &first.further), |now| (&now.0, &now.1));
+        let (bounds, further) =
+            self.trials.goals.as_ref().map_or((&first.bounds, &first.further), |now| (&now.0, &now.1));
         if header.pool != *pool || header.columns != *columns {
             (header.pool, header.columns) = (pool.clone(), columns.clone());
             (self.rows, self.same_text) = (None, None);

@@ -153,11 +153,8 @@ pub(crate) fn chosen_columns(table: &Table, options: &StudyOptions, notes: &mut 
         Some(other) => Err(Problem::TwoRoles { column: name.to_owned(), role, other }),
         None => Ok(()),
     };
-    let given = [
-        (&options.id, ColumnRole::Names),
-        (&options.value, ColumnRole::Results),
-        (&options.cost, ColumnRole::Costs),
-    ];
+    let given =
+        [(&options.id, ColumnRole::Names), (&options.value, ColumnRole::Results), (&options.cost, ColumnRole::Costs)];
     for (name, what) in given {
         name.as_deref().map_or(Ok(()), |name| role(name, what))?;
     }

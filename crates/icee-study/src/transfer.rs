@@ -2,7 +2,7 @@
 
 use crate::error::{OrProblem, Result, bug, stored};
 use crate::formats;
-use crate::journal::sheets_of;
+use crate::journal::{JournalFile, sheets_of};
 use crate::memory::{incomplete, journal_of, lines_of};
 use crate::record::{Entry, Header, Line, to_line};
 use crate::replay::{header_of, parse, replay};
@@ -69,6 +69,16 @@ impl Package {
     }
 }
 
+/// Writes a bundle to files: its journal there, its sheets in a folder beside it, which is given back. Never over a file.
+///
+/// # Errors
+/// Where something is in the way, or cannot be written; then no journal is left behind.
+pub fn write_files(journal: &Path, bundle: &Bundle) -> Result<PathBuf> {
+    let sheets: Vec<KeptSheet> = bundle.sheets.iter().map(|Content(bytes)| KeptSheet::new(bytes.clone())).collect();
+    JournalFile(journal.to_owned()).create(&lines_of(bundle.journal.as_bytes())?, &sheets)?;
+    Ok(sheets_of(journal))
+}
+
 /// The same lines where no sheet is in a file: what they say of paths is about another machine.
 pub(crate) fn without_files(name: &str, lines: &[String]) -> Result<Vec<String>> {
     let mut header: Header = serde_json::from_str(&lines[0]).map_err(bug)?;
@@ -114,7 +124,7 @@ pub(crate) fn put_away(journal: &Path, now: u64) -> Result<PathBuf> {
 mod tests {
     use super::*;
     use crate::scratch::Scratch;
-    use crate::{JournalFile, Models, Repeat, StudyOptions};
+    use crate::{Models, Repeat, StudyOptions};
 
     #[test]
     fn a_study_goes_on_elsewhere_or_not_at_all() {

@@ -306,7 +306,16 @@ impl Trials {
     pub fn with_told(&self, told: Vec<Trial>) -> Trials {
         let places = told.iter().enumerate().map(|(place, trial)| (trial.row, place)).collect();
         let (model, sheet, goals) = (self.model.clone(), self.sheet.clone(), self.goals.clone());
-        Trials { told, model, sheet, goals, rows: self.rows, further: self.further, places, running: Running::default() }
+        Trials {
+            told,
+            model,
+            sheet,
+            goals,
+            rows: self.rows,
+            further: self.further,
+            places,
+            running: Running::default(),
+        }
     }
 
     /// The same trials where the rows have other numbers.

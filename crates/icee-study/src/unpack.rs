@@ -1,7 +1,7 @@
 //! What a workbook's file unpacks to, measured before anything of it is kept.
 
-use crate::formats::broken;
 use crate::error::Result;
+use crate::formats::broken;
 use icee_protocol::Problem;
 use std::io::{Cursor, Read, Write};
 use std::path::Path;

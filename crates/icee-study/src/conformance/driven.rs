@@ -2,6 +2,7 @@
 
 use super::{Checked, done, joined, require, same, stored};
 use crate::create::StudyOptions;
+use crate::error::{OrProblem, Result, bug};
 use crate::journal::JournalFile;
 use crate::models::Models;
 use crate::record::{Outcome, SamplerKind};
@@ -9,7 +10,6 @@ use crate::sheet::Corrected;
 use crate::storage::Home;
 use crate::study::Study;
 use crate::tell::Repeat;
-use crate::error::{OrProblem, Result, bug};
 use icee_base::files::FileError;
 use serde_json::Value;
 use std::collections::HashSet;
