@@ -118,6 +118,8 @@ pub struct AskArgs {
     #[arg(long, value_name = "TIME")]
     pub within: Option<String>,
     /// Your name, or that of the worker who tries the rows.
+    ///
+    /// With --at it is by default the name of the token.
     #[arg(long, value_name = "NAME")]
     pub by: Option<String>,
     /// Another sampler for this answer: learned, gp-ei or random.
@@ -171,7 +173,8 @@ pub struct TellArgs {
     pub again: bool,
     /// Your name, or that of the worker who measured the row.
     ///
-    /// If your reservation expired and someone else recorded the row, your result is added as a replicate.
+    /// If your reservation expired and someone else recorded the row, your result is added as a replicate. With --at it
+    /// is by default the name of the token.
     #[arg(long, value_name = "NAME", conflicts_with = "csv")]
     pub by: Option<String>,
     #[command(flatten)]
@@ -209,7 +212,7 @@ pub struct UpdateArgs {
     /// Correct results that differ from those recorded.
     #[arg(long)]
     pub replace: bool,
-    /// Keep the results of rows whose other cells were corrected (needs --id).
+    /// Keep results of rows whose other cells were corrected (needs an id column).
     #[arg(long)]
     pub keep: bool,
     /// The sheet as it is now [default: the file that the study follows].

@@ -222,3 +222,102 @@ fn document(out: &mut impl Write, text: &str, shown: &Shown<'_>) -> anyhow::Resu
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use icee_protocol::Verb;
+    use serde_json::{Value, json};
+
+    fn measured(id: &str, value: f64, further: &Value) -> Value {
+        let cells = json!({ "heat": "200" });
+        json!({ "id": id, "row": 3, "value": value, "values": [value], "status": "told", "cells": cells, "further": further })
+    }
+
+    /// What is printed of a reply; the words of an error where there is nothing to show.
+    fn printed(verb: Verb, json: &Value) -> String {
+        let reply = verb.reply(&json.to_string()).unwrap().reply;
+        let options = " --dir lab";
+        let shown = Shown { name: "bread", place: "lab", options, filtered: false, terminal: true, now: 1000 };
+        let mut out = Vec::new();
+        match super::reply(&mut out, &reply, &shown) {
+            Ok(()) => String::from_utf8(out).unwrap(),
+            Err(error) => format!("error: {error}"),
+        }
+    }
+
+    fn summary() -> Value {
+        let goal = |name: &str, wanted: &str, words: &str| json!({ "name": name, "wanted": wanted, "number": 95.0, "is_objective": true, "words": words });
+        let goals = [goal("score", "maximize", "higher is better"), goal("purity", "at-least", "at least 95")];
+        json!({
+            "pool": "a/../bread.csv", "rows": 4, "columns": [["heat", "number, 180 to 240"], ["flour", "2 categories"]],
+            "row_column": "row", "goals": goals, "bounds": { "low": 0.0, "high": null }, "earlier": ["old", 7],
+            "sampler": "learned", "seed": 0, "told": [measured("A", 6.5, &json!([["purity", 96.0]]))], "told_in_all": 1,
+            "front": [], "running": ["B"], "left": 2, "lines": 3, "sheet": "",
+            "last": { "deeds": [], "words": "suggestion of row B" },
+        })
+    }
+
+    #[test]
+    fn a_study_is_shown_as_it_was_created() {
+        let columns = "  heat   number, 180 to 240\n  flour  2 categories\nrange of results: 0 or more\n\
+                       uses 7 results of the study old, too\nsampler learned, seed 0\n";
+        let wanted = "score: higher is better; purity: at least 95\n";
+        let next = "1 measured, 2 left\nnext: icee study ask bread --dir lab\n";
+        assert_eq!(printed(Verb::Create, &summary()), format!("bread in lab: 4 rows, {wanted}{columns}{next}"));
+        let rest = "1 measured, 1 in progress, 2 left\n  6.5, purity 96  row A: heat=200\nin progress: B\n\
+                    last step: suggestion of row B\n";
+        assert_eq!(printed(Verb::Show, &summary()), format!("bread: 4 rows of bread.csv, {wanted}{columns}{rest}"));
+    }
+
+    #[test]
+    fn the_best_is_a_row_or_a_front_or_an_error() {
+        let mut best = measured("A", 6.5, &json!([]));
+        best["believed"] = json!(6.071);
+        best["sure"] = json!(0.83);
+        let front = [measured("A", 6.5, &json!([["price", 3.0]])), measured("B", 5.0, &json!([["price", 1.0]]))];
+        let one = json!({ "best": best, "front": [], "objectives": 1, "has_values": true });
+        let several = json!({ "best": best, "front": front, "objectives": 2, "has_values": true });
+        let none = |has: bool| json!({ "best": null, "front": [], "objectives": 1, "has_values": has });
+        assert_eq!(
+            printed(Verb::Best, &one),
+            "6.5  row A: heat=200\nestimated mean 6.071; best of the measured rows with probability 83 %\n"
+        );
+        assert_eq!(
+            printed(Verb::Best, &several),
+            "2 Pareto-optimal rows:\n6.5, price 3  row A: heat=200\n5, price 1  row B: heat=200\n"
+        );
+        assert!(printed(Verb::Best, &none(true)).starts_with("error: no row satisfies all constraints"));
+        assert!(printed(Verb::Best, &none(false)).contains("`icee study tell bread --row ID --value RESULT`"));
+        assert!(printed(Verb::Effects, &json!({ "effects": [] })).contains("at least two results"));
+        let told = json!({ "told": { "new": 1, "again": 2, "replaced": 0, "unchanged": 1 }, "best": best, "has_values": true });
+        let words =
+            "recorded: 1 new, 2 replicates, 1 unchanged; best so far 6.5 (row A, the best with probability 83 %)\n";
+        assert_eq!(printed(Verb::Tell, &told), words);
+    }
+
+    #[test]
+    fn changes_are_told_in_a_line() {
+        for (verb, reply, words) in [
+            (Verb::Withdraw, json!({ "withdrawn": ["A\u{1b}", "B"] }), "released: rows A\\u{1b}, B\n"),
+            (Verb::Forget, json!({ "forgotten": ["A"] }), "results deleted: row A\n"),
+            (Verb::Renew, json!({ "renewed": ["A"], "until": 8200 }), "reserved for 2 h: row A\n"),
+            (Verb::Delete, json!({ "deleted": "s", "place": "x" }), "deleted: s, moved to x; its name is free again\n"),
+            (Verb::Delete, json!({ "deleted": "s" }), "deleted: s; its name is free again\n"),
+            (
+                Verb::Undo,
+                json!({ "undone": { "deeds": [], "words": "release of row A" } }),
+                "undone: release of row A\n",
+            ),
+            (Verb::Running, json!({ "running": [] }), "no rows in progress\n"),
+            (Verb::List, json!({ "studies": [] }), "no studies in lab\n"),
+            (Verb::Export, json!({ "csv": "row,value\n1,\u{1b}\n" }), "row,value\n1,\\u{1b}\n"),
+        ] {
+            assert_eq!(printed(verb, &reply), words);
+        }
+        let counts = json!({ "new": 1, "again": 0, "replaced": 0, "unchanged": 0 });
+        let change = |changed| json!({ "changed": changed, "rows_before": 7, "rows": 8, "told": counts });
+        assert_eq!(printed(Verb::Update, &change(false)), "The sheet has not changed.\n");
+        assert!(printed(Verb::Update, &change(true)).starts_with("The sheet has changed: 8 rows (1 more)"));
+    }
+}
