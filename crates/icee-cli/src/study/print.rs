@@ -231,7 +231,9 @@ mod tests {
 
     fn measured(id: &str, value: f64, further: &Value) -> Value {
         let cells = json!({ "heat": "200" });
-        json!({ "id": id, "row": 3, "value": value, "values": [value], "status": "told", "cells": cells, "further": further })
+        json!({
+            "id": id, "row": 3, "value": value, "values": [value], "status": "told", "cells": cells, "further": further,
+        })
     }
 
     /// What is printed of a reply; the words of an error where there is nothing to show.
@@ -247,7 +249,10 @@ mod tests {
     }
 
     fn summary() -> Value {
-        let goal = |name: &str, wanted: &str, words: &str| json!({ "name": name, "wanted": wanted, "number": 95.0, "is_objective": true, "words": words });
+        let goal = |name: &str, wanted: &str, words: &str| {
+            let objective = wanted == "maximize";
+            json!({ "name": name, "wanted": wanted, "number": 95.0, "is_objective": objective, "words": words })
+        };
         let goals = [goal("score", "maximize", "higher is better"), goal("purity", "at-least", "at least 95")];
         json!({
             "pool": "a/../bread.csv", "rows": 4, "columns": [["heat", "number, 180 to 240"], ["flour", "2 categories"]],
@@ -290,7 +295,8 @@ mod tests {
         assert!(printed(Verb::Best, &none(true)).starts_with("error: no row satisfies all constraints"));
         assert!(printed(Verb::Best, &none(false)).contains("`icee study tell bread --row ID --value RESULT`"));
         assert!(printed(Verb::Effects, &json!({ "effects": [] })).contains("at least two results"));
-        let told = json!({ "told": { "new": 1, "again": 2, "replaced": 0, "unchanged": 1 }, "best": best, "has_values": true });
+        let counts = json!({ "new": 1, "again": 2, "replaced": 0, "unchanged": 1 });
+        let told = json!({ "told": counts, "best": best, "has_values": true });
         let words =
             "recorded: 1 new, 2 replicates, 1 unchanged; best so far 6.5 (row A, the best with probability 83 %)\n";
         assert_eq!(printed(Verb::Tell, &told), words);
