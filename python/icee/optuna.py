@@ -68,7 +68,7 @@ class IceeSampler(BaseSampler):
     always come together are suggested together; one whose range changes is drawn by chance.
 
     Args:
-        model: ``"table"``, the transformer, or ``"gp"``, a Gaussian process.
+        model: ``"learned"``, the transformer, or ``"gp"``, a Gaussian process.
         n_startup_trials: Trials that are spread over the space before any is predicted; at least 2.
         seed: Fixes all suggestions of one process.
         constraints_func: As in Optuna's samplers: numbers that are to be at most 0.
@@ -78,7 +78,7 @@ class IceeSampler(BaseSampler):
     def __init__(
         self,
         *,
-        model: str = "table",
+        model: str = "learned",
         n_startup_trials: int = 4,
         seed: int | None = None,
         constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,

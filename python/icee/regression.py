@@ -58,13 +58,13 @@ class InContextRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Of more rows than the model reads, each prediction rests on those of a neighbourhood, and `fit` says so.
 
     Args:
-        model: ``"table"``, the transformer, or ``"gp"``, a Gaussian process.
+        model: ``"learned"``, the transformer, or ``"gp"``, a Gaussian process.
         categorical_features: Names or places of columns that are categories although they are written as numbers. Words, and
             pandas' categorical columns, are so anyway.
     """
 
     def __init__(
-        self, *, model: str = "table", categorical_features: Sequence[str | int] | None = None
+        self, *, model: str = "learned", categorical_features: Sequence[str | int] | None = None
     ) -> None:
         self.model = model
         self.categorical_features = categorical_features
