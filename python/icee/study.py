@@ -132,7 +132,7 @@ class Study:
 
     @staticmethod
     def upgrade(path: str | os.PathLike[str]) -> Study:
-        """Turns the file of a study from an earlier version into one of this version, and opens it."""
+        """Rewrites the file of a study from an earlier version in the format of this version, and opens it. The old file is kept."""
         place, name = Place.of_study(path, None, None)
         assert place.folder is not None
         _native.upgrade(place.folder, name)

@@ -18,5 +18,5 @@
 mod folder;
 mod http;
 
-pub use folder::{Folder, Pages};
+pub use folder::{Folder, Pages, Upgraded, read_bundle, upgrade, write_bundle};
 pub use http::{FACE, Http, KEY, NOTES, TOKEN};

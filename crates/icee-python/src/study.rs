@@ -213,8 +213,8 @@ fn in_words(notes: Vec<Note>) -> Vec<Said<Note>> {
     render::said(notes, &Reader::at(Face::Python, None))
 }
 
-/// Turns the journal of a study from the format before into today's.
+/// Rewrites a journal of an earlier format in the format of today; gives where it lies as it was.
 #[pyfunction]
-pub fn upgrade(py: Python<'_>, folder: PathBuf, study: &str) -> PyResult<()> {
-    call(py, || Ok(Folder::new(folder).upgrade(&study.parse()?)?))
+pub fn upgrade(py: Python<'_>, folder: PathBuf, study: &str) -> PyResult<PathBuf> {
+    call(py, || Ok(icee_client::upgrade(&folder, &study.parse()?)?.backup))
 }
