@@ -119,6 +119,9 @@ enum Set<'a> {
     Option(&'a str),
 }
 
+/// Options that are lists in Python.
+const LISTS: [&str; 7] = ["also", "categories", "columns", "ignore", "linear", "log", "same"];
+
 /// What it is called at a face; nothing where there are no options.
 fn set(reader: &Reader, what: Set<'_>) -> Option<String> {
     let (name, value) = match what {
@@ -131,6 +134,7 @@ fn set(reader: &Reader, what: Set<'_>) -> Option<String> {
         (Face::Terminal, Some(value), _) => format!("--{} {}", name.replace('_', "-"), shell(value)),
         (Face::Python, _, Set::Flag("replace" | "again")) => format!("repeat=\"{name}\""),
         (Face::Python, _, Set::Flag(_)) => format!("{name}=True"),
+        (Face::Python, Some(value), _) if LISTS.contains(&name) => format!("{name}=[\"{value}\"]"),
         (Face::Python, Some(value), _) => format!("{name}=\"{value}\""),
         (Face::Python, None, _) => format!("{name}="),
         (Face::Http, _, Set::Flag(_)) => format!("\"{name}\": true"),
@@ -265,6 +269,8 @@ mod tests {
         assert_eq!(keep(Face::Python).unwrap(), "keep=True");
         assert_eq!(keep(Face::Http).unwrap(), "\"keep\": true");
         assert_eq!(keep(Face::Page).unwrap(), "the box \"Keep results of corrected rows\"");
+        let ignore = |face| set(&Reader::at(face, None), Set::Value("ignore", "flour")).unwrap();
+        assert_eq!((ignore(Face::Terminal), ignore(Face::Python)), ("--ignore flour".into(), "ignore=[\"flour\"]".into()));
         let forget = |face| command(&Reader::at(face, Some("bread")), "forget", "--row 3").unwrap();
         assert_eq!(forget(Face::Terminal), "`icee study forget bread --row 3`");
         assert_eq!(forget(Face::Python), "`study.forget(3)`");

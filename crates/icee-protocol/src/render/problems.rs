@@ -36,7 +36,8 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         Problem::Stored { name, fault } => format!("{name}: {fault}"),
         Problem::OldFormat { name, format } => {
             let upgrade = match reader.face {
-                Face::Terminal | Face::Python => format!("Upgrade it: `icee study upgrade {name}`."),
+                Face::Terminal => format!("Upgrade it: `icee study upgrade {name}`."),
+                Face::Python => "Upgrade it: `icee.Study.upgrade(path)`.".into(),
                 _ => "Its owner can upgrade it.".into(),
             };
             format!("{name} is a journal of format {format}, from an earlier version. {upgrade}")
@@ -57,7 +58,7 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
             "This study uses the model {pinned}; this program has {here}, which may suggest other rows.{}",
             match reader.face {
                 Face::Plain => String::new(),
-                Face::Python => " Use the old version, or go on with this model: `study.accept_model()`.".into(),
+                Face::Python => " Use the old version, or go on with this model: `study.ask(accept_model=True)`.".into(),
                 _ => hint("Use the old program, or go on with this model: ", set(Set::Flag("accept_model")), "."),
             }
         ),
@@ -227,7 +228,7 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         Problem::SheetGone { path } => {
             let pool = match reader.face {
                 Face::Terminal => Some("--pool FILE".to_owned()),
-                Face::Python => Some("pool=".into()),
+                Face::Python => Some("`study.update(path)`".into()),
                 _ => None,
             };
             format!(
