@@ -72,6 +72,9 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
             None => format!("Unknown {what} \"{name}\". There are: {}.", known.join(", ")),
         },
         Problem::DirectionMissing => {
+            if reader.face == Face::Page {
+                return "Which results are good, high or low ones? Choose one.".into();
+            }
             let either = set(Set::Value("direction", "maximize")).zip(set(Set::Value("direction", "minimize")));
             let either = either.map(|(high, low)| format!("{high} or {low}"));
             let target = set(Set::Option("target")).map(|target| format!(", or a number: {target}"));
@@ -93,7 +96,7 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         }
         Problem::WordForValue { word } => format!(
             "\"{word}\" is not a number.{}",
-            hint("Give ", set(Set::Flag(word)), " in place of a result.")
+            hint("Use ", set(Set::Flag(word)), " in place of a result.")
         ),
         Problem::NotATime { text } => format!("\"{text}\" is no time. Write 90m, 8h or 3d."),
         Problem::NotFinite { text } => format!("{text} is not a finite number."),
@@ -168,8 +171,9 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         ),
         Problem::SheetDiffers { row, here, known } => {
             let replace = match reader.face {
+                Face::Terminal => way("update", "--replace"),
                 Face::Python => Some("`study.update(replace=True)`".to_owned()),
-                _ => way("update", "--replace"),
+                _ => set(Set::Flag("replace")),
             };
             format!(
                 "Row {row} has {here} in the sheet and {known} in the study.{}",
