@@ -168,7 +168,7 @@ function enter() {
 
 async function open() {
   try {
-    now.rooms = await get("/api/rooms");
+    now.rooms = (await get("rooms")).rooms;
   } catch (error) {
     return wrong(error);
   }
