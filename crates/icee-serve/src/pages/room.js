@@ -168,7 +168,7 @@ function enter() {
 
 async function open() {
   try {
-    now.rooms = (await get("rooms")).rooms;
+    now.rooms = await get("rooms");
   } catch (error) {
     return wrong(error);
   }
