@@ -94,5 +94,8 @@ export async function deleteStudy(study) {
   const results = study.summary.told.length;
   const lost = results ? ` with its ${results === 1 ? "result" : `${results} results`}` : "";
   if (!confirm(`Delete the study "${study.name}"${lost}, for everybody? The person who runs the server can bring it back.`)) return;
-  if (await study.attempt(() => remove(study.name))) location.hash = "#";
+  await study.attempt(async () => {
+    await remove(study.name);
+    location.hash = "#";
+  });
 }

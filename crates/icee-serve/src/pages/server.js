@@ -111,8 +111,10 @@ function change(method, path, body) {
 /** Changes something, once, however often it is sent. */
 export const post = (verb, study, request) => change("POST", pathOf(verb, study), JSON.stringify(request));
 
-/** Deletes a study. */
-export const remove = (study) => change("DELETE", pathOf("delete", study));
+/** Deletes a study. One that is not there is deleted: perhaps the first reply was lost. */
+export const remove = (study) => change("DELETE", pathOf("delete", study)).catch((error) => {
+  if (error.status !== 404) throw error;
+});
 
 /** The file that a reply is, as the browser saves it. */
 export async function download(verb, study, name) {
