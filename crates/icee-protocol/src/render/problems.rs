@@ -72,6 +72,9 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
             None => format!("Unknown {what} \"{name}\". There are: {}.", known.join(", ")),
         },
         Problem::DirectionMissing => {
+            if reader.face == Face::Page {
+                return "Which results are good, high or low ones? Choose one.".into();
+            }
             let either = set(Set::Value("direction", "maximize")).zip(set(Set::Value("direction", "minimize")));
             let either = either.map(|(high, low)| format!("{high} or {low}"));
             let target = set(Set::Option("target")).map(|target| format!(", or a number: {target}"));
@@ -91,9 +94,10 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         Problem::NotANumber { text } => {
             format!("\"{text}\" is not a number. Write it without a unit, like 1200.5.")
         }
-        Problem::WordForValue { word } => {
-            format!("\"{word}\" is not a number.{}", hint("Give ", set(Set::Flag(word)), " in place of a result."))
-        }
+        Problem::WordForValue { word } => format!(
+            "\"{word}\" is not a number.{}",
+            hint("Use ", set(Set::Flag(word)), " in place of a result.")
+        ),
         Problem::NotATime { text } => format!("\"{text}\" is no time. Write 90m, 8h or 3d."),
         Problem::NotFinite { text } => format!("{text} is not a finite number."),
         Problem::RangeReversed { low, high } => {
@@ -175,8 +179,9 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         ),
         Problem::SheetDiffers { row, here, known } => {
             let replace = match reader.face {
+                Face::Terminal => way("update", "--replace"),
                 Face::Python => Some("`study.update(replace=True)`".to_owned()),
-                _ => way("update", "--replace"),
+                _ => set(Set::Flag("replace")),
             };
             format!(
                 "Row {row} has {here} in the sheet and {known} in the study.{}",
