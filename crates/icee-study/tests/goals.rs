@@ -3,7 +3,10 @@
 mod common;
 
 use common::{Scratch, options, points, pool, value};
-use icee_study::{AskOptions, Bounds, Corrected, Direction, Further, Outcome, Repeat, Study, StudyOptions, Wanted};
+use icee_protocol::{EarlierMismatch, Note, Problem, Range};
+use icee_study::{
+    AskOptions, Bounds, Corrected, Direction, Further, Outcome, Repeat, SamplerKind, Study, StudyOptions, Wanted,
+};
 
 /// Asks and tells until so many values are known; the rows in order.
 fn search(study: &mut Study, count: usize, truth: impl Fn(usize) -> (f64, Vec<(&'static str, f64)>)) -> Vec<usize> {
@@ -24,7 +27,7 @@ fn tell(study: &mut Study, rows: impl Iterator<Item = usize>, truth: impl Fn(usi
 }
 
 fn ask(count: usize) -> AskOptions {
-    AskOptions { count, ..AskOptions::default() }
+    AskOptions { count, more: true, ..AskOptions::default() }
 }
 
 #[test]
@@ -38,7 +41,7 @@ fn a_target_is_approached_from_both_sides() {
     let nearest = (1..=120).map(|row| (value(row) - 0.25).abs()).fold(f64::INFINITY, f64::min);
     assert!((best - 0.25).abs() < nearest + 0.01, "{best}, {nearest}");
     // A row that is known to lie there is more likely than one that lies far off.
-    let forecasts = study.predict(None).unwrap();
+    let forecasts = study.predict(None, None).unwrap().rows;
     let chance = |wanted: &dyn Fn(f64) -> bool| {
         let rows = forecasts.iter().enumerate().filter(|(at, _)| wanted(value(at + 1)));
         rows.map(|(_, row)| row.forecast.beats_best).fold(0.0, f64::max)
@@ -55,17 +58,18 @@ fn values_stay_within_their_bounds() {
     let bounds = Some(Bounds { low: Some(0.0), high: Some(1.0) });
     let bounded = StudyOptions { bounds, ..options(&pool) };
     let mut study = scratch.create("s.jsonl", &bounded);
-    let wrong = study.tell("1", 3.5, Repeat::Refuse).unwrap_err().to_string();
-    assert_eq!(wrong, "the value 3.5 of row \"1\" lies outside of what can be (0 to 1); mend it");
+    let wrong = study.tell("1", 3.5, Repeat::Refuse).unwrap_err();
+    let range = Range { low: Some(0.0), high: Some(1.0) };
+    assert_eq!(wrong, Problem::OutOfRange { row: "1".into(), value: 3.5, range });
     tell(&mut study, 1..=12, |row| value(row).min(1.0));
     let within = |study: &mut Study| {
-        study.predict(None).unwrap().iter().all(|row| row.forecast.low >= 0.0 && row.forecast.high <= 1.0)
+        study.predict(None, None).unwrap().rows.iter().all(|row| row.forecast.low >= 0.0 && row.forecast.high <= 1.0)
     };
     assert!(within(&mut study));
     assert!(study.ask(1, None).unwrap().remaining.unwrap().any > 0.0);
     // Nothing is better than the bound.
     study.tell("13", 0.0, Repeat::Refuse).unwrap();
-    let answer = study.ask_for(&ask(1)).unwrap();
+    let answer = study.suggest(&ask(1)).unwrap();
     assert_eq!(answer.remaining.unwrap().any, 0.0);
     assert_eq!(answer.suggestions[0].forecast.as_ref().unwrap().beats_best, 0.0);
     // Wherever the values lie: who is at the bound is neither above nor below it.
@@ -73,10 +77,11 @@ fn values_stay_within_their_bounds() {
         let mut study = scratch.create(&format!("{seed}.jsonl"), &StudyOptions { seed, ..bounded.clone() });
         tell(&mut study, 1..=7, |row| (0.1 + 0.037 * (seed as f64) * value(row)).min(1.0));
         tell(&mut study, 8..=8, |_| 0.0);
-        assert_eq!(study.ask_for(&ask(1)).unwrap().remaining.unwrap().any, 0.0, "{seed}");
+        assert_eq!(study.suggest(&ask(1)).unwrap().remaining.unwrap().any, 0.0, "{seed}");
     }
     let impossible = StudyOptions { bounds: Some(Bounds { low: Some(2.0), high: Some(1.0) }), ..options(&pool) };
-    assert!(Study::create(&scratch.0.join("t.jsonl"), &impossible, Default::default()).is_err());
+    let refused = Study::create(&scratch.0.join("t.jsonl"), &impossible, Default::default()).err().unwrap();
+    assert_eq!(refused, Problem::RangeReversed { low: 2.0, high: 1.0 });
 }
 
 /// Cheap and dear rows in turn, as good as each other.
@@ -94,18 +99,19 @@ fn what_is_gained_is_worth_its_price() {
         let with = StudyOptions { cost: cost.map(String::from), ..options(&pool) };
         let without = StudyOptions { ignore, ..options(&pool) };
         let mut study = scratch.create(name, if cost.is_some() { &with } else { &without });
-        assert_eq!(study.summary().columns.len(), 3);
+        assert_eq!(study.summary(None).columns.len(), 3);
         let truth = |row: usize| value(row) - if row.is_multiple_of(2) { 0.1 } else { 0.0 };
         tell(&mut study, 1..=4, truth);
         dear(&search(&mut study, 12, |row| (truth(row), vec![])))
     };
     let (with, without) = (count("with.jsonl", Some("price")), count("without.jsonl", None));
     assert!(with + 3 <= without, "{with} {without}");
-    for (price, said) in [("0", "line 2: column 2 (price): a cost is a number above 0, not \"0\""), ("", "not \"\"")] {
+    for price in ["0", ""] {
         let pool = scratch.write("bad.csv", &format!("a,price\n1,{price}\n2,3\n"));
         let with = StudyOptions { cost: Some("price".into()), ..options(&pool) };
-        let error = Study::create(&scratch.0.join("bad.jsonl"), &with, Default::default()).err().unwrap().to_string();
-        assert!(error.contains(said), "{error}");
+        let error = Study::create(&scratch.0.join("bad.jsonl"), &with, Default::default()).err().unwrap();
+        let Problem::Table { faults, .. } = error else { panic!("{error}") };
+        assert_eq!(faults, [format!("line 2: column 2 (price): a cost is a number above 0, not \"{price}\"")]);
     }
 }
 
@@ -120,11 +126,11 @@ fn rows_of_a_batch_share_a_setting() {
         (x as f64 - 12.0).powi(2) / 100.0 + [3.0, 0.0, 1.0][temp]
     };
     let temp = |row: usize| (row - 1) % 3;
-    for sampler in [None, Some(icee_study::SamplerKind::Random)] {
+    for sampler in [None, Some(SamplerKind::Random)] {
         let mut study = scratch.create(&format!("{sampler:?}.jsonl"), &StudyOptions { sampler, ..options(&pool) });
         for round in 0..4 {
             let same = vec!["temp".to_owned()];
-            let answer = study.ask_for(&AskOptions { same, ..ask(5) }).unwrap();
+            let answer = study.suggest(&AskOptions { same, ..ask(5) }).unwrap();
             let rows: Vec<usize> = answer.suggestions.iter().map(|row| row.row).collect();
             assert_eq!(rows.len(), 5);
             assert!(rows.iter().all(|&row| temp(row) == temp(rows[0])), "{rows:?}");
@@ -134,7 +140,9 @@ fn rows_of_a_batch_share_a_setting() {
             tell(&mut study, rows.into_iter(), truth);
         }
         let same = vec!["heat".to_owned()];
-        assert!(study.ask_for(&AskOptions { same, ..ask(5) }).unwrap_err().to_string().contains("no column \"heat\""));
+        let refused = study.suggest(&AskOptions { same, ..ask(5) }).unwrap_err();
+        let Problem::Table { faults, .. } = &refused else { panic!("{refused}") };
+        assert_eq!(faults[..], ["line 1: no column \"heat\"; there are temp, x"]);
     }
 }
 
@@ -143,19 +151,25 @@ fn rows_come_back_when_their_time_is_up() {
     let scratch = Scratch::new("goal-deadline");
     let pool = scratch.write("pool.csv", &pool(4));
     let mut study = scratch.create("s.jsonl", &options(&pool));
-    study.ask_for(&AskOptions { until: Some(1000), ..ask(2) }).unwrap();
+    study.suggest(&AskOptions { until: Some(1000), ..ask(2) }).unwrap();
     study.ask(2, None).unwrap();
-    let pending = study.pending(None).unwrap().unwrap();
-    assert_eq!(pending.suggestions.iter().filter(|row| row.until == Some(1000)).count(), 2);
-    assert!(study.expire(999).unwrap().is_empty());
-    let late = study.expire(1000).unwrap();
+    let pending = study.running(None).unwrap();
+    assert_eq!(pending.iter().filter(|row| row.until == Some(1000)).count(), 2);
+    // Until then nothing is left; an answer says what has expired, and takes it from there.
+    study.take_notes();
+    let refused = study.suggest(&AskOptions { now: 999, ..ask(1) }).unwrap_err();
+    assert_eq!(refused, Problem::NoneLeft { rows: 4, running: 4 });
+    assert_eq!(study.take_notes(), []);
+    let again = study.suggest(&AskOptions { now: 1000, ..ask(1) }).unwrap();
+    let [Note::Expired { rows: late }] = &study.take_notes()[..] else { panic!() };
     assert_eq!(late.len(), 2);
-    assert!(study.expire(5000).unwrap().is_empty());
+    let [kept] = &late.iter().filter(|row| **row != again.suggestions[0].id).collect::<Vec<_>>()[..] else { panic!() };
     // Late answers count.
-    study.tell(&late[0], 1.0, Repeat::Refuse).unwrap();
-    assert_eq!(study.ask(1, None).unwrap().suggestions[0].id, late[1]);
+    study.tell(&again.suggestions[0].id, 1.0, Repeat::Refuse).unwrap();
+    assert_eq!(study.suggest(&AskOptions { now: 5000, ..ask(1) }).unwrap().suggestions[0].id, **kept);
+    assert_eq!(study.take_notes(), [], "each expires once");
     let mut again = scratch.open("s.jsonl");
-    assert_eq!(again.summary().running, study.summary().running);
+    assert_eq!(again.summary(None).running, study.summary(None).running);
 }
 
 fn several(pool: &std::path::Path) -> StudyOptions {
@@ -202,8 +216,8 @@ fn several_outcomes_make_a_front_within_limits() {
     assert!(forecast.further[1].holds.unwrap() > 0.5 && forecast.further[0].holds.is_none());
     assert!(answer.remaining.is_none());
     // Opened again, all is as it was.
-    let (summary, mut again) = (study.summary(), scratch.open("s.jsonl"));
-    assert_eq!((again.front(), again.summary()), (study.front(), summary));
+    let (summary, mut again) = (study.summary(None), scratch.open("s.jsonl"));
+    assert_eq!((again.front(), again.summary(None)), (study.front(), summary));
 }
 
 #[test]
@@ -231,22 +245,25 @@ fn further_outcomes_are_read_from_the_sheet() {
     let pool = sheet("1,3,2,0.9\n2,failed,,\n3,,,\n4,5,4,\n5,,,\n");
     let with = StudyOptions { value: Some("yield".into()), ..several(&pool) };
     let mut study = scratch.create("s.jsonl", &with);
-    assert_eq!(study.summary().columns.len(), 1);
-    let told = study.summary().told;
+    assert_eq!(study.summary(None).columns.len(), 1);
+    let told = study.summary(None).told;
     assert_eq!(told[2].further, [("price".into(), Some(4.0)), ("purity".into(), None)]);
     // Row 4 has no purity yet, so nobody knows whether it may count.
     assert_eq!(study.front().iter().map(|row| row.row).collect::<Vec<_>>(), [1]);
     // What was measured later is filled in without a word about correcting.
     sheet("1,3,2,0.9\n2,failed,,\n3,,,\n4,5,4,0.7\n5,1,1,0.6\n");
-    let change = study.update(Repeat::Refuse, Corrected::Refuse).unwrap();
+    let change = study.update(Repeat::Refuse, Corrected::Refuse, None).unwrap();
     assert_eq!((change.told.new, change.told.replaced), (1, 1));
     assert_eq!(study.front().iter().map(|row| row.row).collect::<Vec<_>>(), [4, 1, 5]);
-    let unknown = study.tell_measured("3", 1.0, &[("prize", 1.0)], Repeat::Refuse).unwrap_err().to_string();
-    assert!(unknown.contains("unknown outcome \"prize\"") && unknown.contains("price"), "{unknown}");
+    let unknown = study.tell_measured("3", 1.0, &[("prize", 1.0)], Repeat::Refuse).unwrap_err();
+    let Problem::Unknown { name, nearest, .. } = &unknown else { panic!("{unknown}") };
+    assert_eq!((name.as_str(), &nearest[0][..]), ("prize", "price"));
     study.tell("3", Outcome::Failed, Repeat::Refuse).unwrap();
     sheet("1,3,2,0.9\n2,failed,,\n3,failed,,\n4,5,4,0.2\n5,1,1,0.6\n");
-    let refused = study.update(Repeat::Refuse, Corrected::Refuse).unwrap_err().to_string();
-    assert!(refused.contains("5 (with 4 and 0.2) here and 5 (with 4 and 0.7) in the study"), "{refused}");
+    let refused = study.update(Repeat::Refuse, Corrected::Refuse, None).unwrap_err();
+    let Problem::Lines { problems, .. } = &refused else { panic!("{refused}") };
+    let (row, here, known) = ("4".into(), "5 (4, 0.2)".into(), "5 (4, 0.7)".into());
+    assert_eq!(problems[0].problem, Problem::SheetDiffers { row, here, known });
 }
 
 #[test]
@@ -257,7 +274,7 @@ fn an_earlier_study_is_learned_from() {
     let mut earlier = scratch.create("earlier.jsonl", &options(&sheet));
     // The same bowl in another unit, turned upside down by nobody.
     tell(&mut earlier, 1..=60, |row| 40.0 + 100.0 * value(row));
-    let like = Some(scratch.0.join("earlier.jsonl"));
+    let like = Some(scratch.0.join("earlier.jsonl").into());
     let first = |name: &str, like| {
         let mut study = scratch.create(name, &StudyOptions { like, ..options(&sheet) });
         let rows = search(&mut study, 6, |row| (value(row), vec![]));
@@ -266,19 +283,20 @@ fn an_earlier_study_is_learned_from() {
     // One value of another unit is no surprise.
     let mut other = scratch.create("other.jsonl", &StudyOptions { like: like.clone(), ..options(&sheet) });
     other.tell("150", 0.01 * value(150), Repeat::Refuse).unwrap();
-    let beliefs = other.predict(None).unwrap();
+    let beliefs = other.predict(None, None).unwrap().rows;
     assert!(beliefs.iter().all(|row| row.forecast.mean.abs() < 1.0), "{beliefs:?}");
     let (alone, _) = first("alone.jsonl", None);
     let (with, mut study) = first("with.jsonl", like.clone());
     let lowest = (1..=150).map(value).fold(f64::INFINITY, f64::min);
     assert!(with < lowest + 0.01 && with < alone, "{with} {alone} {lowest}");
-    assert_eq!(study.summary().earlier, Some(("earlier".into(), 60)));
+    assert_eq!(study.summary(None).earlier, Some(("earlier".into(), 60)));
     // Its rows are not this study's: nothing of it is told, or can be the best.
-    assert_eq!((study.summary().told.len(), study.predict(None).unwrap().len()), (6, 150));
+    assert_eq!((study.summary(None).told.len(), study.predict(None, None).unwrap().rows.len()), (6, 150));
     // The journal has all that is needed, and goes on the same way.
     std::fs::remove_file(scratch.0.join("earlier.jsonl")).unwrap();
     let mut again = scratch.open("with.jsonl");
-    assert_eq!(again.ask(2, None).unwrap().suggestions, study.preview(&ask(2)).unwrap().suggestions);
+    let expected = study.preview(&ask(2)).unwrap().suggestions;
+    assert_eq!(again.ask(2, None).unwrap().suggestions, expected);
 }
 
 #[test]
@@ -288,25 +306,29 @@ fn an_earlier_study_of_other_columns_is_refused() {
     let sheet = scratch.write("b.csv", "a,b,c\n1,4,u\n2,5,v\n3,6,u\n");
     let like = |columns: Option<&[&str]>| {
         let columns = columns.map(|names| names.iter().map(|name| String::from(*name)).collect());
-        let options = StudyOptions { like: Some(scratch.0.join("earlier.jsonl")), columns, ..options(&sheet) };
+        let options = StudyOptions { like: Some(scratch.0.join("earlier.jsonl").into()), columns, ..options(&sheet) };
         Study::create(&scratch.0.join(format!("{}.jsonl", options.columns.is_some())), &options, Default::default())
     };
     tell(&mut earlier, 1..=1, |_| 1.0);
-    let few = like(Some(&["a"])).err().unwrap().to_string();
-    assert!(few.contains("the earlier study earlier has no two values"), "{few}");
+    let few = like(Some(&["a"])).err().unwrap();
+    assert_eq!(few, Problem::EarlierEmpty { study: "earlier".into() });
     tell(&mut earlier, 2..=3, |row| row as f64);
-    let other = like(None).err().unwrap().to_string();
-    for said in ["its column \"b\" has words, not numbers", "not learned from a column \"c\"", "--columns"] {
-        assert!(other.contains(said), "{other}");
-    }
+    let other = like(None).err().unwrap();
+    let mismatches = vec![
+        EarlierMismatch::Type { column: "b".into(), numbers_here: true },
+        EarlierMismatch::NoColumn { column: "c".into() },
+    ];
+    assert_eq!(other, Problem::Earlier { study: "earlier".into(), mismatches });
     // A decimal comma of one sheet is a point in the other.
     let mut same = like(Some(&["a"])).unwrap();
     assert!(same.ask(1, None).unwrap().suggestions[0].forecast.is_some());
     let columns = Some(vec!["a".to_owned()]);
-    let like = Some(scratch.0.join("earlier.jsonl"));
+    let like = Some(scratch.0.join("earlier.jsonl").into());
     let opposed = StudyOptions { like, columns, direction: Direction::Maximize, ..options(&sheet) };
     let opposed = scratch.create("opposed.jsonl", &opposed).take_notes();
-    let is_noted = |notes: &[String]| notes.iter().any(|note| note.contains("looks for low values, this one for high"));
+    let is_noted = |notes: &[Note]| {
+        notes.contains(&Note::EarlierOpposed { study: "earlier".into(), high_there: false })
+    };
     assert!(is_noted(&opposed) && !is_noted(&same.take_notes()), "{opposed:?}");
 }
 
@@ -314,18 +336,19 @@ fn an_earlier_study_of_other_columns_is_refused() {
 fn outcomes_are_completed_and_corrected_one_by_one() {
     let scratch = Scratch::new("goal-complete");
     let mut study = scratch.create("s.jsonl", &several(&scratch.write("pool.csv", &pool(9))));
-    let further = |study: &mut Study| study.summary().told[0].measurements[0].clone();
+    let further = |study: &mut Study| study.summary(None).told[0].measurements[0].clone();
     study.tell_measured("1", 5.0, &[("price", 2.0)], Repeat::Refuse).unwrap();
     // Filled in later; and corrected without a word about the others.
     assert_eq!(study.tell_measured("1", 5.0, &[("purity", 0.9)], Repeat::Refuse).unwrap().replaced, 1);
     assert_eq!(further(&mut study), [Some(5.0), Some(2.0), Some(0.9)]);
     study.tell_measured("1", 6.0, &[], Repeat::Replace).unwrap();
     assert_eq!(further(&mut study), [Some(6.0), Some(2.0), Some(0.9)]);
-    assert!(study.tell_measured("1", 6.0, &[("price", 3.0)], Repeat::Refuse).is_err(), "another price is a correction");
+    let corrected = study.tell_measured("1", 6.0, &[("price", 3.0)], Repeat::Refuse).unwrap_err();
+    assert_eq!(corrected.code(), "already-measured", "another price is a correction");
     // Cells beside an empty value do not count yet, and it is said.
     let sheet = scratch.write("sheet.csv", "heat,yield,price,purity\n1,3,2,0.9\n2,,4,\n3,,,\n");
     let mut study = scratch.create("t.jsonl", &StudyOptions { value: Some("yield".into()), ..several(&sheet) });
-    assert!(study.take_notes().iter().any(|note| note.starts_with("one row has further outcomes and no value yet")));
+    assert!(study.take_notes().contains(&Note::Waiting { rows: 1 }));
 }
 
 #[test]
@@ -338,7 +361,7 @@ fn a_plate_that_can_be_filled_comes_first() {
         let mut study = scratch.create(&format!("{told}.jsonl"), &options(&pool));
         // The best are on the small plate.
         tell(&mut study, (0..told).map(|k| 1 + 5 * k), |row| row as f64);
-        let answer = study.ask_for(&AskOptions { same: vec!["plate".into()], ..ask(8) }).unwrap();
+        let answer = study.suggest(&AskOptions { same: vec!["plate".into()], ..ask(8) }).unwrap();
         assert!(answer.suggestions.len() == 8 && answer.suggestions.iter().all(|row| row.row > 4), "{answer:?}");
     }
 }

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Scratch, options, pool, value};
-use icee_study::{AskOptions, Repeat, Status, Study};
+use icee_protocol::{Note, Status};
+use icee_study::{AskOptions, Repeat, Study};
 
 fn told(scratch: &Scratch, rows: usize, count: usize) -> Study {
     let mut study = scratch.create("s.jsonl", &options(&scratch.write("pool.csv", &pool(rows))));
@@ -32,7 +33,7 @@ fn a_row_is_explained_by_the_best_and_its_neighbours() {
     assert_eq!(far, ["unlike the best row 2 in every column", "heat = 300 is higher than all that was tried"]);
     let near = study.why("5", None).unwrap();
     assert_eq!((near.nearest[0].id.as_str(), near.nearest.len()), ("1", 3));
-    assert!(study.why("8", None).unwrap_err().to_string().contains("there is no row \"8\""));
+    assert_eq!(study.why("8", None).unwrap_err().code(), "row-unknown");
 }
 
 #[test]
@@ -63,14 +64,14 @@ fn of_many_columns_a_reason_names_a_few_and_of_one_what_it_is() {
 fn columns_that_matter_have_an_effect() {
     let scratch = Scratch::new("look-effects");
     let mut study = told(&scratch, 60, 0);
-    assert!(study.effects(None).unwrap().is_empty());
+    assert!(study.effects(None).unwrap().effects.is_empty());
     let mut study = {
         drop(study);
         std::fs::remove_file(scratch.0.join("s.jsonl")).unwrap();
         told(&scratch, 60, 40)
     };
     study.take_notes();
-    let effects = study.effects(None).unwrap();
+    let effects = study.effects(None).unwrap().effects;
     assert!(study.take_notes().is_empty());
     assert_eq!(effects.len(), 3);
     assert_eq!(effects[0].column, "b", "twice as steep as a");
@@ -88,7 +89,7 @@ fn effects_of_some_rows_say_so() {
     let mut study = told(&scratch, 1500, 5);
     study.take_notes();
     study.effects(None).unwrap();
-    assert_eq!(study.take_notes(), ["1024 of the 1500 rows were looked at, evenly spread over the sheet"]);
+    assert_eq!(study.take_notes(), [Note::PartPredicted { rows: 1024, of: 1500 }]);
 }
 
 #[test]
@@ -107,7 +108,7 @@ fn a_look_back_forecasts_each_row_from_those_before_it() {
     // As if the study had stopped there.
     let earlier = Scratch::new("look-earlier");
     let mut then = told(&earlier, 60, 20);
-    let forecast = then.predict(None).unwrap().swap_remove(20).forecast;
+    let forecast = then.predict(None, None).unwrap().rows.swap_remove(20).forecast;
     assert_eq!(review.steps[20].forecast.as_ref(), Some(&forecast));
     study.preview(&AskOptions { count: 3, ..AskOptions::default() }).unwrap();
     assert_eq!(std::fs::read(scratch.0.join("s.jsonl")).unwrap(), before);

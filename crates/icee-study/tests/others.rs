@@ -9,7 +9,10 @@ use icee_bo::belief::Belief;
 use icee_bo::gp_surrogate::GpSurrogate;
 use icee_bo::pool::{Pool, Told};
 use icee_bo::surrogate::Surrogate;
-use icee_study::{Direction, LearnedModel, Loader, Models, Reads, Repeat, SamplerKind, Study, StudyOptions};
+use icee_protocol::{Note, Problem};
+use icee_study::{
+    Corrected, Direction, LearnedModel, Loader, Models, NewSheet, Reads, Repeat, SamplerKind, Study, StudyOptions,
+};
 use rand::Rng;
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -63,18 +66,18 @@ fn others_may_write_while_a_row_is_chosen() {
             file.unlock().unwrap();
             let row = told.fetch_add(1, Ordering::SeqCst) + 1;
             if row <= 8 {
-                let mut other = Study::open(&path, None, Models::default()).unwrap();
+                let mut other = Study::open(&path, Models::default()).unwrap();
                 other.tell(&row.to_string(), Some(value(row)), Repeat::Refuse).unwrap();
             }
         })))
     });
     let model = learned("meddler", load);
-    let mut asking = Study::open(&scratch.0.join("s.jsonl"), None, Models::default().with(model)).unwrap();
-    let answer = asking.ask(4, Some(SamplerKind::Icee)).unwrap();
+    let mut asking = Study::open(&scratch.0.join("s.jsonl"), Models::default().with(model)).unwrap();
+    let answer = asking.ask(4, Some(SamplerKind::Learned)).unwrap();
     assert!(told.load(Ordering::SeqCst) > 3, "the lock is held while a row is chosen");
     assert!(answer.suggestions.iter().all(|suggestion| suggestion.row > 8), "{answer:?}");
     // All of it is sound, and what was told is there.
-    let summary = scratch.open("s.jsonl").summary();
+    let summary = scratch.open("s.jsonl").summary(None);
     assert_eq!((summary.told.len(), summary.running.len()), (8, 4));
 }
 
@@ -90,12 +93,15 @@ fn a_copy_that_was_put_back_is_followed_and_another_study_is_not() {
     // The copy knows nothing of row 1; what is told now is told to it.
     std::fs::rename(&copy, scratch.0.join("s.jsonl")).unwrap();
     study.tell("2", Some(2.0), Repeat::Refuse).unwrap();
-    let told = |study: &mut Study| study.summary().told.iter().map(|told| told.row).collect::<Vec<_>>();
+    let told = |study: &mut Study| study.summary(None).told.iter().map(|told| told.row).collect::<Vec<_>>();
     assert_eq!((told(&mut study), told(&mut scratch.open("s.jsonl"))), (vec![2], vec![2]));
     scratch.create("other.jsonl", &StudyOptions { direction: Direction::Maximize, ..options(&pool) });
     std::fs::rename(scratch.0.join("other.jsonl"), scratch.0.join("s.jsonl")).unwrap();
-    let refused = study.tell("3", Some(3.0), Repeat::Refuse).unwrap_err().to_string();
-    assert!(refused.contains("another study now"), "{refused}");
+    let refused = study.tell("3", Some(3.0), Repeat::Refuse).unwrap_err();
+    assert!(
+        matches!(&refused, Problem::Stored { fault, .. } if fault.starts_with("it is another study now")),
+        "{refused}"
+    );
     assert_eq!(told(&mut scratch.open("s.jsonl")), Vec::<usize>::new());
 }
 
@@ -140,8 +146,8 @@ fn a_large_batch_takes_no_more_fits_than_a_small_one() {
         let counter = fits.clone();
         let load: Loader = Box::new(move || Ok(Box::new(Fits(GpSurrogate::default(), counter.clone(), false))));
         let model = learned("fits", load);
-        let mut study = Study::open(&scratch.0.join(&name), None, Models::default().with(model)).unwrap();
-        let answer = study.ask(count, Some(SamplerKind::Icee)).unwrap();
+        let mut study = Study::open(&scratch.0.join(&name), Models::default().with(model)).unwrap();
+        let answer = study.ask(count, Some(SamplerKind::Learned)).unwrap();
         let rows: Vec<usize> = answer.suggestions.iter().map(|suggestion| suggestion.row).collect();
         assert_eq!(rows.iter().collect::<HashSet<_>>().len(), count);
         (fits.load(Ordering::SeqCst), rows)
@@ -159,26 +165,39 @@ fn a_pool_that_never_ends_or_begins_is_refused() {
     scratch.create("s.jsonl", &options(&pool));
     let pipe = scratch.0.join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let is_irregular = |problem: &Problem| {
+        matches!(problem, Problem::File { fault, .. } if fault.contains("it is not a regular file"))
+    };
     for elsewhere in [Path::new("/dev/zero"), &pipe] {
-        let mut study = Study::open(&scratch.0.join("s.jsonl"), Some(elsewhere), Models::default()).unwrap();
-        let refused = study.ask(1, None).unwrap_err().to_string();
-        assert!(refused.contains("it is not a regular file"), "{refused}");
+        let mut study = scratch.open("s.jsonl");
+        let new = Some(NewSheet::File(elsewhere.to_owned()));
+        let refused = study.update(Repeat::Refuse, Corrected::Refuse, new).unwrap_err();
+        assert!(is_irregular(&refused), "{refused:?}");
         let options = options(elsewhere);
         let refused = Study::create(&scratch.0.join("t.jsonl"), &options, Models::default()).err().unwrap();
-        assert!(refused.to_string().contains("it is not a regular file"), "{refused}");
+        assert!(is_irregular(&refused), "{refused:?}");
         // Nor can a journal be such a thing.
         let link = scratch.0.join("u.jsonl");
         std::os::unix::fs::symlink(elsewhere, &link).unwrap();
-        let refused = Study::open(&link, None, Models::default()).err().unwrap();
-        assert!(refused.to_string().contains("it is not a regular file"), "{refused}");
+        let refused = Study::open(&link, Models::default()).err().unwrap();
+        assert!(is_irregular(&refused), "{refused:?}");
         std::fs::remove_file(link).unwrap();
+        // One that takes the place of the file that is followed is not waited for, and the sheet that is kept is used.
+        std::fs::remove_file(&pool).unwrap();
+        std::os::unix::fs::symlink(elsewhere, &pool).unwrap();
+        study.ask(1, None).unwrap();
+        let notes = study.take_notes();
+        assert!(matches!(&notes[..], [Note::Unread { problem }] if is_irregular(problem)), "{notes:?}");
+        assert!(is_irregular(&study.update(Repeat::Refuse, Corrected::Refuse, None).unwrap_err()));
     }
-    // What has taken the pool's place and is none is named, not shown at length; to look, no more is read than there was.
+    std::fs::remove_file(&pool).unwrap();
+    // What has taken the pool's place and is none is named, not shown at length; a look does not read it.
     std::fs::write(&pool, vec![b'x'; 1 << 20]).unwrap();
-    let refused = scratch.open("s.jsonl").ask(1, None).unwrap_err().to_string();
-    assert!(refused.contains("no column \"a\"") && refused.len() < 400, "{}", refused.len());
-    let refused = scratch.open("s.jsonl").predict(None).unwrap_err().to_string();
-    assert!(refused.contains("has changed since"), "{refused}");
+    let refused = scratch.open("s.jsonl").ask(1, None).unwrap_err();
+    assert!(matches!(&refused, Problem::ColumnGone { fault } if fault.contains("no column \"a\"")), "{refused:?}");
+    assert!(refused.to_string().len() < 400, "{}", refused.to_string().len());
+    assert_eq!(scratch.open("s.jsonl").all_cells().unwrap().columns[0].cells.len(), 12);
+    assert_eq!(scratch.open("s.jsonl").predict(None, None).unwrap_err().code(), "too-few-results");
 }
 
 #[test]
@@ -191,8 +210,11 @@ fn no_more_hints_are_made_than_are_shown() {
     let mut study = scratch.create("s.jsonl", &StudyOptions { id: Some("name".into()), ..options(&pool) });
     let mut results = format!("name,value\n{},1\n", "y".repeat(100_000));
     (0..2000).for_each(|row| writeln!(results, "raw-{row},{row}").unwrap());
-    let refused =
-        study.tell_csv(&scratch.write("results.csv", &results), None, Repeat::Refuse).unwrap_err().to_string();
-    assert_eq!(refused.matches("did you mean").count(), 19);
-    assert!(refused.ends_with("and 1981 more"), "{}", &refused[refused.len() - 100..]);
+    let refused = study.tell_csv(&scratch.write("results.csv", &results), None, Repeat::Refuse).unwrap_err();
+    let words = refused.to_string();
+    let Problem::Lines { problems, more, .. } = refused else { panic!("{}", words.len()) };
+    let hints = problems.iter().filter(|line| matches!(line.problem, Problem::RowUnknown { nearest: Some(_), .. }));
+    assert_eq!((hints.count(), problems.len(), more), (19, 20, 1981));
+    assert_eq!(words.matches("Did you mean").count(), 19);
+    assert!(words.ends_with("and 1981 more"), "{}", &words[words.len() - 100..]);
 }

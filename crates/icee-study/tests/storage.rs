@@ -5,7 +5,7 @@ mod common;
 use common::Scratch;
 use icee_study::memory::InMemory;
 use icee_study::storage::{News, Position};
-use icee_study::{Home, JournalFile, Result, Storage, conformance};
+use icee_study::{Home, JournalFile, KeptSheet, Result, Storage, conformance};
 use std::thread::{scope, sleep};
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn memory_conforms() {
 #[test]
 fn who_appends_in_memory_holds_the_lock_and_has_read_all() {
     let home = InMemory::new("a study");
-    home.create(&["{}".into()]).unwrap();
+    home.create(&["{}".into()], &[]).unwrap();
     let mut storage = home.open().unwrap();
     assert!(storage.append("{}").is_err());
     storage.lock(&|| ()).unwrap();
@@ -60,6 +60,10 @@ enum Fault {
     SaysSoTwice,
     SaysSoAlways,
     IsAlwaysTorn,
+    CreatesWithoutSheets,
+    KeepsNothing,
+    DropsNothing,
+    DropsAll,
 }
 
 /// A study in memory with one fault.
@@ -70,19 +74,21 @@ impl Home for Faulty {
         self.0.name()
     }
 
-    fn create(&self, lines: &[String]) -> Result<()> {
-        let created = self.0.create(lines);
+    fn create(&self, lines: &[String], sheets: &[KeptSheet]) -> Result<()> {
+        let created = self.0.create(lines, if self.1 == Fault::CreatesWithoutSheets { &[] } else { sheets });
         if self.1 == Fault::CreatesTwice { Ok(()) } else { created }
     }
 
     fn open(&self) -> Result<Box<dyn Storage>> {
-        Ok(Box::new(FaultyStorage { sound: self.0.open()?, fault: self.1 }))
+        Ok(Box::new(FaultyStorage { sound: self.0.open()?, fault: self.1, kept: vec![] }))
     }
 }
 
 struct FaultyStorage {
     sound: Box<dyn Storage>,
     fault: Fault,
+    /// The hashes of the sheets that it was given.
+    kept: Vec<String>,
 }
 
 impl FaultyStorage {
@@ -165,6 +171,24 @@ impl Storage for FaultyStorage {
             _ => self.sound.append(line),
         }
     }
+
+    fn keep(&mut self, sheet: &KeptSheet) -> Result<()> {
+        self.kept.push(sheet.hash.clone());
+        if self.fault == Fault::KeepsNothing { Ok(()) } else { self.sound.keep(sheet) }
+    }
+
+    fn kept(&mut self, hash: &str) -> Result<Option<Vec<u8>>> {
+        self.sound.kept(hash)
+    }
+
+    fn drop_kept(&mut self, hash: &str) -> Result<()> {
+        match self.fault {
+            Fault::DropsNothing => return Ok(()),
+            Fault::DropsAll => self.kept.iter().try_for_each(|hash| self.sound.drop_kept(hash))?,
+            _ => {}
+        }
+        self.sound.drop_kept(hash)
+    }
 }
 
 #[test]
@@ -185,13 +209,17 @@ fn a_storage_with_a_fault_does_not_conform_and_is_told_which() {
         (Fault::SaysSoTwice, "told so once"),
         (Fault::SaysSoAlways, "not told so"),
         (Fault::IsAlwaysTorn, "same answers"),
+        (Fault::CreatesWithoutSheets, "kept with a new study"),
+        (Fault::KeepsNothing, "kept as it is"),
+        (Fault::DropsNothing, "dropped is gone"),
+        (Fault::DropsAll, "the others stay"),
     ];
     // At once, because some of them are found by waiting.
     scope(|scope| {
         scope.spawn(|| check(Fault::None).unwrap_or_else(|violation| panic!("{violation}")));
         for (fault, rule) in faults {
             scope.spawn(move || {
-                let violation = check(fault).expect_err("a fault");
+                let violation = check(fault).err().unwrap_or_else(|| panic!("{fault:?} conforms"));
                 assert!(violation.rule.contains(rule), "{fault:?}: {violation}");
             });
         }

@@ -6,7 +6,10 @@ use common::{Scratch, options, points, pool, value};
 use icee_base::random;
 use icee_bo::acquisition::Rule;
 use icee_bo::gp_surrogate::GpSurrogate;
-use icee_study::{Direction, LearnedModel, Loader, Models, Reads, Repeat, SamplerKind, Status, Study, StudyOptions};
+use icee_protocol::{Misfit, ModelName, Note, Problem, Status};
+use icee_study::{
+    AskOptions, Corrected, Direction, LearnedModel, Loader, Models, NewSheet, Reads, Repeat, SamplerKind, Study, StudyOptions,
+};
 use proptest::prelude::*;
 use rand::RngExt;
 use std::collections::HashSet;
@@ -111,16 +114,16 @@ fn a_crash_at_any_byte_is_survived() {
         std::fs::write(scratch.0.join("cut.jsonl"), &whole[..length]).unwrap();
         let mut study = scratch.open("cut.jsonl");
         // A look changes nothing.
-        let notes = study.summary().notes;
-        assert_eq!(notes.iter().any(|note| note.contains("last line is incomplete")), length > kept, "{notes:?}");
+        study.summary(None);
+        assert_eq!(study.take_notes().contains(&Note::Torn), length > kept, "{length}");
         assert_eq!(std::fs::read(scratch.0.join("cut.jsonl")).unwrap(), whole[..length]);
         // Who would write mends it, even where in the end there is nothing to write.
-        assert!(study.tell("no such row", None, Repeat::Refuse).is_err());
+        assert_eq!(study.tell("no such row", None, Repeat::Refuse).unwrap_err().code(), "row-unknown");
         let aside = scratch.0.join("cut.jsonl.damaged-1");
         assert_eq!(aside.exists(), length > kept, "{length}");
         if length > kept {
             assert_eq!(std::fs::read(&aside).unwrap(), whole[kept..length]);
-            assert!(study.take_notes()[0].contains("cut.jsonl.damaged-1"));
+            assert_eq!(study.take_notes(), [Note::TornMoved { place: aside.display().to_string() }]);
             std::fs::remove_file(aside).unwrap();
         }
         assert_eq!(std::fs::read(scratch.0.join("cut.jsonl")).unwrap(), whole[..kept]);
@@ -168,7 +171,7 @@ fn a_batch_spreads_out() {
     let places: HashSet<usize> = at_once.iter().chain(&while_running).map(|s| place(s.row)).collect();
     assert!(places.len() >= 4, "{places:?}");
     // What is said of a row rests on what was told, not on imagined outcomes: the table says the same.
-    let table = study.predict(None).unwrap();
+    let table = study.predict(None, None).unwrap().rows;
     for suggestion in at_once.iter().chain(&while_running) {
         assert_eq!(suggestion.forecast, Some(table[suggestion.row - 1].forecast.clone()));
         assert_eq!(table[suggestion.row - 1].status, Status::Running);
@@ -195,42 +198,39 @@ fn another_model_is_used_knowingly_only() {
     let pool = scratch.write("pool.csv", &pool(50));
     let path = scratch.0.join("study.jsonl");
     let mut study = Study::create(&path, &options(&pool), stand_in(1)).unwrap();
-    assert_eq!(study.summary().model.unwrap().to_string(), "stand-in (0000000000000001)");
+    assert_eq!(study.summary(None).model.unwrap().to_string(), "stand-in (0000000000000001)");
     for row in 1..=3 {
         study.tell(&row.to_string(), Some(value(row)), Repeat::Refuse).unwrap();
     }
     study.ask(1, None).unwrap();
-    let mut other = Study::open(&path, None, stand_in(2)).unwrap();
-    for refused in [other.ask(1, None).map(|_| ()), other.predict(None).map(|_| ())] {
-        let said = refused.unwrap_err().to_string();
-        assert!(said.contains("stand-in (0000000000000001)") && said.contains("--accept-model"), "{said}");
+    let mut other = Study::open(&path, stand_in(2)).unwrap();
+    let [pinned, here] = [1, 2].map(|hash| ModelName { name: "stand-in".into(), hash: format!("{hash:016x}") });
+    for refused in [other.ask(1, None).map(|_| ()), other.predict(None, None).map(|_| ())] {
+        assert_eq!(refused.unwrap_err(), Problem::OtherModel { pinned: pinned.clone(), here: here.clone() });
     }
     other.ask(1, Some(SamplerKind::GpEi)).unwrap();
     // Where no learned model is asked for, there is none to accept.
-    other.accept_model(Some(SamplerKind::GpEi)).unwrap();
-    assert!(other.ask(1, None).is_err());
-    other.accept_model(None).unwrap();
+    let accept = |sampler| AskOptions { count: 1, sampler, more: true, accept_model: true, ..AskOptions::default() };
+    other.suggest(&accept(Some(SamplerKind::GpEi))).unwrap();
+    assert_eq!(other.ask(1, None).unwrap_err().code(), "other-model");
+    other.suggest(&accept(None)).unwrap();
     other.ask(1, None).unwrap();
     // From there on the other one is the study's, and the first is refused.
-    assert!(study.ask(1, None).is_err());
-    // A journal of old says nothing of a model: the first answer does.
-    let text = std::fs::read_to_string(&path).unwrap();
-    let header = text.lines().next().unwrap();
+    assert_eq!(study.ask(1, None).unwrap_err(), Problem::OtherModel { pinned: here.clone(), here: pinned });
+    // A journal that says nothing of a model: the first answer does.
     let old = scratch.0.join("old.jsonl");
-    let cut = header.find(",\"model\"").unwrap();
-    std::fs::write(&old, sealed(&format!("{}}}", &header[..cut]))).unwrap();
-    let mut study = Study::open(&old, None, stand_in(2)).unwrap();
-    assert_eq!(study.summary().model, None);
+    let without = StudyOptions { sampler: Some(SamplerKind::GpEi), ..options(&pool) };
+    Study::create(&old, &without, stand_in(2)).unwrap();
+    let mut study = Study::open(&old, stand_in(2)).unwrap();
+    assert_eq!(study.summary(None).model, None);
     study.tell("1", Some(1.0), Repeat::Refuse).unwrap();
-    let notes = study.ask(1, None).unwrap().notes;
-    assert!(notes[0].contains("from now on this study uses the model stand-in"), "{notes:?}");
-    assert_eq!(Study::open(&old, None, stand_in(2)).unwrap().ask(1, None).unwrap().notes, Vec::<String>::new());
-}
-
-/// A first line with its checksum, as journals have it.
-fn sealed(text: &str) -> String {
-    let check = icee_base::hash::checksum(0, text.as_bytes());
-    format!("{},\"check\":\"{check:016x}\"}}\n", text.strip_suffix('}').unwrap())
+    let learned = Some(SamplerKind::Learned);
+    study.ask(1, learned).unwrap();
+    assert_eq!(study.take_notes(), [Note::ModelNoted { model: here.to_string() }]);
+    let mut study = Study::open(&old, stand_in(2)).unwrap();
+    assert_eq!(study.summary(None).model, Some(here));
+    study.ask(1, learned).unwrap();
+    assert_eq!(study.take_notes(), []);
 }
 
 #[test]
@@ -243,21 +243,18 @@ fn a_learned_model_is_picked_where_it_fits() {
         study.tell(&row.to_string(), Some(value(row)), Repeat::Refuse).unwrap();
     }
     let answer = study.ask(2, None).unwrap();
-    assert_eq!(answer.sampler, SamplerKind::Icee);
-    assert!(answer.notes[0].contains("9 rows were told; stand-in predicts from 8 of them"), "{:?}", answer.notes);
+    assert_eq!(answer.sampler, "learned");
+    let thinned = Note::Thinned { results: 9, used: 8, fitted: None, model: "stand-in".into() };
+    assert_eq!(study.take_notes()[0], thinned);
     // Without that model, the study says what it misses, and another sampler goes on.
     let mut study = scratch.open("narrow.jsonl");
-    assert!(study.ask(1, None).unwrap_err().to_string().contains("no learned model is at hand; use --sampler gp-ei"));
-    assert_eq!(study.ask(1, Some(SamplerKind::GpEi)).unwrap().sampler, SamplerKind::GpEi);
+    assert_eq!(study.ask(1, None).unwrap_err(), Problem::NoModel { misfit: Misfit::NoneAtHand });
+    assert_eq!(study.ask(1, Some(SamplerKind::GpEi)).unwrap().sampler, "gp-ei");
 
     let wide = scratch.write("wide.csv", "kind,x\na,1\nb,2\nc,3\nd,4\n");
     let mut study = Study::create(&scratch.0.join("wide.jsonl"), &options(&wide), models()).unwrap();
-    assert!(
-        study.take_notes()[0].contains(
-            "5 columns to learn from, each category counted as one, are more than the learned model reads (3)"
-        )
-    );
-    assert_eq!(study.ask(1, None).unwrap().sampler, SamplerKind::GpEi);
+    assert_eq!(study.take_notes()[0], Note::GpPicks { misfit: Misfit::Coordinates { columns: 5, most: 3 } });
+    assert_eq!(study.ask(1, None).unwrap().sampler, "gp-ei");
 }
 
 #[test]
@@ -269,10 +266,12 @@ fn a_large_pool_is_preselected_by_the_seed_and_said_so() {
         for row in [10, 2000, 7000, 12_000, 19_000] {
             study.tell(&row.to_string(), Some(value(row)), Repeat::Refuse).unwrap();
         }
-        study.ask(3, None).unwrap()
+        study.take_notes();
+        let answer = study.ask(3, None).unwrap();
+        (answer, study.take_notes())
     };
     let one = ask("one.jsonl");
-    assert!(one.notes[1].contains("19995 rows are left; 16384 of them were looked at"), "{:?}", one.notes);
+    assert_eq!(one.1, [Note::Scored { left: 19_995, scored: 16_384 }]);
     assert_eq!(one, ask("two.jsonl"));
 }
 
@@ -285,8 +284,10 @@ fn a_long_history_is_thinned_and_said_so() {
     let results = scratch.write("results.csv", &results);
     let mut study = scratch.create("long.jsonl", &options(&pool));
     assert_eq!(study.tell_csv(&results, None, Repeat::Refuse).unwrap().new, 300);
-    let notes = study.ask(1, None).unwrap().notes;
-    assert!(notes[1].contains("300 rows were told; gp-ei predicts from 256 of them"), "{notes:?}");
+    study.take_notes();
+    study.ask(1, None).unwrap();
+    let thinned = Note::Thinned { results: 300, used: 256, fitted: None, model: "gp-ei".into() };
+    assert_eq!(study.take_notes(), [thinned]);
 }
 
 proptest! {
@@ -323,7 +324,7 @@ proptest! {
             }
         }
         prop_assert_eq!(seen.len(), 18);
-        prop_assert!(study.ask(1, None).unwrap_err().to_string().contains("nothing is left"));
+        prop_assert_eq!(study.ask(1, None).unwrap_err().code(), "none-left");
     }
 }
 
@@ -357,21 +358,31 @@ fn a_pool_that_changed_or_moved_is_noticed() {
     for refused in
         [scratch.open("s.jsonl").ask(1, None).err(), scratch.open("s.jsonl").tell("8", Some(1.0), Repeat::Refuse).err()]
     {
-        let refused = refused.unwrap().to_string();
-        assert!(
-            refused.contains(&format!("row \"{told}\" was told (0.5) and no row has its cells any more")),
-            "{refused}"
-        );
+        let refused = refused.unwrap();
+        let Problem::SheetConflicts { conflicts, more: 0, .. } = &refused else { panic!("{refused}") };
+        let [conflict] = &conflicts[..] else { panic!("{conflicts:?}") };
+        assert_eq!((&conflict.row, conflict.known.as_deref(), conflict.gone), (&told, Some("0.5"), true));
     }
-    assert!(scratch.open("s.jsonl").predict(None).unwrap_err().to_string().contains("has changed since"));
+    // What is looked at is the sheet as it was.
+    let before = scratch.open("s.jsonl").all_cells().unwrap().columns;
+    assert!(before[2].cells.iter().any(|cell| cell == "rye"), "{before:?}");
     assert_eq!(std::fs::read(scratch.0.join("s.jsonl")).unwrap(), journal);
     // What was told can still be read.
     assert_eq!(scratch.open("s.jsonl").best().unwrap().row.id, told);
     std::fs::remove_file(&path).unwrap();
-    assert!(scratch.open("s.jsonl").ask(1, None).unwrap_err().to_string().contains("--pool FILE"));
-    let moved = scratch.write("moved.csv", &text);
-    let mut study = Study::open(&scratch.0.join("s.jsonl"), Some(&moved), Models::default()).unwrap();
+    let mut study = scratch.open("s.jsonl");
     study.ask(1, None).unwrap();
+    let notes = study.take_notes();
+    let is_gone = |problem: &Problem| matches!(problem, Problem::SheetGone { .. });
+    assert!(matches!(&notes[..], [Note::Unread { problem }] if is_gone(problem)), "{notes:?}");
+    assert!(is_gone(&study.update(Repeat::Refuse, Corrected::Refuse, None).unwrap_err()));
+    // From now on it lies elsewhere.
+    let moved = scratch.write("moved.csv", &text);
+    study.update(Repeat::Refuse, Corrected::Refuse, Some(NewSheet::File(moved.clone()))).unwrap();
+    study.take_notes();
+    study.ask(1, None).unwrap();
+    assert_eq!(study.take_notes(), []);
+    assert_eq!(scratch.open("s.jsonl").sheet_path().unwrap().canonicalize().unwrap(), moved.canonicalize().unwrap());
 }
 
 #[test]
@@ -384,8 +395,9 @@ fn chance_asks_no_model_and_foretells_when_it_is_asked_to() {
     }
     let answer = study.ask(2, None).unwrap();
     assert!(answer.remaining.is_none() && answer.suggestions.iter().all(|row| row.forecast.is_none()));
-    let pending = study.pending(None).unwrap().unwrap();
-    assert!(pending.suggestions.iter().all(|row| row.forecast.is_none()));
-    assert_eq!(study.predict(None).unwrap().len(), 20);
+    let pending = study.running(None).unwrap();
+    assert_eq!(pending.len(), 2);
+    assert!(pending.iter().all(|row| row.forecast.is_none()));
+    assert_eq!(study.predict(None, None).unwrap().rows.len(), 20);
     assert!(study.ask(1, Some(SamplerKind::GpEi)).unwrap().suggestions[0].forecast.is_some());
 }

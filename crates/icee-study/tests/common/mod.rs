@@ -1,7 +1,8 @@
 //! What the tests of studies share.
 #![allow(dead_code, reason = "each test file is a program of its own and uses a part")]
 
-use icee_study::{Models, Study, StudyOptions};
+use icee_protocol::{Export, Note, Reply, Request, StudyName, Summary};
+use icee_study::{Context, Models, Pages, Result, Study, StudyOptions, handle};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +27,7 @@ impl Scratch {
     }
 
     pub fn open(&self, name: &str) -> Study {
-        Study::open(&self.0.join(name), None, Models::default()).unwrap()
+        Study::open(&self.0.join(name), Models::default()).unwrap()
     }
 }
 
@@ -55,5 +56,37 @@ pub fn value(row: usize) -> f64 {
 }
 
 pub fn options(pool: &Path) -> StudyOptions {
-    StudyOptions { pool: pool.to_owned(), seed: 3, ..StudyOptions::default() }
+    StudyOptions { pool: pool.into(), seed: 3, ..StudyOptions::default() }
+}
+
+/// Draws no pages.
+pub struct NoPages;
+
+impl Pages for NoPages {
+    fn report(&self, _: &mut Study, name: &str, ahead: usize) -> Result<(String, Vec<Note>)> {
+        Ok((format!("{name} {ahead}"), vec![]))
+    }
+
+    fn glance(&self, _: &Summary, name: &str) -> String {
+        name.to_owned()
+    }
+}
+
+/// What is known of a request of nobody in particular at noon.
+pub fn context() -> Context<'static> {
+    Context { now: 43_200, who: None, key: None, pages: &NoPages, reads_files: true, unpacked: 1 << 20 }
+}
+
+/// Does a request.
+pub fn send(study: &mut Study, request: Request, context: &Context<'_>) -> Result<(Reply, Vec<Note>)> {
+    let name: StudyName = "s".parse().unwrap();
+    handle(study, &name, request, context)
+}
+
+/// The results as CSV.
+pub fn exported(study: &mut Study) -> String {
+    match send(study, Request::Export(Export {}), &context()).unwrap().0 {
+        Reply::Export(exported) => exported.csv,
+        other => panic!("{other:?}"),
+    }
 }
