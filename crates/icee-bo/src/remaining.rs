@@ -45,10 +45,11 @@ impl Remaining {
             true => surrogate.any_below(pool, told, &promising, better.high, rng)?,
             false => surrogate.any_within(pool, told, &promising, better, rng)?,
         };
-        let independent = 1.0 - none;
+        // Rounding must not put it below one row's.
+        let independent = (1.0 - none).max(single);
         // Too low, since it leaves out all but a few, and too high. Half-way between them the error on fresh tables is least.
         let any = 0.5 * (joint + independent);
         // The estimate is sampled; it may not leave what is certain.
-        Ok(Remaining { any: any.max(single).min(independent.max(single)), single, independent })
+        Ok(Remaining { any: any.clamp(single, independent), single, independent })
     }
 }

@@ -69,7 +69,11 @@ impl Study {
             return Err(Problem::NoRows);
         }
         // A sheet that cannot be imported must not keep anybody from dropping the row that is in its way.
-        let broken = self.follow_sheet_known(true).err();
+        let broken = match self.follow_sheet_known(true) {
+            // It was imported, and nobody can say whether a number is meant as it was or as it is.
+            Err(moved @ Problem::NumbersMoved { .. }) => return Err(moved),
+            followed => followed.err(),
+        };
         self.alone(|study| {
             let found = match broken {
                 None => study.find(ids)?.into_iter().collect::<Result<Vec<RowName>>>()?,

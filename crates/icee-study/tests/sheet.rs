@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{Scratch, exported, options};
-use icee_protocol::{CellChange, Conflict, Counts, Deed, Emptied, FewerMeasured, Note, Problem, RowProblem, Status};
+use common::{Scratch, context, exported, options};
+use icee_protocol::{CellChange, Conflict, Counts, Create, Deed, Emptied, FewerMeasured, Note, Problem, RowProblem, Sheet, Status};
+use icee_study::place::{self, Folder};
 use icee_study::{AskOptions, Bounds, Corrected, Direction, Further, Outcome, Repeat, Scale, Study, StudyOptions, Wanted};
 use std::path::{Path, PathBuf};
 
@@ -155,6 +156,7 @@ fn rows_with_ids_are_found_by_them() {
     assert_eq!(conflicts_of(study.update(Repeat::Refuse, Corrected::Refuse, None)), [edited.clone()]);
     // One who has not read the sheet before knows what stood there, because it is kept.
     assert_eq!(conflicts_of(scratch.open("s.jsonl").update(Repeat::Refuse, Corrected::Refuse, None)), [edited]);
+    study.take_notes();
     // The row was corrected: it keeps its value, and from now on it is known as it is.
     let change = study.update(Repeat::Refuse, Corrected::Keep, None).unwrap();
     assert!(change.changed && change.told.replaced == 0, "{change:?}");
@@ -588,6 +590,9 @@ fn whoever_calls_rows_or_columns_otherwise_is_told_how() {
         scratch.write("ids.csv", &format!("{renamed}\nV-1,1,5\nV-2,2,\nV-3,3,\n"));
         assert_eq!(study.update(Repeat::Refuse, Corrected::Refuse, None).unwrap_err().code(), "column-gone");
     }
-    let again = Study::create(&scratch.0.join("s.jsonl"), &options, Default::default()).err().unwrap();
+    // That there is a study of that name is said whatever its sheet has become.
+    let sheet = Some(Sheet::Path { path: pool });
+    let again = Create { name: Some("s".parse().unwrap()), sheet, id: Some("name".into()), ..Create::default() };
+    let again = place::create(&Folder(scratch.0.clone()), again, Default::default(), &context()).unwrap_err();
     assert_eq!(again, Problem::StudyExists { name: "s".into() });
 }

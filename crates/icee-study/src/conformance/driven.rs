@@ -76,11 +76,12 @@ impl Transcript {
         result
     }
 
-    /// All there is to know of a study, but for where its pool lies, of which storages have their own view.
+    /// All there is to know of a study, and what was said beside it, but for where its pool lies, of which storages have their own
+    /// view.
     fn state(&mut self, step: &str, study: &mut Study) {
         let mut summary = study.summary(None);
         summary.pool = None;
-        self.0.push(format!("{step}: {summary:?}"));
+        self.0.push(format!("{step}: {summary:?} {:?}", study.take_notes()));
     }
 }
 
