@@ -226,7 +226,10 @@ mod tests {
         assert_eq!(keep(Face::Http).unwrap(), "\"keep\": true");
         assert_eq!(keep(Face::Page).unwrap(), "the box \"Keep results of corrected rows\"");
         let ignore = |face| set(&Reader::at(face, None), Set::Value("ignore", "flour")).unwrap();
-        assert_eq!((ignore(Face::Terminal), ignore(Face::Python)), ("--ignore flour".into(), "ignore=[\"flour\"]".into()));
+        assert_eq!(
+            (ignore(Face::Terminal), ignore(Face::Python)),
+            ("--ignore flour".into(), "ignore=[\"flour\"]".into())
+        );
         let page = |what| set(&Reader::at(Face::Page, None), what);
         assert_eq!(page(Set::Flag("failed")).unwrap(), "the button \"Failed\"");
         assert_eq!(page(Set::Value("ignore", "day")).unwrap(), "\"Not used\" for day");
