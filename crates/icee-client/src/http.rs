@@ -1,44 +1,290 @@
-//! A server over HTTP.
+//! The other end: a client that asks a server, waits where it is busy, and sends what may have been lost once more.
 
-use icee_protocol::{Face, Noted, Problem, Reply, Request, Result, StudyName, Transport};
+use crate::name::StudyName;
+use crate::tokens::hex;
+use crate::wire::{KEY, NOTES, Noted, Refused};
+use rand::TryRng;
+use rand::rngs::SysRng;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+use thiserror::Error;
+use ureq::http::{Response, header};
+use ureq::{Agent, Body, RequestExt, http};
 
-/// The header with the notes of a reply that is a document, as a JSON list.
-pub const NOTES: &str = "icee-notes";
-/// The header that says for which face words are wanted ([`Face::name`]).
-pub const FACE: &str = "icee-face";
-/// The header with which a request may be sent twice and is done once.
-pub const KEY: &str = "idempotency-key";
-/// The variable that has the token.
-pub const TOKEN: &str = "ICEE_TOKEN";
+/// For how long a request is sent again where nobody answers: nobody may be there.
+const UNANSWERED: Duration = Duration::from_secs(8);
+/// The same where a server has too much to do, or its database is away: it says that it is worth waiting for.
+const BUSY: Duration = Duration::from_secs(180);
+/// The pause after the first failure; it doubles with each.
+const PAUSE: Duration = Duration::from_millis(250);
+/// What it grows to.
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+/// How long one answer may take; servers give up earlier.
+const PATIENCE: Duration = Duration::from_secs(3700);
+/// Bytes of an answer, at most: beliefs of a million rows.
+const MOST_BYTES: u64 = 1 << 30;
 
-/// The studies of a server.
-pub struct Http {
-    url: String,
-    face: Face,
+/// Why there is no answer.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// No address of a server.
+    #[error("{0}")]
+    Address(String),
+    /// The server has said no.
+    #[error("{words}")]
+    Refused {
+        /// The status of its answer.
+        status: u16,
+        /// Its words.
+        words: String,
+    },
+    /// Nobody is there, or the connection broke.
+    #[error("no answer from {url}: {problem}; is `icee serve` running there?")]
+    Unreachable {
+        /// The server.
+        url: String,
+        /// What happened.
+        problem: String,
+    },
+    /// The answer makes no sense.
+    #[error("{url} does not answer like icee serve: {problem}; is it another program, or of another version?")]
+    Strange {
+        /// The server.
+        url: String,
+        /// What is wrong with it.
+        problem: String,
+    },
 }
 
-impl Http {
-    /// Those of the server at this address, with a token if it asks for one. Nothing is sent yet.
+/// An answer's text, and what was said beside it.
+struct Answer {
+    text: String,
+    notes: Vec<String>,
+}
+
+/// A client of one server.
+#[derive(Clone, Debug)]
+pub struct Client {
+    agent: Agent,
+    url: String,
+    token: Option<String>,
+}
+
+impl Client {
+    /// A client of the server at an address such as `http://127.0.0.1:8642`, with a token if it wants one.
     ///
     /// # Errors
-    /// Where the address or the token cannot be one.
-    pub fn new(url: &str, token: Option<String>, face: Face) -> Result<Http> {
-        let _ = token;
-        Ok(Http { url: url.to_owned(), face })
+    /// Where that is no address, or one that this program cannot speak to.
+    pub fn new(url: &str, token: Option<String>) -> Result<Client, ClientError> {
+        let wrong = |words: &str| ClientError::Address(format!("\"{url}\" {words}"));
+        if url.to_lowercase().starts_with("https://") {
+            return Err(wrong(
+                "needs TLS, which this program does not speak; open a tunnel (`ssh -L 8642:localhost:8642 HOST`) and use \
+                 http://localhost:8642, or send requests with curl",
+            ));
+        }
+        let uri = url.parse::<http::Uri>().ok().filter(|uri| uri.scheme_str() == Some("http") && uri.host().is_some());
+        let Some(uri) = uri.filter(|uri| uri.query().is_none()) else {
+            return Err(wrong("is no address of a server; write http://HOST:PORT"));
+        };
+        if token.as_ref().is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic())) {
+            return Err(ClientError::Address("the token has characters that no token has".into()));
+        }
+        let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE));
+        let config = config.timeout_connect(Some(Duration::from_secs(10))).max_redirects(0).proxy(None);
+        let url = uri.to_string().trim_end_matches('/').to_owned();
+        Ok(Client { agent: config.build().new_agent(), url, token })
     }
 
-    /// The host to which the token goes unencrypted, over a network.
-    pub fn unencrypted(&self) -> Option<&str> {
-        None
+    /// Where the server is.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The path of something of a study.
+    ///
+    /// # Errors
+    /// Where no study on a server has such a name.
+    pub fn path(name: &str, what: &str) -> Result<String, ClientError> {
+        let name = StudyName::new(name);
+        let name = name.map_err(|failure| ClientError::Refused { status: 400, words: failure.words })?;
+        let slash = if what.is_empty() { "" } else { "/" };
+        Ok(format!("/api/studies/{}{slash}{what}", name.as_str()))
+    }
+
+    /// Looks at something; with what is to be said beside it.
+    ///
+    /// # Errors
+    /// Where the server refuses, cannot be reached, or answers something else.
+    pub fn get<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: &impl Serialize,
+    ) -> Result<(T, Vec<String>), ClientError> {
+        let answer = self.look(path, query)?;
+        Ok((self.parsed(&answer.text)?, answer.notes))
+    }
+
+    /// The same of what is no JSON.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn text(&self, path: &str, query: &impl Serialize) -> Result<(String, Vec<String>), ClientError> {
+        let Answer { text, notes } = self.look(path, query)?;
+        Ok((text, notes))
+    }
+
+    /// Does something, once, however often it has to be sent.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, ClientError> {
+        let mut key = [0; 16];
+        let random = |error| ClientError::Address(format!("the system gives no random numbers: {error}"));
+        SysRng.try_fill_bytes(&mut key).map_err(random)?;
+        let body = serde_json::to_vec(body).map_err(|error| self.strange(error))?;
+        let request = self.request("POST", path).header(header::CONTENT_TYPE, "application/json");
+        let request = request.header(KEY, hex(&key)).body(body).map_err(|error| self.strange(error))?;
+        let answer = self.patiently(|| self.agent.run(request.clone()))?;
+        self.parsed(&answer.text)
+    }
+
+    /// The same of an answer that has its notes inside.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn post_noted<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<(T, Vec<String>), ClientError> {
+        let Noted { value, notes } = self.post(path, body)?;
+        Ok((value, notes))
+    }
+
+    /// Takes something away.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn delete(&self, path: &str) -> Result<(), ClientError> {
+        let request = self.request("DELETE", path).body(()).map_err(|error| self.strange(error))?;
+        let sent = Cell::new(0);
+        let answer = self.patiently(|| {
+            sent.set(sent.get() + 1);
+            request.clone().with_agent(&self.agent).run()
+        });
+        match answer {
+            // The answer to the first time was lost.
+            Err(ClientError::Refused { status: 404, .. }) if sent.get() > 1 => Ok(()),
+            answer => answer.map(drop),
+        }
+    }
+
+    fn request(&self, method: &str, path: &str) -> http::request::Builder {
+        let request = http::Request::builder().method(method).uri(format!("{}{path}", self.url));
+        match &self.token {
+            Some(token) => request.header(header::AUTHORIZATION, format!("Bearer {token}")),
+            None => request,
+        }
+    }
+
+    fn look(&self, path: &str, query: &impl Serialize) -> Result<Answer, ClientError> {
+        let query = serde_json::to_value(query).map_err(|error| self.strange(error))?;
+        let said = query.as_object().into_iter().flatten().filter_map(|(name, value)| match value {
+            Value::Null => None,
+            Value::String(text) => Some(format!("{name}={}", encoded(text))),
+            other => Some(format!("{name}={}", encoded(&other.to_string()))),
+        });
+        let said: Vec<String> = said.collect();
+        let path = if said.is_empty() { path.to_owned() } else { format!("{path}?{}", said.join("&")) };
+        let request = self.request("GET", &path).body(()).map_err(|error| self.strange(error))?;
+        self.patiently(|| request.clone().with_agent(&self.agent).run())
+    }
+
+    /// Sends a request until there is an answer, or it has been tried often enough.
+    fn patiently(&self, send: impl Fn() -> Result<Response<Body>, ureq::Error>) -> Result<Answer, ClientError> {
+        let begun = Instant::now();
+        let mut pause = PAUSE;
+        loop {
+            let (retry, patience, error) = match send().map_err(|error| error.to_string()).and_then(read) {
+                Ok((200..300, _, answer)) => return Ok(answer),
+                Ok((status, retry, answer)) => {
+                    let words = match serde_json::from_str::<Refused>(&answer.text) {
+                        Ok(Refused { error }) => error,
+                        Err(_) => return Err(self.strange(format!("status {status}"))),
+                    };
+                    (retry.map(Duration::from_secs), BUSY, ClientError::Refused { status, words })
+                }
+                Err(problem) => {
+                    (Some(Duration::ZERO), UNANSWERED, ClientError::Unreachable { url: self.url.clone(), problem })
+                }
+            };
+            match retry.map(|retry| wait(retry, pause, SysRng.try_next_u32().unwrap_or(0))) {
+                Some(wait) if begun.elapsed() + wait < patience => std::thread::sleep(wait),
+                _ => return Err(error),
+            }
+            pause = LONGEST_PAUSE.min(2 * pause);
+        }
+    }
+
+    fn parsed<T: DeserializeOwned>(&self, text: &str) -> Result<T, ClientError> {
+        serde_json::from_str(text).map_err(|error| self.strange(error))
+    }
+
+    fn strange(&self, problem: impl ToString) -> ClientError {
+        ClientError::Strange { url: self.url.clone(), problem: problem.to_string() }
     }
 }
 
-impl Transport for Http {
-    fn send(&mut self, _: Option<&StudyName>, _: Request) -> Result<Noted<Reply>> {
-        Err(Problem::Bug { fault: format!("not there yet for {}", self.face.name()) })
+/// How long to wait before a request is sent again: as long as the server wants, and some time by chance, so that not all come back at once
+/// who were sent away at once.
+fn wait(retry: Duration, pause: Duration, random: u32) -> Duration {
+    let share = f64::from(random) / f64::from(u32::MAX);
+    retry.max(pause / 2) + pause.mul_f64(share)
+}
+
+/// The status of an answer, after how many seconds to try again if at all, and what it says.
+fn read(mut response: Response<Body>) -> Result<(u16, Option<u64>, Answer), String> {
+    let status = response.status().as_u16();
+    let value = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+    let retry = value("retry-after").and_then(|seconds| seconds.parse().ok());
+    let notes = value(NOTES).and_then(|notes| serde_json::from_str(notes).ok()).unwrap_or_default();
+    let text = response.body_mut().with_config().limit(MOST_BYTES).read_to_string();
+    Ok((status, retry, Answer { text: text.map_err(|error| error.to_string())?, notes }))
+}
+
+/// A text as it stands behind a question mark.
+fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_sent_away_waits_as_told_and_not_all_the_same() {
+        let second = Duration::from_secs(1);
+        assert_eq!((wait(second, PAUSE, 0), wait(second, PAUSE, u32::MAX)), (second, second + PAUSE));
+        assert_eq!((wait(Duration::ZERO, PAUSE, 0), wait(Duration::ZERO, PAUSE, u32::MAX)), (PAUSE / 2, 3 * PAUSE / 2));
     }
 
-    fn place(&self) -> String {
-        self.url.clone()
+    #[test]
+    fn addresses_are_checked_before_anything_is_sent() {
+        let words = |url: &str| Client::new(url, None).unwrap_err().to_string();
+        assert!(words("https://a.example").contains("ssh -L"));
+        for wrong in ["", "a.example", "ftp://a.example", "http://", "http://a b", "http://a?x=1"] {
+            assert!(words(wrong).contains("write http://HOST:PORT"), "{wrong}");
+        }
+        assert_eq!(Client::new("http://a:1/x/", None).unwrap().url(), "http://a:1/x");
+        assert!(Client::new("http://a:1", Some("a\nb".into())).is_err());
+        assert_eq!(Client::path("bread", "ask").unwrap(), "/api/studies/bread/ask");
+        assert!(Client::path("../x", "ask").unwrap_err().to_string().contains("cannot be the name"));
+        assert_eq!(encoded("a b/ä"), "a%20b%2F%C3%A4");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::migrate;
 use crate::failure::ServeError;
-use icee_study::{Error, Result};
+use icee_protocol::{Problem, Result};
 use postgres::config::{Host, SslMode};
 use postgres::error::SqlState;
 use postgres::{Client, Config, NoTls};
@@ -57,7 +57,7 @@ impl Connection {
     /// Where it was given up.
     pub fn client(&mut self) -> Result<&mut Client> {
         let name = &self.pool.name;
-        let lost = || Error::Unavailable { name: name.clone(), problem: "the connection was lost".into() };
+        let lost = || Problem::Unavailable { name: name.clone(), fault: "the connection was lost".into() };
         self.client.as_mut().ok_or_else(lost)
     }
 
@@ -162,7 +162,7 @@ impl Pool {
         let waited = self.freed.wait_timeout_while(self.state(), patience, is_full);
         let (mut state, late) = waited.unwrap_or_else(PoisonError::into_inner);
         if late.timed_out() {
-            return Err(Error::Busy("all connections to the database are in use".into()));
+            return Err(Problem::Busy { what: "All connections to the database are in use".into() });
         }
         state.out += 1;
         state.turns += usize::from(turn);
@@ -203,18 +203,18 @@ impl Pool {
         drop(idle);
     }
 
-    /// An error in words; whether it is worth trying again is its kind.
-    pub fn wrong(&self, error: &postgres::Error) -> Error {
+    /// The problem that an error is; whether it is worth trying again is its kind.
+    pub fn wrong(&self, error: &postgres::Error) -> Problem {
         match error.code() {
             _ if is_lost(error) => self.unavailable(in_words(error)),
-            Some(code) if PASSING.contains(code) => Error::Busy("the database has not done it in time".into()),
-            _ => Error::Stored { name: self.name.clone(), problem: in_words(error) },
+            Some(code) if PASSING.contains(code) => Problem::Busy { what: "The database took too long".into() },
+            _ => Problem::Stored { name: self.name.clone(), fault: in_words(error) },
         }
     }
 
     /// Said where it may be otherwise in a moment.
-    pub fn unavailable(&self, problem: String) -> Error {
-        Error::Unavailable { name: self.name.clone(), problem }
+    pub fn unavailable(&self, fault: String) -> Problem {
+        Problem::Unavailable { name: self.name.clone(), fault }
     }
 }
 
