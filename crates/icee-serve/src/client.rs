@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::cell::Cell;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use thiserror::Error;
 use ureq::http::{Response, header};
 use ureq::{Agent, Body, RequestExt, http};
@@ -210,17 +210,18 @@ impl Client {
         let begun = Instant::now();
         let mut pause = PAUSE;
         loop {
-            let (retry, patience, error) = match send().map_err(|error| error.to_string()).and_then(read) {
+            let (retry, patience, error) = match send().and_then(read) {
                 Ok((200..300, _, answer)) => return Ok(answer),
                 Ok((status, retry, answer)) => {
                     let words = match serde_json::from_str::<Refused>(&answer.text) {
                         Ok(Refused { error }) => error,
                         Err(_) => return Err(self.strange(format!("status {status}"))),
                     };
-                    (retry.map(Duration::from_secs), BUSY, ClientError::Refused { status, words })
+                    (retry, BUSY, ClientError::Refused { status, words })
                 }
-                Err(problem) => {
-                    (Some(Duration::ZERO), UNANSWERED, ClientError::Unreachable { url: self.url.clone(), problem })
+                Err(error) => {
+                    let (url, problem) = (self.url.clone(), error.to_string());
+                    (Some(Duration::ZERO), UNANSWERED, ClientError::Unreachable { url, problem })
                 }
             };
             match retry.map(|retry| wait(retry, pause, SysRng.try_next_u32().unwrap_or(0))) {
@@ -247,14 +248,21 @@ fn wait(retry: Duration, pause: Duration, random: u32) -> Duration {
     retry.max(pause / 2) + pause.mul_f64(share)
 }
 
-/// The status of an answer, after how many seconds to try again if at all, and what it says.
-fn read(mut response: Response<Body>) -> Result<(u16, Option<u64>, Answer), String> {
+/// The status of an answer, after what time to try again if at all, and what it says.
+fn read(mut response: Response<Body>) -> Result<(u16, Option<Duration>, Answer), ureq::Error> {
     let status = response.status().as_u16();
     let value = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-    let retry = value("retry-after").and_then(|seconds| seconds.parse().ok());
+    let retry = value("retry-after").map(|after| pause_until(after, SystemTime::now()));
     let notes = value(NOTES).and_then(|notes| serde_json::from_str(notes).ok()).unwrap_or_default();
-    let text = response.body_mut().with_config().limit(MOST_BYTES).read_to_string();
-    Ok((status, retry, Answer { text: text.map_err(|error| error.to_string())?, notes }))
+    let text = response.body_mut().with_config().limit(MOST_BYTES).read_to_string()?;
+    Ok((status, retry, Answer { text, notes }))
+}
+
+/// How long to wait, as `Retry-After` says it: in seconds, or until when. Nobody waits longer than [`BUSY`].
+fn pause_until(after: &str, now: SystemTime) -> Duration {
+    let seconds = after.parse().ok().map(Duration::from_secs);
+    let date = || httpdate::parse_http_date(after).ok().map(|date| date.duration_since(now).unwrap_or_default());
+    seconds.or_else(date).unwrap_or(Duration::from_secs(1)).min(BUSY)
 }
 
 /// A text as it stands behind a question mark.
@@ -286,5 +294,14 @@ mod tests {
         assert_eq!(Client::path("bread", "ask").unwrap(), "/api/studies/bread/ask");
         assert!(Client::path("../x", "ask").unwrap_err().to_string().contains("cannot be the name"));
         assert_eq!(encoded("a b/ä"), "a%20b%2F%C3%A4");
+    }
+
+    #[test]
+    fn a_pause_is_given_in_seconds_or_until_a_date() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        let pause = |after: &str| pause_until(after, now).as_secs();
+        assert_eq!((pause("0"), pause("7"), pause("soon"), pause("-1")), (0, 7, 1, 1));
+        assert_eq!((pause("Sun, 06 Nov 1994 08:49:40 GMT"), pause("Sun, 06 Nov 1994 08:49:30 GMT")), (3, 0));
+        assert_eq!((pause("Sat, 06 Nov 2094 08:49:40 GMT"), pause("18446744073709551615")), (180, 180));
     }
 }
