@@ -12,6 +12,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant, SystemTime};
 use thiserror::Error;
 use ureq::http::{Response, header};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body, RequestExt, http};
 
 /// For how long a request is sent again where nobody answers: nobody may be there.
@@ -50,6 +51,14 @@ pub enum ClientError {
         /// What happened.
         problem: String,
     },
+    /// The server is not known to be the one that was meant, or does not encrypt.
+    #[error("no encrypted connection to {url}: {problem}")]
+    Encryption {
+        /// The server.
+        url: String,
+        /// What is wrong, and what helps.
+        problem: String,
+    },
     /// The answer makes no sense.
     #[error("{url} does not answer like icee serve: {problem}; is it another program, or of another version?")]
     Strange {
@@ -81,23 +90,21 @@ impl Client {
     /// Where that is no address, or one that this program cannot speak to.
     pub fn new(url: &str, token: Option<String>) -> Result<Client, ClientError> {
         let wrong = |words: &str| ClientError::Address(format!("\"{url}\" {words}"));
-        if url.to_lowercase().starts_with("https://") {
-            return Err(wrong(
-                "needs TLS, which this program does not speak; open a tunnel (`ssh -L 8642:localhost:8642 HOST`) and use \
-                 http://localhost:8642, or send requests with curl",
-            ));
-        }
-        let uri = url.parse::<http::Uri>().ok().filter(|uri| uri.scheme_str() == Some("http") && uri.host().is_some());
-        let Some(uri) = uri.filter(|uri| uri.query().is_none()) else {
-            return Err(wrong("is no address of a server; write http://HOST:PORT"));
+        let uri = url.parse::<http::Uri>().ok().filter(|uri| uri.host().is_some() && uri.query().is_none());
+        let (uri, encrypts) = match uri.as_ref().and_then(|uri| Some((uri, uri.scheme_str()?))) {
+            Some((uri, "http")) => (uri, false),
+            Some((uri, "https")) => (uri, true),
+            _ => return Err(wrong("is no address of a server; write http://HOST:PORT or https://HOST")),
         };
         if token.as_ref().is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic())) {
             return Err(ClientError::Address("the token has characters that no token has".into()));
         }
         let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE));
         let config = config.timeout_connect(Some(Duration::from_secs(10))).max_redirects(0).proxy(None);
+        // Roots are read from files, so only where they are needed.
+        let tls = if encrypts { TlsConfig::builder().root_certs(roots()?).build() } else { TlsConfig::default() };
         let url = uri.to_string().trim_end_matches('/').to_owned();
-        Ok(Client { agent: config.build().new_agent(), url, token })
+        Ok(Client { agent: config.tls_config(tls).build().new_agent(), url, token })
     }
 
     /// Where the server is.
@@ -220,7 +227,12 @@ impl Client {
                     (retry, BUSY, ClientError::Refused { status, words })
                 }
                 Err(error) => {
-                    let (url, problem) = (self.url.clone(), error.to_string());
+                    let url = self.url.clone();
+                    // Neither a certificate nor a protocol is another one in a moment.
+                    if let Some(problem) = encryption_problem(&error) {
+                        return Err(ClientError::Encryption { url, problem });
+                    }
+                    let problem = error.to_string();
                     (Some(Duration::ZERO), UNANSWERED, ClientError::Unreachable { url, problem })
                 }
             };
@@ -265,6 +277,39 @@ fn pause_until(after: &str, now: SystemTime) -> Duration {
     seconds.or_else(date).unwrap_or(Duration::from_secs(1)).min(BUSY)
 }
 
+/// Whose certificates are good: what `SSL_CERT_FILE` names, or else what this machine trusts, or else (containers often have nothing) what
+/// browsers trust.
+fn roots() -> Result<RootCerts, ClientError> {
+    let found = rustls_native_certs::load_native_certs();
+    if !found.certs.is_empty() {
+        return Ok(found.certs.iter().map(|der| Certificate::from_der(der).to_owned()).into());
+    }
+    // Whoever names authorities does not mean others.
+    if ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().all(|name| std::env::var_os(name).is_none()) {
+        return Ok(RootCerts::WebPki);
+    }
+    let problem = found.errors.first().map(|error| format!(" ({error})")).unwrap_or_default();
+    let words = format!("SSL_CERT_FILE has no certificate{problem}; name a PEM file, or unset it");
+    Err(ClientError::Address(words))
+}
+
+/// What is wrong with the encryption, if that is what went wrong, and what helps.
+fn encryption_problem(error: &ureq::Error) -> Option<String> {
+    let error = match error {
+        ureq::Error::Rustls(error) => error,
+        ureq::Error::Io(error) => error.get_ref()?.downcast_ref()?,
+        _ => return None,
+    };
+    let help = match error {
+        rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer) => {
+            "; if its authority is your own, set SSL_CERT_FILE to the authority's certificate (a PEM file)"
+        }
+        rustls::Error::InvalidMessage(_) => "; if it does not speak TLS, write http://",
+        _ => "",
+    };
+    Some(format!("{error}{help}"))
+}
+
 /// A text as it stands behind a question mark.
 fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
@@ -285,11 +330,13 @@ mod tests {
     #[test]
     fn addresses_are_checked_before_anything_is_sent() {
         let words = |url: &str| Client::new(url, None).unwrap_err().to_string();
-        assert!(words("https://a.example").contains("ssh -L"));
-        for wrong in ["", "a.example", "ftp://a.example", "http://", "http://a b", "http://a?x=1"] {
-            assert!(words(wrong).contains("write http://HOST:PORT"), "{wrong}");
+        for wrong in
+            ["", "a.example", "ftp://a.example", "http://", "http://a b", "http://a?x=1", "https://", "https://a?x"]
+        {
+            assert!(words(wrong).contains("write http://HOST:PORT or https://HOST"), "{wrong}");
         }
         assert_eq!(Client::new("http://a:1/x/", None).unwrap().url(), "http://a:1/x");
+        assert_eq!(Client::new("HTTPS://a/x/", None).unwrap().url(), "https://a/x");
         assert!(Client::new("http://a:1", Some("a\nb".into())).is_err());
         assert_eq!(Client::path("bread", "ask").unwrap(), "/api/studies/bread/ask");
         assert!(Client::path("../x", "ask").unwrap_err().to_string().contains("cannot be the name"));
