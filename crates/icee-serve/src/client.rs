@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::cell::Cell;
+use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime};
 use thiserror::Error;
 use ureq::http::{Response, header};
@@ -81,6 +82,7 @@ pub struct Client {
     agent: Agent,
     url: String,
     token: Option<String>,
+    exposes_token: bool,
 }
 
 impl Client {
@@ -103,13 +105,19 @@ impl Client {
         let config = config.timeout_connect(Some(Duration::from_secs(10))).max_redirects(0).proxy(None);
         // Roots are read from files, so only where they are needed.
         let tls = if encrypts { TlsConfig::builder().root_certs(roots()?).build() } else { TlsConfig::default() };
+        let exposes_token = token.is_some() && !encrypts && !uri.host().is_some_and(is_local);
         let url = uri.to_string().trim_end_matches('/').to_owned();
-        Ok(Client { agent: config.tls_config(tls).build().new_agent(), url, token })
+        Ok(Client { agent: config.tls_config(tls).build().new_agent(), url, token, exposes_token })
     }
 
     /// Where the server is.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Whether the token travels to another machine unencrypted.
+    pub fn exposes_token(&self) -> bool {
+        self.exposes_token
     }
 
     /// The path of something of a study.
@@ -310,6 +318,13 @@ fn encryption_problem(error: &ureq::Error) -> Option<String> {
     Some(format!("{error}{help}"))
 }
 
+/// Whether a host, as it stands in an address, is this machine.
+fn is_local(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    // `::ffff:127.0.0.1` is 127.0.0.1, and `::ffff:10.0.0.5` is not.
+    address.map_or(host.eq_ignore_ascii_case("localhost"), |address| address.to_canonical().is_loopback())
+}
+
 /// A text as it stands behind a question mark.
 fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
@@ -350,5 +365,19 @@ mod tests {
         assert_eq!((pause("0"), pause("7"), pause("soon"), pause("-1")), (0, 7, 1, 1));
         assert_eq!((pause("Sun, 06 Nov 1994 08:49:40 GMT"), pause("Sun, 06 Nov 1994 08:49:30 GMT")), (3, 0));
         assert_eq!((pause("Sat, 06 Nov 2094 08:49:40 GMT"), pause("18446744073709551615")), (180, 180));
+    }
+
+    #[test]
+    fn a_token_is_exposed_on_the_way_to_another_machine() {
+        let exposes = |url: &str| Client::new(url, Some("t".into())).unwrap().exposes_token();
+        for local in ["localhost", "LocalHost:1", "127.0.0.1", "127.8.9.1:2", "[::1]:3", "[::ffff:127.0.0.1]"] {
+            assert!(!exposes(&format!("http://{local}")), "{local}");
+        }
+        for other in ["a", "10.0.0.5", "[::ffff:10.0.0.5]:1", "[::2]", "[::]", "localhost.example", "127.0.0.1.example"]
+        {
+            assert!(exposes(&format!("http://{other}")), "{other}");
+            assert!(!exposes(&format!("https://{other}")), "{other}");
+        }
+        assert!(!Client::new("http://a", None).unwrap().exposes_token());
     }
 }

@@ -158,7 +158,6 @@ pub fn run(Arguments { at, command }: &Arguments) -> anyhow::Result<()> {
     // Locked for the whole answer; a file of beliefs may have a million lines.
     let mut out = BufWriter::new(stdout().lock());
     if let Some(url) = at {
-        study_at::warn(url);
         study_at::run(&mut out, url, command)?;
         out.flush()?;
         return Ok(());
