@@ -1,7 +1,8 @@
-//! Whose certificates are good: a client of a server behind TLS.
+//! What is encrypted, and whose certificates are good: a client of a server behind TLS, and a database.
 
 use crate::client::Folder;
-use icee_serve::Client;
+use crate::database::Database;
+use icee_serve::{Client, Place};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
@@ -104,4 +105,51 @@ fn a_client_trusts_the_authority_that_it_is_given() {
     let plain = crate::client::Running::start(&folder.0);
     let words = client(format!("https://localhost:{}", plain.address.port()), Some(&own));
     assert!(words.contains("if it does not speak TLS, write http://"), "{words}");
+}
+
+#[test]
+fn a_database_is_spoken_to_as_its_address_says() {
+    let identity = Identity::signed_by("ours");
+    let Some(database) = Database::encrypted(&identity) else { return };
+    let folder = Folder::new();
+    let (own, other) = (folder.0.join("own.pem"), folder.0.join("other.pem"));
+    std::fs::write(&own, &identity.authority).unwrap();
+    std::fs::write(&other, Identity::signed_by("others").authority).unwrap();
+    let (own, other) = (own.display(), other.display());
+    let connect = |host: &str, words: &str| {
+        let place = Place::Postgres(format!("postgres://icee@{host}:{}/postgres?{words}", database.port));
+        let tokens = place.tokens().map_err(|error| error.to_string())?;
+        let encrypted = "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
+                         WHERE application_name = 'icee serve'";
+        let answer = database.sql(encrypted);
+        drop(tokens);
+        // Its connection has ended when the database says so.
+        while database.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'icee serve'") != "0\n" {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        Ok::<_, String>(answer)
+    };
+    for (words, encrypted) in [("", "t\n"), ("sslmode=disable", "f\n"), ("sslmode=prefer", "t\n")] {
+        assert_eq!(connect("127.0.0.1", words).as_deref(), Ok(encrypted), "{words}");
+    }
+    // Whoever named authorities for all programs means them here, too.
+    match (connect("127.0.0.1", "sslmode=require"), std::env::var_os("SSL_CERT_FILE")) {
+        (answer, None) => assert_eq!(answer.as_deref(), Ok("t\n")),
+        (answer, Some(_)) => assert!(answer.unwrap_err().contains("UnknownIssuer")),
+    }
+    for words in ["sslmode=verify-full", "sslmode=verify-ca", "sslmode=require"] {
+        let with = |file| format!("{words}&sslrootcert={file}");
+        assert_eq!(connect("localhost", &with(&own)).as_deref(), Ok("t\n"), "{words}");
+        assert!(connect("localhost", &with(&other)).unwrap_err().contains("UnknownIssuer"), "{words}");
+        let elsewhere = connect("127.0.0.1", &with(&own));
+        match words {
+            "sslmode=verify-full" => assert!(elsewhere.unwrap_err().contains("not valid for name")),
+            _ => assert_eq!(elsewhere.as_deref(), Ok("t\n"), "{words}"),
+        }
+    }
+    // The authorities of this machine have not signed it.
+    assert!(connect("localhost", "sslmode=verify-full").is_err());
+    if std::env::var_os("SSL_CERT_FILE").is_none() {
+        assert!(connect("localhost", "sslmode=verify-ca").unwrap_err().contains("needs sslrootcert=FILE"));
+    }
 }
