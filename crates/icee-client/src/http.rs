@@ -9,9 +9,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::cell::Cell;
-use std::time::{Duration, Instant};
+use std::net::IpAddr;
+use std::time::{Duration, Instant, SystemTime};
 use thiserror::Error;
 use ureq::http::{Response, header};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body, RequestExt, http};
 
 /// For how long a request is sent again where nobody answers: nobody may be there.
@@ -50,6 +52,14 @@ pub enum ClientError {
         /// What happened.
         problem: String,
     },
+    /// The server is not known to be the one that was meant, or does not encrypt.
+    #[error("no encrypted connection to {url}: {problem}")]
+    Encryption {
+        /// The server.
+        url: String,
+        /// What is wrong, and what helps.
+        problem: String,
+    },
     /// The answer makes no sense.
     #[error("{url} does not answer like icee serve: {problem}; is it another program, or of another version?")]
     Strange {
@@ -72,6 +82,7 @@ pub struct Client {
     agent: Agent,
     url: String,
     token: Option<String>,
+    exposes_token: bool,
 }
 
 impl Client {
@@ -81,28 +92,32 @@ impl Client {
     /// Where that is no address, or one that this program cannot speak to.
     pub fn new(url: &str, token: Option<String>) -> Result<Client, ClientError> {
         let wrong = |words: &str| ClientError::Address(format!("\"{url}\" {words}"));
-        if url.to_lowercase().starts_with("https://") {
-            return Err(wrong(
-                "needs TLS, which this program does not speak; open a tunnel (`ssh -L 8642:localhost:8642 HOST`) and use \
-                 http://localhost:8642, or send requests with curl",
-            ));
-        }
-        let uri = url.parse::<http::Uri>().ok().filter(|uri| uri.scheme_str() == Some("http") && uri.host().is_some());
-        let Some(uri) = uri.filter(|uri| uri.query().is_none()) else {
-            return Err(wrong("is no address of a server; write http://HOST:PORT"));
+        let uri = url.parse::<http::Uri>().ok().filter(|uri| uri.host().is_some() && uri.query().is_none());
+        let (uri, encrypts) = match uri.as_ref().and_then(|uri| Some((uri, uri.scheme_str()?))) {
+            Some((uri, "http")) => (uri, false),
+            Some((uri, "https")) => (uri, true),
+            _ => return Err(wrong("is no address of a server; write http://HOST:PORT or https://HOST")),
         };
         if token.as_ref().is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic())) {
             return Err(ClientError::Address("the token has characters that no token has".into()));
         }
         let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE));
         let config = config.timeout_connect(Some(Duration::from_secs(10))).max_redirects(0).proxy(None);
+        // Roots are read from files, so only where they are needed.
+        let tls = if encrypts { TlsConfig::builder().root_certs(roots()?).build() } else { TlsConfig::default() };
+        let exposes_token = token.is_some() && !encrypts && !uri.host().is_some_and(is_local);
         let url = uri.to_string().trim_end_matches('/').to_owned();
-        Ok(Client { agent: config.build().new_agent(), url, token })
+        Ok(Client { agent: config.tls_config(tls).build().new_agent(), url, token, exposes_token })
     }
 
     /// Where the server is.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Whether the token travels to another machine unencrypted.
+    pub fn exposes_token(&self) -> bool {
+        self.exposes_token
     }
 
     /// The path of something of a study.
@@ -210,17 +225,23 @@ impl Client {
         let begun = Instant::now();
         let mut pause = PAUSE;
         loop {
-            let (retry, patience, error) = match send().map_err(|error| error.to_string()).and_then(read) {
+            let (retry, patience, error) = match send().and_then(read) {
                 Ok((200..300, _, answer)) => return Ok(answer),
                 Ok((status, retry, answer)) => {
                     let words = match serde_json::from_str::<Refused>(&answer.text) {
                         Ok(Refused { error }) => error,
                         Err(_) => return Err(self.strange(format!("status {status}"))),
                     };
-                    (retry.map(Duration::from_secs), BUSY, ClientError::Refused { status, words })
+                    (retry, BUSY, ClientError::Refused { status, words })
                 }
-                Err(problem) => {
-                    (Some(Duration::ZERO), UNANSWERED, ClientError::Unreachable { url: self.url.clone(), problem })
+                Err(error) => {
+                    let url = self.url.clone();
+                    // Neither a certificate nor a protocol is another one in a moment.
+                    if let Some(problem) = encryption_problem(&error) {
+                        return Err(ClientError::Encryption { url, problem });
+                    }
+                    let problem = error.to_string();
+                    (Some(Duration::ZERO), UNANSWERED, ClientError::Unreachable { url, problem })
                 }
             };
             match retry.map(|retry| wait(retry, pause, SysRng.try_next_u32().unwrap_or(0))) {
@@ -247,14 +268,61 @@ fn wait(retry: Duration, pause: Duration, random: u32) -> Duration {
     retry.max(pause / 2) + pause.mul_f64(share)
 }
 
-/// The status of an answer, after how many seconds to try again if at all, and what it says.
-fn read(mut response: Response<Body>) -> Result<(u16, Option<u64>, Answer), String> {
+/// The status of an answer, after what time to try again if at all, and what it says.
+fn read(mut response: Response<Body>) -> Result<(u16, Option<Duration>, Answer), ureq::Error> {
     let status = response.status().as_u16();
     let value = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-    let retry = value("retry-after").and_then(|seconds| seconds.parse().ok());
+    let retry = value("retry-after").map(|after| pause_until(after, SystemTime::now()));
     let notes = value(NOTES).and_then(|notes| serde_json::from_str(notes).ok()).unwrap_or_default();
-    let text = response.body_mut().with_config().limit(MOST_BYTES).read_to_string();
-    Ok((status, retry, Answer { text: text.map_err(|error| error.to_string())?, notes }))
+    let text = response.body_mut().with_config().limit(MOST_BYTES).read_to_string()?;
+    Ok((status, retry, Answer { text, notes }))
+}
+
+/// How long to wait, as `Retry-After` says it: in seconds, or until when. Nobody waits longer than [`BUSY`].
+fn pause_until(after: &str, now: SystemTime) -> Duration {
+    let seconds = after.parse().ok().map(Duration::from_secs);
+    let date = || httpdate::parse_http_date(after).ok().map(|date| date.duration_since(now).unwrap_or_default());
+    seconds.or_else(date).unwrap_or(Duration::from_secs(1)).min(BUSY)
+}
+
+/// Whose certificates are good: what `SSL_CERT_FILE` names, or else what this machine trusts, or else (containers often have nothing) what
+/// browsers trust.
+fn roots() -> Result<RootCerts, ClientError> {
+    let found = rustls_native_certs::load_native_certs();
+    if !found.certs.is_empty() {
+        return Ok(found.certs.iter().map(|der| Certificate::from_der(der).to_owned()).into());
+    }
+    // Whoever names authorities does not mean others.
+    if ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().all(|name| std::env::var_os(name).is_none()) {
+        return Ok(RootCerts::WebPki);
+    }
+    let problem = found.errors.first().map(|error| format!(" ({error})")).unwrap_or_default();
+    let words = format!("SSL_CERT_FILE has no certificate{problem}; name a PEM file, or unset it");
+    Err(ClientError::Address(words))
+}
+
+/// What is wrong with the encryption, if that is what went wrong, and what helps.
+fn encryption_problem(error: &ureq::Error) -> Option<String> {
+    let error = match error {
+        ureq::Error::Rustls(error) => error,
+        ureq::Error::Io(error) => error.get_ref()?.downcast_ref()?,
+        _ => return None,
+    };
+    let help = match error {
+        rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer) => {
+            "; if its authority is your own, set SSL_CERT_FILE to the authority's certificate (a PEM file)"
+        }
+        rustls::Error::InvalidMessage(_) => "; if it does not speak TLS, write http://",
+        _ => "",
+    };
+    Some(format!("{error}{help}"))
+}
+
+/// Whether a host, as it stands in an address, is this machine.
+fn is_local(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    // `::ffff:127.0.0.1` is 127.0.0.1, and `::ffff:10.0.0.5` is not.
+    address.map_or(host.eq_ignore_ascii_case("localhost"), |address| address.to_canonical().is_loopback())
 }
 
 /// A text as it stands behind a question mark.
@@ -277,14 +345,39 @@ mod tests {
     #[test]
     fn addresses_are_checked_before_anything_is_sent() {
         let words = |url: &str| Client::new(url, None).unwrap_err().to_string();
-        assert!(words("https://a.example").contains("ssh -L"));
-        for wrong in ["", "a.example", "ftp://a.example", "http://", "http://a b", "http://a?x=1"] {
-            assert!(words(wrong).contains("write http://HOST:PORT"), "{wrong}");
+        for wrong in
+            ["", "a.example", "ftp://a.example", "http://", "http://a b", "http://a?x=1", "https://", "https://a?x"]
+        {
+            assert!(words(wrong).contains("write http://HOST:PORT or https://HOST"), "{wrong}");
         }
         assert_eq!(Client::new("http://a:1/x/", None).unwrap().url(), "http://a:1/x");
+        assert_eq!(Client::new("HTTPS://a/x/", None).unwrap().url(), "https://a/x");
         assert!(Client::new("http://a:1", Some("a\nb".into())).is_err());
         assert_eq!(Client::path("bread", "ask").unwrap(), "/api/studies/bread/ask");
         assert!(Client::path("../x", "ask").unwrap_err().to_string().contains("cannot be the name"));
         assert_eq!(encoded("a b/ä"), "a%20b%2F%C3%A4");
+    }
+
+    #[test]
+    fn a_pause_is_given_in_seconds_or_until_a_date() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        let pause = |after: &str| pause_until(after, now).as_secs();
+        assert_eq!((pause("0"), pause("7"), pause("soon"), pause("-1")), (0, 7, 1, 1));
+        assert_eq!((pause("Sun, 06 Nov 1994 08:49:40 GMT"), pause("Sun, 06 Nov 1994 08:49:30 GMT")), (3, 0));
+        assert_eq!((pause("Sat, 06 Nov 2094 08:49:40 GMT"), pause("18446744073709551615")), (180, 180));
+    }
+
+    #[test]
+    fn a_token_is_exposed_on_the_way_to_another_machine() {
+        let exposes = |url: &str| Client::new(url, Some("t".into())).unwrap().exposes_token();
+        for local in ["localhost", "LocalHost:1", "127.0.0.1", "127.8.9.1:2", "[::1]:3", "[::ffff:127.0.0.1]"] {
+            assert!(!exposes(&format!("http://{local}")), "{local}");
+        }
+        for other in ["a", "10.0.0.5", "[::ffff:10.0.0.5]:1", "[::2]", "[::]", "localhost.example", "127.0.0.1.example"]
+        {
+            assert!(exposes(&format!("http://{other}")), "{other}");
+            assert!(!exposes(&format!("https://{other}")), "{other}");
+        }
+        assert!(!Client::new("http://a", None).unwrap().exposes_token());
     }
 }

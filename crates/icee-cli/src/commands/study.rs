@@ -25,7 +25,8 @@ const NOT_PRINTED: &str = "this is in the study now (see `icee study show`), but
 /// Which row next? Search a sheet of candidates, CSV or Excel, for the best one, in few experiments.
 #[derive(Args)]
 pub struct Arguments {
-    /// Studies of a server (`icee serve`), such as http://127.0.0.1:8642, instead of a folder; the variable ICEE_TOKEN has the token.
+    /// Studies of a server (`icee serve`), such as http://127.0.0.1:8642 or https://HOST, instead of a folder; the variable ICEE_TOKEN has
+    /// the token.
     #[arg(long, value_name = "URL", global = true)]
     at: Option<String>,
     #[command(subcommand)]
@@ -157,7 +158,6 @@ pub fn run(Arguments { at, command }: &Arguments) -> anyhow::Result<()> {
     // Locked for the whole answer; a file of beliefs may have a million lines.
     let mut out = BufWriter::new(stdout().lock());
     if let Some(url) = at {
-        study_at::warn(url);
         study_at::run(&mut out, url, command)?;
         out.flush()?;
         return Ok(());

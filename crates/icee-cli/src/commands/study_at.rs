@@ -25,6 +25,12 @@ const MOST_BYTES: u64 = 1 << 30;
 pub fn run(out: &mut impl Write, url: &str, command: &StudyCommand) -> anyhow::Result<()> {
     let token = std::env::var(TOKEN).ok().map(|token| token.trim().to_owned()).filter(|token| !token.is_empty());
     let client = Client::new(url, token)?;
+    if client.exposes_token() {
+        say(format_args!(
+            "note: the token goes to {} unencrypted; https:// or an SSH tunnel would hide it",
+            client.url()
+        ));
+    }
     match command {
         StudyCommand::Create(args) => create(out, &client, args),
         StudyCommand::Ask(args) => ask(out, &client, args),
@@ -292,13 +298,4 @@ fn export(out: &mut impl Write, client: &Client, study: &StudyArgs) -> anyhow::R
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     let large = || FileError::content(path, "is too large to be sent");
     Ok(read_regular(path, MOST_BYTES)?.ok_or_else(large)?)
-}
-
-/// Says what is not to be overlooked: a token goes over the network as it is.
-pub fn warn(url: &str) {
-    let host = url.trim_start_matches("http://").split(['/', ':']).next().unwrap_or_default();
-    let local = matches!(host, "localhost" | "127.0.0.1" | "[");
-    if !local && std::env::var_os(TOKEN).is_some() {
-        say(format_args!("note: the token goes to {host} unencrypted; an SSH tunnel would hide it"));
-    }
 }

@@ -6,6 +6,7 @@ mod pool;
 mod postgres;
 mod session;
 mod storage;
+mod tls;
 mod tokens;
 mod turns;
 
@@ -59,14 +60,17 @@ impl fmt::Display for Place {
     }
 }
 
-/// An address that may be shown. What it has besides user, host and database may be a secret, too.
+/// An address that may be shown. What it has besides user, host, database and what is said of TLS may be a secret, too.
 fn without_password(url: &str) -> String {
-    let url = url.split('?').next().unwrap_or_default();
+    let (url, query) = url.split_once('?').unwrap_or((url, ""));
+    let is_tls = |pair: &&str| pair.starts_with("sslmode=") || pair.starts_with("sslrootcert=");
+    let tls: Vec<&str> = query.split('&').filter(is_tls).collect();
+    let tls = if tls.is_empty() { String::new() } else { format!("?{}", tls.join("&")) };
     let Some((user, rest)) = url.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@')) else {
-        return url.to_owned();
+        return format!("{url}{tls}");
     };
     let user = user.split(':').next().unwrap_or_default();
-    format!("postgres://{user}@{rest}")
+    format!("postgres://{user}@{rest}{tls}")
 }
 
 impl Place {
@@ -187,6 +191,10 @@ mod tests {
                 "--store postgres://icee@db:5432/icee",
             ),
             (Place::Postgres("postgres://db/icee".into()), "--store postgres://db/icee"),
+            (
+                Place::Postgres("postgres://icee@db/icee?sslmode=verify-full&password=x&sslrootcert=/a.pem".into()),
+                "--store 'postgres://icee@db/icee?sslmode=verify-full&sslrootcert=/a.pem'",
+            ),
         ] {
             assert_eq!(place.to_string(), shown);
         }
