@@ -17,6 +17,7 @@
 
 mod folder;
 mod http;
+mod tls;
 
 pub use folder::{Folder, Pages};
 pub use http::{FACE, Http, KEY, NOTES, TOKEN};

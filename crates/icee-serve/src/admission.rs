@@ -1,11 +1,11 @@
 //! Admission: which clients are let in at this moment, by token, role and rate.
 
 use crate::app::aside;
+use crate::auth::{self, Who};
 use crate::connection;
 use crate::failure::Failure;
-use crate::auth::{self, Who};
 use crate::limits::{Limits, Rate, Rates};
-use crate::routes::Route;
+use crate::routes::{Route, Work};
 use crate::tokens::Tokens;
 use axum::http::{HeaderMap, StatusCode, header};
 use std::collections::HashMap;
@@ -43,9 +43,8 @@ impl Admission {
         }
     }
 
-    /// Lets a request in, or not; with the name of its token, if it has one that is good. Such a token pays for itself: whatever comes from
-    /// the same address (of a proxy, say) does not keep it out. Everything else is paid for by the address, and where that has nothing left
-    /// nobody looks who it is that shows no token at all.
+    /// Admits a request, or not; with the name of its token, if that is valid. A valid token has a rate of its own: whatever else comes from
+    /// the same address (of a proxy, say) does not keep it out. Everything else counts for the address.
     pub async fn enter(
         &self,
         route: &'static Route,
@@ -83,7 +82,7 @@ impl Admission {
         let (tokens, local, asked) = (Arc::clone(&self.tokens), self.local, headers.clone());
         let admitted = aside(move || auth::admit(&tokens, local, route, &asked)).await;
         // Metrics are wanted most while that cannot be reached, and tell nothing of a study.
-        let token = auth::text(headers, &header::AUTHORIZATION).filter(|_| route.is_metrics());
+        let token = auth::text(headers, &header::AUTHORIZATION).filter(|_| route.work == Work::Metrics);
         match (admitted, token) {
             (Ok(who), Some(token)) => {
                 let mut lately = self.lately();

@@ -86,8 +86,7 @@ pub fn one_host(headers: &HeaderMap) -> Result<(), Failure> {
 pub fn same_site(method: Method, is_open: bool, headers: &HeaderMap) -> Result<(), Failure> {
     let site = text(headers, &HeaderName::from_static("sec-fetch-site"));
     if !is_open && site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
-        let words =
-            "A page of another site cannot send requests here (see the header Sec-Fetch-Site). Type the address yourself.";
+        let words = "A page of another site cannot send requests here (see the header Sec-Fetch-Site). Type the address yourself.";
         return Err(Failure::new(StatusCode::FORBIDDEN, words));
     }
     if method == Method::Get {
@@ -145,7 +144,10 @@ mod tests {
         };
         let (host, json) = ((header::HOST, "a.example:80"), (header::CONTENT_TYPE, "application/json; charset=utf-8"));
         assert_eq!(status(Method::Post, &[host.clone(), json.clone()]), Ok(()));
-        assert_eq!(status(Method::Post, &[host.clone(), json.clone(), (header::ORIGIN, "https://A.example:80")]), Ok(()));
+        assert_eq!(
+            status(Method::Post, &[host.clone(), json.clone(), (header::ORIGIN, "https://A.example:80")]),
+            Ok(())
+        );
         for origin in ["https://b.example", "null", "https://a.example", "https://a.example:80.evil"] {
             assert_eq!(
                 status(Method::Post, &[host.clone(), json.clone(), (header::ORIGIN, origin)]),

@@ -138,7 +138,9 @@ pub enum ServeError {
         source: std::io::Error,
     },
     /// Others could reach it, and would need no token.
-    #[error("Other machines can reach {address}, and there is no token. Create one: `{command}`. Or listen on 127.0.0.1.")]
+    #[error(
+        "Other machines can reach {address}, and there is no token. Create one: `{command}`. Or listen on 127.0.0.1."
+    )]
     Open {
         /// Where they could.
         address: std::net::SocketAddr,

@@ -1,158 +1,120 @@
-//! What changes a study: asking, telling, prolonging, taking back. As the command line does it.
+//! Does the requests of the protocol: with one study, when it is its turn, or with the place where studies are.
 
-use crate::call::{Call, Done, Reply};
+use crate::answer::Answer;
+use crate::app::{App, aside};
+use crate::clock::now;
 use crate::failure::Failure;
-use crate::fields::{Ask, Renew, RowId, Rows, Tell, Undo, Update, Withdraw};
-use crate::registry::Open;
-use crate::wire::{Forgotten, Renewed, Taken, Undone, Withdrawn};
-use icee_base::table::Table;
-use icee_study::{AskOptions, Corrected, Outcome, Repeat, SamplerKind, duration};
-use std::path::Path;
+use crate::quotas::{Held, What};
+use crate::registry::{Open, Purpose};
+use crate::request::Incoming;
+use crate::shown::shown;
+use icee_models::study_models;
+use icee_protocol::{Line, Note, Reader, Reply, Request, Studies, StudyName, Verb, render};
+use icee_client::Pages;
+use icee_study::{Context, Models};
+use std::sync::Arc;
 
-/// Which rows to try next. Those whose time is up are given back first.
-pub fn ask(open: &mut Open, call: &Call) -> Done {
-    let ask: Ask = call.body()?;
-    let sampler = sampler(ask.sampler.as_deref())?;
-    let within = ask.within.as_deref().map(duration).transpose().map_err(Failure::bad)?;
-    let (study, now) = (&mut open.study, open.now);
-    if ask.accept_model {
-        study.accept_model(sampler)?;
-    }
-    let wanted = AskOptions {
-        count: ask.count.unwrap_or(1),
-        sampler,
-        condition: ask.condition,
-        same: ask.same,
-        until: within.map(|seconds| now.saturating_add(seconds)),
-        by: who(ask.by, call),
-    };
-    let mut answer = study.ask_or_repeat(&wanted, ask.more, now)?;
-    answer.notes = call.tidy_all(&answer.notes);
-    Reply::json(&answer)
-}
+/// How many times as large as a body a workbook may be when it is unpacked.
+const UNPACKED: u64 = 8;
 
-/// What came out.
-pub fn tell(open: &mut Open, call: &Call) -> Done {
-    let tell: Tell = call.body()?;
-    let repeat = match (tell.replace, tell.again) {
-        (true, true) => return Err(Failure::bad("replace corrects what was told, again adds to it; say one of them")),
-        (true, _) => Repeat::Replace,
-        (_, true) => Repeat::Again,
-        _ => Repeat::Refuse,
-    };
-    let study = &mut open.study;
-    let told = match (&tell.csv, &tell.row) {
-        (Some(csv), None) => {
-            if tell.value.is_some() || tell.failed || tell.impossible || !tell.further.is_empty() {
-                return Err(Failure::bad(
-                    "the outcomes of csv stand in it; value, further, failed and impossible go with row",
-                ));
+/// A reply with its notes.
+type Done = Result<(Reply, Vec<Note>), Failure>;
+
+/// Does a request on a thread that may take its time. What it holds goes along: work that no client waits for any more counts as well.
+///
+/// # Errors
+/// Where it is refused, or cannot be done.
+pub async fn run(app: &Arc<App>, incoming: Incoming, held: (Held, Option<Held>)) -> Result<Answer, Failure> {
+    let verb = incoming.verb;
+    let mut slot = match &incoming.study {
+        Some(name) => {
+            // Of studies that do not exist nothing is kept.
+            if verb.is_of_study() {
+                app.require(name).await?;
             }
-            let table = Table::of_bytes(Path::new("csv"), csv.clone().into_bytes()).map_err(icee_study::Error::from)?;
-            study.tell_table(table, tell.column.as_deref(), repeat)?
+            Some(app.registry.turn(name, purpose(verb)).await)
         }
-        (None, Some(row)) => {
-            if tell.column.is_some() {
-                return Err(Failure::bad("column names a column of csv; a single row has a value"));
-            }
-            let further: Vec<(&str, f64)> = tell.further.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-            let by = who(tell.by.clone(), call);
-            study.tell_by(by.as_deref(), &row.text(), outcome(&tell)?, &further, repeat)?
+        None => None,
+    };
+    // Few sheets are read at once. An update has yet to wait for other servers, and waits for this afterwards.
+    let sheet = match verb {
+        Verb::Create | Verb::Import | Verb::Survey => Some(app.quotas.wait(What::Sheets, None).await?),
+        _ => None,
+    };
+    let app = Arc::clone(app);
+    aside(move || {
+        let (_held, hidden) = ((held, sheet), app.registry.store().hidden());
+        let reader = incoming.reader.clone();
+        let done = do_with(&app, incoming, slot.as_deref_mut())?;
+        Answer::of(verb, done, &reader, hidden)
+    })
+    .await
+}
+
+fn purpose(verb: Verb) -> Purpose {
+    if verb.changes() { Purpose::Change } else { Purpose::Look }
+}
+
+fn do_with(app: &App, incoming: Incoming, slot: Option<&mut Option<Open>>) -> Done {
+    let Incoming { verb, request, study, who, key, reader } = incoming;
+    let context = |now| Context {
+        now,
+        who: who.as_deref(),
+        key: key.as_deref(),
+        pages: &Pages,
+        reads_files: false,
+        unpacked: (app.limits.body as u64).saturating_mul(UNPACKED),
+    };
+    let place: &dyn icee_study::Place = app.registry.store();
+    match (request, study, slot) {
+        (Request::List(_), ..) => Ok((Reply::List(list(app, &reader)?), vec![])),
+        (Request::Survey(survey), ..) => {
+            let (surveyed, notes) = icee_study::survey(survey.0, models()?, &context(now()))?;
+            Ok((Reply::Survey(surveyed), notes))
         }
-        _ => return Err(Failure::bad("give row with value, failed or impossible, or csv")),
-    };
-    let best = study.best();
-    let notes = call.tidy_all(&study.take_notes());
-    Reply::noted(Taken { told, best }, notes)
-}
-
-fn outcome(tell: &Tell) -> Result<Outcome, Failure> {
-    match (tell.value, tell.failed, tell.impossible) {
-        (Some(value), false, false) => Ok(Outcome::Value(value)),
-        (None, true, false) => Ok(Outcome::Failed),
-        (None, false, true) => Ok(Outcome::Impossible),
-        (None, false, false) if !tell.further.is_empty() => Err(Failure::bad("the value itself is missing: add value")),
-        (None, false, false) => Err(Failure::bad("give row with value, failed or impossible, or csv")),
-        _ => Err(Failure::bad("an experiment has a value, failed or is impossible; say one of them")),
+        (Request::Create(create), _, Some(slot)) => {
+            *slot = None;
+            let (summary, notes) = icee_study::create(place, create, models()?, &context(now()))?;
+            Ok((Reply::Create(summary), notes))
+        }
+        (Request::Import(import), _, Some(slot)) => {
+            *slot = None;
+            let (summary, notes) = icee_study::import(place, import, models()?, &context(now()))?;
+            Ok((Reply::Import(summary), notes))
+        }
+        (Request::Delete(_), Some(name), Some(slot)) => {
+            *slot = None;
+            let (gone, notes) = icee_study::delete(place, &name, &context(now()))?;
+            Ok((Reply::Delete(gone), notes))
+        }
+        (request, Some(name), Some(slot)) => app.registry.with(&name, slot, purpose(verb), |open| {
+            let reads = verb == Verb::Update || !open.study.is_loaded();
+            let _sheet = if reads { Some(app.quotas.wait_here(What::Sheets)?) } else { None };
+            Ok(icee_study::handle(&mut open.study, &name, request, &context(open.now))?)
+        }),
+        (_, None, _) | (_, _, None) => Err(Failure::internal("a request without a study")),
     }
 }
 
-/// More time for rows.
-pub fn renew(open: &mut Open, call: &Call) -> Done {
-    let Renew { rows, within, by } = call.body()?;
-    let until = open.now.saturating_add(duration(&within).map_err(Failure::bad)?);
-    let (rows, study) = (texts(&rows)?, &mut open.study);
-    study.renew(&refs(&rows), until, who(by, call).as_deref())?;
-    let notes = call.tidy_all(&study.take_notes());
-    Reply::noted(Renewed { renewed: rows, until }, notes)
+/// The models that studies use.
+pub fn models() -> Result<Models, Failure> {
+    study_models().map_err(|error| Failure::internal(error.to_string()))
 }
 
-/// Takes in the sheet.
-pub fn update(open: &mut Open, call: &Call) -> Done {
-    let Update { replace, keep, sheet, sheet_base64 } = call.body()?;
-    let Open { study, ledger, .. } = open;
-    let repeat = if replace { Repeat::Replace } else { Repeat::Refuse };
-    let corrected = if keep { Corrected::Keep } else { Corrected::Refuse };
-    let change = if sheet.is_some() || sheet_base64.is_some() {
-        let sheet = call.sheet(sheet.as_deref(), sheet_base64.as_deref())?;
-        study.update_to(&sheet, repeat, corrected, &mut |place| ledger.put_sheet(&sheet, place))?
-    } else {
-        study.update(repeat, corrected)?
+/// All studies, those that cannot be read among them.
+fn list(app: &App, reader: &Reader) -> Result<Studies, Failure> {
+    let store = app.registry.store();
+    let names = store.names().map_err(Failure::stored)?;
+    let line = |name: &StudyName| match app.registry.line(name, || app.quotas.wait_here(What::Sheets)) {
+        // In a moment it will be otherwise.
+        Err(failure) if failure.retry.is_some() => Err(failure),
+        Err(failure) => {
+            let problem = shown(&failure.problem, store.hidden()).map(|problem| render::problem(&problem, reader));
+            Ok(Line { name: name.to_string(), rows: 0, told: 0, running: 0, left: 0, best: None, problem })
+        }
+        line => line,
     };
-    let notes = call.tidy_all(&study.take_notes());
-    Reply::noted(change, notes)
-}
-
-/// Takes back rows that will not be tried.
-pub fn withdraw(open: &mut Open, call: &Call) -> Done {
-    let Withdraw { rows, by } = call.body()?;
-    let withdrawn = texts(&rows)?;
-    open.study.withdraw(&refs(&withdrawn), who(by, call).as_deref())?;
-    let notes = call.tidy_all(&open.study.take_notes());
-    Reply::noted(Withdrawn { withdrawn }, notes)
-}
-
-/// Forgets what was told of rows.
-pub fn forget(open: &mut Open, call: &Call) -> Done {
-    let forgotten = texts(&call.body::<Rows>()?.rows)?;
-    let study = &mut open.study;
-    study.forget(&refs(&forgotten))?;
-    let mut notes = call.tidy_all(&study.take_notes());
-    if let Some(column) = study.value_column() {
-        notes.push(format!("what still stands in the column {column} will be told again; empty the cell"));
-    }
-    Reply::noted(Forgotten { forgotten }, notes)
-}
-
-/// Takes back the last thing.
-pub fn undo(open: &mut Open, call: &Call) -> Done {
-    let Undo { lines } = call.body()?;
-    let study = &mut open.study;
-    let undone = match lines {
-        Some(lines) => study.undo_seen(lines)?,
-        None => study.undo()?,
-    };
-    let notes = call.tidy_all(&open.study.take_notes());
-    Reply::noted(Undone { undone }, notes)
-}
-
-/// Who a request is about: whom it names, else whose token it is.
-fn who(by: Option<String>, call: &Call) -> Option<String> {
-    by.or_else(|| call.user.clone())
-}
-
-/// A sampler by its name.
-pub fn sampler(name: Option<&str>) -> Result<Option<SamplerKind>, Failure> {
-    Ok(name.map(str::parse).transpose()?)
-}
-
-fn texts(rows: &[RowId]) -> Result<Vec<String>, Failure> {
-    match rows {
-        [] => Err(Failure::bad("rows is empty; name at least one")),
-        rows => Ok(rows.iter().map(RowId::text).collect()),
-    }
-}
-
-fn refs(rows: &[String]) -> Vec<&str> {
-    rows.iter().map(String::as_str).collect()
+    let studies = names.iter().map(line).collect::<Result<Vec<Line>, Failure>>()?;
+    app.registry.forget_lines_but(&names);
+    Ok(Studies { studies })
 }

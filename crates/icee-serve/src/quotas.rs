@@ -71,10 +71,14 @@ impl Quotas {
     /// Where there is none.
     pub fn take(&self, what: What, token: Option<&str>) -> Result<Held, Failure> {
         let _share = self.share(what, token)?;
-        let full = |_| Failure::busy(match what {
-            What::Requests => "The server is busy. Try again in a moment.".to_owned(),
-            _ => format!("{} {} is the most at once. Try again in a moment.", most(&self.limits, what), what.name()),
-        });
+        let full = |_| {
+            Failure::busy(match what {
+                What::Requests => "The server is busy. Try again in a moment.".to_owned(),
+                _ => {
+                    format!("{} {} is the most at once. Try again in a moment.", most(&self.limits, what), what.name())
+                }
+            })
+        };
         let _permit = Arc::clone(self.free(what)).try_acquire_owned().map_err(full)?;
         Ok(Held { _permit, _share })
     }

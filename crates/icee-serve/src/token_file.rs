@@ -123,14 +123,18 @@ fn read(path: &Path) -> Result<Vec<Token>, FileError> {
     let large = || FileError::content(path, "is too large to be a file of tokens");
     let bytes = read_regular(path, MOST_BYTES)?.ok_or_else(large)?;
     let content: Content = serde_json::from_slice(&bytes).map_err(|error| {
-        FileError::content(path, format!("is not a file of tokens ({error}). Fix it, or remove it and create the tokens again."))
+        FileError::content(
+            path,
+            format!("is not a file of tokens ({error}). Fix it, or remove it and create the tokens again."),
+        )
     })?;
     Ok(content.tokens)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::tokens::{Role, Tokens};
+    use crate::tokens::Tokens;
+    use icee_protocol::Role;
 
     #[test]
     fn who_changes_tokens_at_once_loses_none() {

@@ -13,9 +13,9 @@ mod turns;
 pub use turns::Turns;
 
 use crate::failure::ServeError;
-use crate::tokens::{Role, Tokens};
+use crate::tokens::Tokens;
 use icee_base::files::FileError;
-use icee_protocol::{Problem, Result, StudyName};
+use icee_protocol::{Problem, Result, Role, StudyName};
 use icee_study::Home;
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -83,7 +83,9 @@ impl Session {
             if is_late(&error) {
                 drop(connection);
                 if most.is_some_and(|most| begun.elapsed() >= most) {
-                    return Err(Problem::Busy { what: "Another server has been working on the study for too long".into() });
+                    return Err(Problem::Busy {
+                        what: "Another server has been working on the study for too long".into(),
+                    });
                 }
                 if !said && begun.elapsed() >= first {
                     waiting();

@@ -19,7 +19,8 @@ pub struct InDatabase {
 
 /// The number of the study of a name.
 pub const NUMBER: &str = "SELECT id FROM icee.studies WHERE name = $1 AND deleted IS NULL";
-const KEEP: &str = "INSERT INTO icee.sheets (study, hash, bytes) VALUES ($1, $2, $3) ON CONFLICT (study, hash) DO NOTHING";
+const KEEP: &str =
+    "INSERT INTO icee.sheets (study, hash, bytes) VALUES ($1, $2, $3) ON CONFLICT (study, hash) DO NOTHING";
 
 impl Home for InDatabase {
     fn name(&self) -> String {
@@ -179,9 +180,9 @@ impl Storage for Lines {
 
     fn keep(&mut self, sheet: &KeptSheet) -> Result<()> {
         let (id, KeptSheet { hash, bytes }) = (self.id, sheet);
-        let kept = self.session.read(|client| {
-            client.execute_typed(KEEP, &[(&id, Type::INT4), (hash, Type::TEXT), (bytes, Type::BYTEA)])
-        });
+        let kept = self
+            .session
+            .read(|client| client.execute_typed(KEEP, &[(&id, Type::INT4), (hash, Type::TEXT), (bytes, Type::BYTEA)]));
         kept.map(drop)
     }
 
