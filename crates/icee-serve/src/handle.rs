@@ -8,8 +8,9 @@ use crate::quotas::{Held, What};
 use crate::registry::{Open, Purpose};
 use crate::request::Incoming;
 use crate::shown::shown;
+use axum::http::StatusCode;
 use icee_models::study_models;
-use icee_protocol::{Line, Note, Reader, Reply, Request, Studies, StudyName, Verb, render};
+use icee_protocol::{Line, Note, Problem, Reader, Reply, Request, Studies, StudyName, Verb, render};
 use icee_client::Pages;
 use icee_study::{Context, Models};
 use std::sync::Arc;
@@ -79,7 +80,8 @@ fn do_with(app: &App, incoming: Incoming, slot: Option<&mut Option<Open>>) -> Do
         }
         (Request::Import(import), _, Some(slot)) => {
             *slot = None;
-            let (summary, notes) = icee_study::import(place, import, models()?, &context(now()))?;
+            let (summary, notes) = icee_study::import(place, import, models()?, &context(now()))
+                .map_err(|problem| sent(problem, app.registry.store().hidden()))?;
             Ok((Reply::Import(summary), notes))
         }
         (Request::Delete(_), Some(name), Some(slot)) => {
@@ -94,6 +96,17 @@ fn do_with(app: &App, incoming: Incoming, slot: Option<&mut Option<Open>>) -> Do
         }),
         (_, None, _) | (_, _, None) => Err(Failure::internal("a request without a study")),
     }
+}
+
+/// A problem with a study that came with the request: unlike one of a study that is stored here, the client has caused it.
+fn sent(problem: Problem, hidden: Option<&str>) -> Failure {
+    let is_sent = match &problem {
+        Problem::Stored { name, .. } => hidden != Some(name),
+        Problem::OldFormat { .. } => true,
+        _ => false,
+    };
+    let failure = Failure::from(problem);
+    if is_sent { Failure { status: StatusCode::BAD_REQUEST, ..failure } } else { failure }
 }
 
 /// The models that studies use.

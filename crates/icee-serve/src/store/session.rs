@@ -63,7 +63,8 @@ impl Session {
                 return Err(self.lost());
             }
             if held.study != study {
-                return Err(Problem::ChangedMeanwhile);
+                let fault = "Another study has taken the name meanwhile. Look at it before you repeat the request.";
+                return Err(Problem::Refused { status: 409, fault: fault.into() });
             }
             held.locks += 1;
             return Ok(());

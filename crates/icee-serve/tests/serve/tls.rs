@@ -2,7 +2,9 @@
 
 use crate::client::Folder;
 use crate::database::Database;
-use icee_serve::{Client, Place};
+use icee_client::Http;
+use icee_protocol::{Face, List, Transport};
+use icee_serve::Place;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
@@ -33,7 +35,7 @@ impl Identity {
     }
 }
 
-/// A server on this machine that speaks TLS and answers every request with an empty list, as long as the test lasts; its port.
+/// A server on this machine that speaks TLS and answers every request with an empty list of studies, as long as the test lasts; its port.
 fn serve(identity: &Identity) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -52,7 +54,10 @@ fn serve(identity: &Identity) -> u16 {
                 return;
             }
         }
-        stream.get_mut().write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n[]").unwrap();
+        stream
+            .get_mut()
+            .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 14\r\nConnection: close\r\n\r\n{\"studies\":[]}")
+            .unwrap();
         stream.get_mut().conn.send_close_notify();
         let _ = stream.get_mut().flush();
     };
@@ -66,8 +71,8 @@ const URL: &str = "ICEE_TEST_TLS_URL";
 #[test]
 fn a_client_trusts_the_authority_that_it_is_given() {
     if let Ok(url) = std::env::var(URL) {
-        let answer = Client::new(&url, None).and_then(|client| client.text("/api/studies", &()));
-        let words = answer.map_or_else(|error| error.to_string(), |(text, _)| format!("answer {text}"));
+        let answer = Http::new(&url, None, Face::Plain).and_then(|mut client| client.call(None, List {}));
+        let words = answer.map_or_else(|problem| problem.to_string(), |list| format!("{:?}", list.reply.studies));
         return std::fs::write(std::env::var("ICEE_TEST_TLS_OUT").unwrap(), words).unwrap();
     }
     let folder = Folder::new();
@@ -91,10 +96,10 @@ fn a_client_trusts_the_authority_that_it_is_given() {
         std::fs::read_to_string(out).unwrap()
     };
     let url = format!("https://localhost:{port}");
-    assert_eq!(client(url.clone(), Some(&own)), "answer []");
+    assert_eq!(client(url.clone(), Some(&own)), "[]");
     for authority in [None, Some(&*other)] {
         let words = client(url.clone(), authority);
-        let expected = format!("no encrypted connection to {url}: invalid peer certificate: UnknownIssuer");
+        let expected = format!("No encrypted connection to {url}: invalid peer certificate: UnknownIssuer");
         assert!(words.starts_with(&expected) && words.contains("set SSL_CERT_FILE to"), "{words}");
     }
     let words = client(format!("https://127.0.0.1:{port}"), Some(&own));
