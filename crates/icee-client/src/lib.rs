@@ -2,9 +2,9 @@
 //!
 //! ```no_run
 //! use icee_client::Folder;
-//! use icee_protocol::{Ask, StudyName, Transport};
+//! use icee_protocol::{Ask, Face, StudyName, Transport};
 //!
-//! let mut studies = Folder::new("studies");
+//! let mut studies = Folder::new("studies", Face::Plain);
 //! let bread: StudyName = "bread".parse()?;
 //! let answer = studies.call(Some(&bread), Ask::default())?;
 //! println!("row {}", answer.reply.suggestions[0].id);
@@ -19,5 +19,6 @@ mod folder;
 mod http;
 mod tls;
 
-pub use folder::{Folder, Pages};
+pub use folder::{Folder, read_bundle, upgrade, write_bundle};
 pub use http::{FACE, Http, KEY, NOTES, TOKEN};
+pub use icee_study::Upgraded;

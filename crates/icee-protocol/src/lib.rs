@@ -28,7 +28,10 @@ mod verb;
 pub use content::{Amount, Cells, Content, RowId, Sheet, Texts};
 pub use name::StudyName;
 pub use note::{Emptied, FewerMeasured, Grounds, LeftOut, Lonely, Mixed, Note, Said, Suspicion};
-pub use problem::{CellChange, ColumnRole, Conflict, EarlierMismatch, Kind, LineProblem, Misfit, Problem, Refusal, RowProblem, shortened};
+pub use problem::{
+    CellChange, ColumnRole, Conflict, EarlierMismatch, Kind, LineProblem, Misfit, Problem, Refusal, RowProblem,
+    shortened,
+};
 pub use render::{Face, Locale, Reader};
 pub use reply::*;
 pub use request::*;

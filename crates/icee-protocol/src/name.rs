@@ -14,7 +14,9 @@ const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 /// A study's name: 1 to 64 letters, digits, `-`, `_` and `.`, the last not first or last.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-pub struct StudyName(#[schemars(length(min = 1, max = 64), regex(pattern = r"^[\p{L}\p{N}_-][\p{L}\p{N}._-]*$"))] String);
+pub struct StudyName(
+    #[schemars(length(min = 1, max = 64), regex(pattern = r"^[\p{L}\p{N}_-][\p{L}\p{N}._-]*$"))] String,
+);
 
 impl StudyName {
     /// The name as text.
@@ -69,7 +71,8 @@ mod tests {
         for name in ["bread", "käse.v2", "a-b_c", "2026.11", "console", "com10"] {
             assert_eq!(name.parse::<StudyName>().unwrap().as_str(), name);
         }
-        for name in ["", ".", "..", ".a", "a.", "a/b", "a b", "a\\b", "CON", "nul.txt", "Com1", "a\n", &"x".repeat(65)] {
+        for name in ["", ".", "..", ".a", "a.", "a/b", "a b", "a\\b", "CON", "nul.txt", "Com1", "a\n", &"x".repeat(65)]
+        {
             assert!(name.parse::<StudyName>().is_err(), "{name}");
         }
     }

@@ -1,6 +1,6 @@
 //! Why a request was not done, as data. The words are made in [`render`](crate::render), for the face that shows them.
 
-use crate::{ModelName, Range};
+use crate::{ModelName, Note, Range};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -125,6 +125,10 @@ pub enum Problem {
     NotAnInput { column: String, role: ColumnRole },
     /// An input column that is to be ignored.
     InputIgnored { column: String },
+    /// The inputs make more coordinates than can be used.
+    TooWide { coordinates: usize, most: usize },
+    /// No column can be used as an input.
+    NoInputs { file: String, notes: Vec<Note> },
     /// A study needs a sheet.
     SheetMissing,
     /// Servers read no paths.

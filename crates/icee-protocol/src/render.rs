@@ -4,7 +4,7 @@
 mod notes;
 mod problems;
 
-use crate::{CellChange, Deed, Note, Problem, Said, Suspicion};
+use crate::{CellChange, Deed, Grounds, Note, Problem, Said};
 use serde::{Deserialize, Serialize};
 
 /// Where words are shown.
@@ -84,8 +84,8 @@ pub fn said(all: Vec<Note>, reader: &Reader) -> Vec<Said<Note>> {
 }
 
 /// Why a column is perhaps not an input: the rest of a sentence that begins with the column.
-pub fn suspicion(found: &Suspicion) -> String {
-    notes::grounds(&found.grounds)
+pub fn grounds(grounds: &Grounds) -> String {
+    notes::grounds(grounds)
 }
 
 /// A step in words.

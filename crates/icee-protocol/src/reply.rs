@@ -103,6 +103,18 @@ pub enum Wanted {
     },
 }
 
+impl Wanted {
+    /// How bad a result is: the lower, the better; a constraint makes none better than another.
+    pub fn loss(self, value: f64) -> f64 {
+        match self {
+            Wanted::Minimize => value,
+            Wanted::Maximize => -value,
+            Wanted::Target { number } => (value - number).abs(),
+            Wanted::AtLeast { .. } | Wanted::AtMost { .. } => 0.0,
+        }
+    }
+}
+
 impl fmt::Display for Wanted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -178,7 +190,7 @@ pub struct MeasuredRow {
     /// All replicates.
     pub values: Vec<f64>,
     /// All replicates with their further results, in the order of the goals.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip)]
     pub measurements: Vec<Vec<Option<f64>>>,
     /// The further results by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

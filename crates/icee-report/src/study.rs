@@ -1,14 +1,15 @@
 //! A study on one page: how it went, what comes next and why, how far its forecasts could be trusted.
 
+use crate::check;
 use crate::draw::svg_file;
 use crate::figure::{Axis, Figure, Mark, Point, Series};
 use crate::ink;
 use crate::page::{Block, Cell, Page, Section, Table, Tone, escape};
 use icee_base::numbers::{percent, short};
-use icee_study::{
-    Answer, AskOptions, Cells, Effect, Forecast, LEVELS, Review, SamplerKind, Status, Study, Suggestion, Summary,
-    ToldRow,
+use icee_protocol::{
+    Answer, Cells, Effect, Forecast, Goal, LEVELS, MeasuredRow, Note, Problem, Reviewed, Status, Suggestion, Summary,
 };
+use icee_study::{AskOptions, Pages, Study};
 
 /// Rows that a table shows; the journal has all of them.
 const ROWS: usize = 200;
@@ -18,7 +19,7 @@ const POINTS: usize = 1000;
 const LEVELS_SHOWN: usize = 12;
 /// Characters of a cell.
 const CELL: usize = 60;
-/// Rows told that are shown at a glance.
+/// Results that are shown at a glance.
 const LAST: usize = 8;
 
 /// The page of a study as it stands, looking this many rows ahead, and what else is to be said. Nothing is written down in the
@@ -26,25 +27,25 @@ const LAST: usize = 8;
 ///
 /// # Errors
 /// Where the study cannot be read, or its model is another one.
-pub fn page_of(study: &mut Study, name: &str, ahead: usize) -> icee_study::Result<(Page, Vec<String>)> {
+pub fn page_of(study: &mut Study, name: &str, ahead: usize) -> icee_study::Result<(Page, Vec<Note>)> {
     let mut review = study.review(None)?;
     if study.objectives() > 1 {
-        // Rows are beaten by none, or not; no row is the best.
+        // There is a front; no row is the best.
         review.steps.iter_mut().for_each(|step| step.best = None);
     }
-    let effects = study.effects(None)?;
-    let running = study.running(None)?.map(|answer| answer.suggestions).unwrap_or_default();
+    let effects = study.effects(None)?.effects;
+    let running = study.running(None)?;
     let mut notes = Vec::new();
     // Where nothing is left, there is nothing to look ahead to.
-    let next = match study.preview(&AskOptions { count: ahead, ..AskOptions::default() }) {
+    let next = match study.preview(&AskOptions { count: ahead, more: true, ..AskOptions::default() }) {
         Ok(next) => Some(next),
-        Err(error) => {
-            notes.push(format!("nothing to look ahead to: {error}"));
+        Err(problem) => {
+            notes.push(Note::Unread { problem: Box::new(problem) });
             None
         }
     };
-    let summary = study.summary();
-    notes.extend(summary.notes.iter().cloned());
+    let summary = study.summary(None);
+    notes.extend(study.take_notes());
     let page = StudyPage {
         name,
         summary: &summary,
@@ -56,23 +57,41 @@ pub fn page_of(study: &mut Study, name: &str, ahead: usize) -> icee_study::Resul
     Ok((page.page(), notes))
 }
 
-/// A study at a glance, as a piece of HTML for a page of somebody else's: where it stands, a picture of how it came there, and the
-/// rows told last.
+/// Pages of studies, for whatever does requests.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StudyPages;
+
+impl Pages for StudyPages {
+    fn report(&self, study: &mut Study, name: &str, ahead: usize) -> icee_study::Result<(String, Vec<Note>)> {
+        let (page, notes) = page_of(study, name, ahead)?;
+        let html = page.to_html().map_err(|error| Problem::Bug { fault: error.to_string() })?;
+        check::self_contained(&html).map_err(|fault| Problem::Bug { fault })?;
+        Ok((html, notes))
+    }
+
+    fn glance(&self, summary: &Summary, name: &str) -> String {
+        glance(summary, name)
+    }
+}
+
+/// A study at a glance, as a piece of HTML for other pages: where it stands, a picture of how it came there, and the latest
+/// results.
 #[must_use]
 pub fn glance(summary: &Summary, name: &str) -> String {
-    let Summary { rows, direction, told, .. } = summary;
+    let Summary { rows, told, .. } = summary;
+    let loss = |value: f64| summary.goals.first().map_or(0.0, |goal| goal.wanted.loss(value));
     let mut best: Option<f64> = None;
     let mut steps = Vec::new();
     for value in told.iter().map(|row| row.value) {
-        let beats = |value: &f64| best.is_none_or(|best| direction.loss(*value) < direction.loss(best));
+        let beats = |value: &f64| best.is_none_or(|best| loss(*value) < loss(best));
         best = value.filter(beats).or(best);
-        // With further outcomes the highest value need not be the best.
+        // With further results the highest value need not be the best.
         steps.push((value, best.filter(|_| summary.goals.len() == 1)));
     }
     let items: String = standing(summary).iter().map(|item| format!("<li>{}</li>", escape(item))).collect();
     let picture = progress(&steps, &value_name(summary)).map_or_else(String::new, |figure| svg_file(&figure));
-    let last: Vec<ToldRow> = told.iter().rev().take(LAST).cloned().collect();
-    let caption = if told.len() > LAST { "Told last." } else { "What was told, the latest first." };
+    let last: Vec<MeasuredRow> = told.iter().rev().take(LAST).cloned().collect();
+    let caption = if told.len() > LAST { "Latest results." } else { "Results, the latest first." };
     let table = if last.is_empty() { String::new() } else { outcomes(summary, caption, &last).to_html() };
     let (title, wishes) = (escape(&cut(name)), escape(&wishes(summary)));
     format!("<div><p><b>Study {title}</b>: {rows} rows; {wishes}.</p><ul>{items}</ul>{picture}{table}</div>")
@@ -80,9 +99,9 @@ pub fn glance(summary: &Summary, name: &str) -> String {
 
 /// What is wanted, in words.
 fn wishes(summary: &Summary) -> String {
-    let wish = |(name, wish): &(Option<String>, String)| match name {
-        Some(name) => format!("{}: {wish}", cut(name)),
-        None => wish.clone(),
+    let wish = |Goal { name, words, .. }: &Goal| match name {
+        Some(name) => format!("{}: {words}", cut(name)),
+        None => words.clone(),
     };
     summary.goals.iter().map(wish).collect::<Vec<_>>().join("; ")
 }
@@ -90,22 +109,22 @@ fn wishes(summary: &Summary) -> String {
 /// Where a study stands, item by item.
 fn standing(summary: &Summary) -> Vec<String> {
     let Summary { told, running, left, best, noise, front, .. } = summary;
-    let mut items = vec![format!("{} told, {} running, {left} left", told.len(), running.len())];
+    let mut items = vec![format!("{} measured, {} in progress, {left} left", told.len(), running.len())];
     if let Some(best) = best.as_ref().filter(|_| front.is_empty()) {
         let value = best.row.value.map_or_else(String::new, short);
         items.push(format!("best so far {value}, row {}: {}", cut(&best.row.id), line(&best.row.cells)));
         if let Some(sure) = best.sure {
-            items.push(format!("it is the best of the rows told with probability {}", percent(sure)));
+            items.push(format!("probability that it is the best of the measured rows: {}", percent(sure)));
         }
     }
     if !front.is_empty() {
         items.push(match front.len() {
-            1 => "one row is beaten by none".to_owned(),
-            count => format!("{count} rows are beaten by none"),
+            1 => "1 Pareto-optimal row".to_owned(),
+            count => format!("{count} Pareto-optimal rows"),
         });
     }
     if let Some(noise) = noise {
-        items.push(format!("measurements of one row differ by {} (standard deviation)", short(*noise)));
+        items.push(format!("standard deviation of replicates: {}", short(*noise)));
     }
     items
 }
@@ -132,11 +151,11 @@ fn progress(steps: &[Stepped], value_name: &str) -> Option<Figure> {
     let each = Series::new(ink::of("random"), Mark::Points, values).called("each experiment");
     let axes = (Axis::count("experiment"), Axis::linear(value_name));
     if bests.is_empty() {
-        let caption = "Every experiment in the order told.";
+        let caption = "Every experiment, in the order recorded.";
         return Some(Figure::single("progress", "What came out", caption, axes.0, axes.1, vec![each]));
     }
     let best = Series::new(ink::of("icee"), Mark::Line, bests).called("best so far");
-    let caption = "Every experiment in the order told, and the best up to there.";
+    let caption = "Every experiment, in the order recorded, and the best so far.";
     Some(Figure::single("progress", "Best so far", caption, axes.0, axes.1, vec![best, each]))
 }
 
@@ -148,12 +167,12 @@ pub struct StudyPage<'a> {
     /// The study at a glance.
     pub summary: &'a Summary,
     /// How it went.
-    pub review: &'a Review,
+    pub review: &'a Reviewed,
     /// What would be suggested now, where something is left.
     pub next: Option<&'a Answer>,
-    /// What is being tried.
+    /// Rows in progress.
     pub running: &'a [Suggestion],
-    /// What each column does; empty where too little was told.
+    /// What each column does; empty where there are too few results.
     pub effects: &'a [Effect],
 }
 
@@ -165,7 +184,7 @@ impl StudyPage<'_> {
         sections.extend(self.coming());
         sections.extend(self.trust());
         sections.extend(self.columns());
-        sections.extend(self.told());
+        sections.extend(self.results());
         Page {
             title: format!("Study {}", self.name),
             lead: format!("{} rows; {}.", self.summary.rows, wishes(self.summary)),
@@ -178,12 +197,16 @@ impl StudyPage<'_> {
     fn glance(&self) -> Section {
         let mut items = standing(self.summary);
         if let Some(remaining) = self.next.and_then(|next| next.remaining.as_ref()) {
-            items.push(format!("a better row is left with probability {}", percent(remaining.any)));
+            items.push(format!("probability that a better row is left: {}", percent(remaining.any)));
         }
         let mut blocks = vec![Block::List(items)];
         blocks.extend(self.progress().map(Block::Figure));
         if !self.summary.front.is_empty() {
-            blocks.push(Block::Table(outcomes(self.summary, "Rows that are beaten by none.", &self.summary.front)));
+            blocks.push(Block::Table(outcomes(
+                self.summary,
+                "Pareto-optimal rows: none is better than another in every objective.",
+                &self.summary.front,
+            )));
         }
         Section { heading: "At a glance".into(), blocks }
     }
@@ -199,12 +222,12 @@ impl StudyPage<'_> {
         value_name(self.summary)
     }
 
-    /// What is being tried, and what would be tried next.
+    /// Rows in progress, and what would be suggested next.
     fn coming(&self) -> Vec<Section> {
         let mut sections = Vec::new();
         if !self.running.is_empty() {
-            let table = self.suggestions("Running. Suggested, and nothing told of them yet.", self.running);
-            sections.push(Section { heading: "Running".into(), blocks: vec![Block::Table(table)] });
+            let table = self.suggestions("Suggested, and not measured yet.", self.running);
+            sections.push(Section { heading: "In progress".into(), blocks: vec![Block::Table(table)] });
         }
         if let Some(next) = self.next.filter(|next| !next.suggestions.is_empty()) {
             let table = self.suggestions("What would be suggested now.", &next.suggestions);
@@ -223,9 +246,9 @@ impl StudyPage<'_> {
         head.extend(further.iter().map(|further| format!("{}, predicted", cut(&further.name))));
         let limited = further.iter().any(|further| further.holds.is_some());
         head.push(match further.iter().any(|further| further.holds.is_none()) {
-            true => "chance to be beaten by no row".into(),
-            false if limited => "chance to beat the best within the limits".into(),
-            false => "chance to beat the best".into(),
+            true => "probability of joining the Pareto front".into(),
+            false if limited => "probability of a new best within the constraints".into(),
+            false => "probability of a new best".into(),
         });
         let shown = Shown::of(rows.iter().map(|row| &row.cells));
         head.extend(shown.names());
@@ -242,8 +265,8 @@ impl StudyPage<'_> {
                     cells.push(Cell::from(percent(*beats_best)));
                 }
                 None => {
-                    let by_chance = self.summary.sampler == SamplerKind::Random;
-                    cells.push(Cell::from(if by_chance { "by chance" } else { "too little told" }));
+                    let is_random = self.summary.sampler == "random";
+                    cells.push(Cell::from(if is_random { "random choice" } else { "initial design" }));
                     cells.extend(std::iter::repeat_n(Cell::default(), further.len() + 1));
                 }
             }
@@ -255,7 +278,7 @@ impl StudyPage<'_> {
 
     /// Forecasts beside what came out.
     fn trust(&self) -> Option<Section> {
-        let Review { steps, checked, held } = self.review;
+        let Reviewed { steps, checked, held } = self.review;
         let points: Vec<Point> = steps
             .iter()
             .filter_map(|step| {
@@ -276,15 +299,15 @@ impl StudyPage<'_> {
             Series::new(ink::of("icee"), Mark::Points, points).called("95 % interval"),
             Series::new(ink::of("random"), Mark::Dashed, ideal).called("predicted = measured"),
         ];
-        let caption = "What was to be expected of each row by what was told before it, and what came out.";
+        let caption = "What earlier results predicted of each row, and what was measured.";
         let axes = (Axis::linear("measured"), Axis::linear("predicted"));
         let figure = Figure::single("forecasts", "Predicted against measured", caption, axes.0, axes.1, series);
         let shares = LEVELS
             .iter()
             .zip(held)
-            .map(|(level, held)| format!("{held} of {checked} values lay in the intervals of {:.0} %", 100.0 * level));
+            .map(|(level, held)| format!("{held} of {checked} results lay in their {:.0} % intervals", 100.0 * level));
         let blocks = vec![Block::Figure(figure), Block::List(shares.collect())];
-        Some(Section { heading: "How far its forecasts could be trusted".into(), blocks })
+        Some(Section { heading: "How good the predictions were".into(), blocks })
     }
 
     /// What each column does.
@@ -302,8 +325,8 @@ impl StudyPage<'_> {
             vec![Cell::from(cut(&effect.column)), Cell::from(short(effect.spread)), Cell::from(levels.join(", "))]
         };
         let table = Table {
-            caption: "What each column does. The mean of what is predicted of the rows, by the column's words or numbers; where \
-                      columns hang together in the sheet, so do their effects."
+            caption: "The mean prediction for each word or group of numbers of a column. Where columns are correlated in the \
+                      sheet, so are their effects."
                 .into(),
             groups: vec![],
             head: ["column", "difference", "mean prediction"].map(String::from).to_vec(),
@@ -312,30 +335,30 @@ impl StudyPage<'_> {
         Some(Section { heading: "What the columns do".into(), blocks: vec![Block::Table(table)] })
     }
 
-    /// All that was told, the latest first.
-    fn told(&self) -> Option<Section> {
+    /// All results, the latest first.
+    fn results(&self) -> Option<Section> {
         let told = &self.summary.told;
         if told.is_empty() {
             return None;
         }
-        let latest: Vec<ToldRow> = told.iter().rev().take(ROWS).cloned().collect();
+        let latest: Vec<MeasuredRow> = told.iter().rev().take(ROWS).cloned().collect();
         let caption = match told.len() > ROWS {
-            true => format!("What was told, the latest first. {ROWS} of {} rows.", told.len()),
-            false => "What was told, the latest first.".into(),
+            true => format!("The latest {ROWS} of {} results.", told.len()),
+            false => "Results, the latest first.".into(),
         };
         let blocks = vec![Block::Table(outcomes(self.summary, &caption, &latest))];
-        Some(Section { heading: "What was told".into(), blocks })
+        Some(Section { heading: "Results".into(), blocks })
     }
 }
 
 /// Rows with what came out of them.
-fn outcomes(summary: &Summary, caption: &str, rows: &[ToldRow]) -> Table {
+fn outcomes(summary: &Summary, caption: &str, rows: &[MeasuredRow]) -> Table {
     let rows = &rows[..rows.len().min(ROWS)];
     let shown = Shown::of(rows.iter().map(|row| &row.cells));
     let further = rows.first().map(|row| row.further.iter().map(|(name, _)| cut(name)).collect::<Vec<_>>());
     let mut head = vec!["row".to_owned(), value_name(summary)];
     head.extend(further.into_iter().flatten().chain(shown.names()));
-    let row = |row: &ToldRow| {
+    let row = |row: &MeasuredRow| {
         let value = match (row.value, row.status) {
             (Some(value), _) if row.values.len() > 1 => {
                 Cell::from(short(value)).noted(format!("mean of {}", row.values.len()), Tone::Plain)

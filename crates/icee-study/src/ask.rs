@@ -1,27 +1,29 @@
 //! Asking a study: which rows to try next. They are chosen while others may write, and written down if nobody has.
 
 use crate::aims::Aims;
-use crate::answer::{Answer, Forecast, Suggestion};
-use crate::choose::Scene;
+use crate::answer::{explain_beside, forecast, remaining_of};
+use crate::choose::{Choice, Scene};
 use crate::condition::beginning;
-use crate::leases::Lease;
-use crate::record::{Entry, ModelPin, SamplerKind};
+use crate::error::Result;
+use crate::predictor::Predictor;
+use crate::record::{Asked, Entry, ModelPin, RowName, SamplerKind};
 use crate::rows::Rows;
-use crate::study::{Study, not_loaded};
+use crate::running::RunningRow;
+use crate::study::Study;
 use crate::trials::Trial;
-use crate::{Error, Result};
 use icee_base::random;
 use icee_bo::acquisition::Rule;
 use icee_bo::belief::Belief;
+use icee_protocol::{Answer, Note, Problem, Suggestion};
 use std::cell::LazyCell;
 
 /// Suggestions in one answer, at most.
 pub const MOST_SUGGESTIONS: usize = 1000;
-/// The same of several outcomes, whose models are fitted for every row of a batch.
+/// The same of several results, whose models are fitted for every row of a batch.
 const MOST_OF_SEVERAL: usize = 64;
-/// Suggestions of one answer that are explained: each takes a look at all rows told.
+/// Suggestions of one answer that are explained: each takes a look at all measured rows.
 const EXPLAINED: usize = 32;
-/// Characters of the name of whoever tries rows.
+/// Characters of a person's name.
 const LONGEST_NAME: usize = 64;
 /// How often a choice is made without keeping the others waiting. If they have written each time meanwhile, they have to wait.
 const UNLOCKED_TRIES: usize = 2;
@@ -37,115 +39,168 @@ pub struct AskOptions {
     pub condition: Option<String>,
     /// Columns in which all rows of the batch are to have the same cells.
     pub same: Vec<String>,
-    /// When the rows are to be given back if nothing was told of them, in seconds since 1970.
+    /// When the reservation expires, in seconds since 1970.
     pub until: Option<u64>,
     /// Who will try them.
     pub by: Option<String>,
+    /// Only new rows; otherwise rows in progress are repeated to the request that they answer.
+    pub more: bool,
+    /// Goes on with the learned model at hand, whatever was used before.
+    pub accept_model: bool,
+    /// What time it is, in seconds since 1970: reservations expire.
+    pub now: u64,
 }
 
-/// An answer that is not in the journal yet.
-struct Draft {
-    answer: Answer,
-    entry: Entry,
-    /// The learned model behind it.
-    used: Option<ModelPin>,
+/// For whom a row is kept, and for how long.
+#[derive(Clone, Default)]
+struct Lease {
+    until: Option<u64>,
+    by: Option<String>,
+}
+
+/// A row of an answer, with what is predicted of its results, if anything is.
+struct Picked<'b> {
+    row: usize,
+    beliefs: Vec<&'b Belief>,
+    lease: Lease,
+    running: bool,
 }
 
 /// Somebody's name.
-fn who(name: &str) -> Result<String> {
+///
+/// # Errors
+/// Where it cannot be one.
+pub(crate) fn person(name: &str) -> Result<String> {
     match name.trim() {
         name if (1..=LONGEST_NAME).contains(&name.chars().count()) && !name.chars().any(char::is_control) => {
             Ok(name.into())
         }
-        _ => Err(Error::Study(format!("who tries the rows is said in 1 to {LONGEST_NAME} characters, on one line"))),
+        _ => Err(Problem::PersonName { most: LONGEST_NAME }),
+    }
+}
+
+impl AskOptions {
+    fn check(&self, aims: &Aims) -> Result<()> {
+        let several = !aims.is_single();
+        let most = if several { MOST_OF_SEVERAL } else { MOST_SUGGESTIONS };
+        match (1..=most).contains(&self.count) {
+            true => Ok(()),
+            false => Err(Problem::Count { count: self.count, most, several }),
+        }
+    }
+
+    fn asked(&self) -> Asked {
+        Asked { condition: self.condition.as_deref().map(|text| text.trim().to_owned()), same: self.same.clone() }
+    }
+
+    /// Whether a row in progress answers this request.
+    fn is_answered_by(&self, running: &RunningRow) -> bool {
+        let sampler = self.sampler.is_none_or(|sampler| sampler == running.sampler);
+        !self.more && sampler && running.by == self.by && running.asked == self.asked()
     }
 }
 
 impl Study {
-    /// Suggests rows to try, none of which was suggested or told before; they are in the journal when this returns.
+    /// Suggests new rows to try; they are in the journal when this returns.
     ///
     /// # Errors
-    /// Where nothing is left, or the pool or the journal cannot be used.
+    /// Where nothing is left, or the sheet or the journal cannot be used.
     pub fn ask(&mut self, count: usize, sampler: Option<SamplerKind>) -> Result<Answer> {
-        self.ask_for(&AskOptions { count, sampler, ..AskOptions::default() })
+        self.suggest(&AskOptions { count, sampler, more: true, ..AskOptions::default() })
     }
 
-    /// The same with all that can be asked for.
+    /// The same with all that can be asked for. Rows whose reservation has expired are released first.
     ///
     /// # Errors
     /// As [`Study::ask`], and where a condition makes no sense or a column is not known.
-    pub fn ask_for(&mut self, options: &AskOptions) -> Result<Answer> {
+    pub fn suggest(&mut self, options: &AskOptions) -> Result<Answer> {
+        let by = options.by.as_deref().map(person).transpose()?;
+        let options = AskOptions { by: by.clone(), ..options.clone() };
+        self.follow_sheet()?;
+        self.origin.by = by;
         // Choosing can take long. What was chosen stands if nobody has written meanwhile, and is the same as under the lock.
         for _ in 0..UNLOCKED_TRIES {
-            self.load_and_update()?;
+            self.refresh()?;
             let seen = self.journal.position();
-            let draft = self.draft(options)?;
-            let still = |study: &mut Study| (study.journal.position() == seen).then(|| study.commit(draft)).transpose();
-            if let Some(answer) = self.alone(still)? {
+            let answer = self.draft(&options).inspect_err(|_| self.roll_back())?;
+            if self.commit(seen)? {
                 return Ok(answer);
             }
         }
-        self.alone(|study| {
-            study.load()?;
-            let draft = study.draft(options)?;
-            study.commit(draft)
-        })
+        self.alone(|study| study.draft(&options))
     }
 
     /// What would be suggested now; nothing is written down.
     ///
     /// # Errors
-    /// As [`Study::ask_for`].
+    /// As [`Study::suggest`].
     pub fn preview(&mut self, options: &AskOptions) -> Result<Answer> {
+        self.refresh()?;
+        let before = self.trials.clone();
+        let answer = self.draft(options);
+        self.put_back(before);
+        answer
+    }
+
+    /// What is answered now. What that changes is made, and not written down yet.
+    fn draft(&mut self, options: &AskOptions) -> Result<Answer> {
         self.load()?;
-        self.draft(options).map(|draft| draft.answer)
-    }
-
-    /// Rows with what is believed of their outcomes, if anything is, who has them and for how long.
-    pub(crate) fn suggestions<'b>(
-        &self,
-        rows: &Rows,
-        aims: &Aims,
-        chosen: impl Iterator<Item = (usize, Vec<&'b Belief>, Lease)>,
-    ) -> Vec<Suggestion> {
-        // Takes a look at all that was told, so it is only made for rows that have a forecast.
-        let (front, goals) = (LazyCell::new(|| aims.front()), self.header.goals());
-        let suggestion = |(at, (row, beliefs, Lease { until, by })): (usize, (usize, Vec<&'b Belief>, Lease))| {
-            let forecast = (!beliefs.is_empty()).then(|| Forecast::new(&beliefs, aims, &front, &goals));
-            let explained = at < EXPLAINED && forecast.is_some();
-            let reasons = if explained { self.reasons(rows, row) } else { vec![] };
-            let (name, cells, repeat) = (rows.name(row), rows.cells(row), self.trials.outcome(row).is_some());
-            Suggestion { id: name.shown(), row: name.row, cells, repeat, until, by, forecast, reasons }
-        };
-        chosen.enumerate().map(suggestion).collect()
-    }
-
-    /// What would be answered now.
-    fn draft(&mut self, options: &AskOptions) -> Result<Draft> {
-        let (count, condition) = (options.count, options.condition.as_deref());
-        if !(1..=MOST_SUGGESTIONS).contains(&count) {
-            return Err(Error::Study(format!("{count} rows were asked for; ask for 1 to {MOST_SUGGESTIONS}")));
+        if options.accept_model {
+            self.accept_model(options.sampler)?;
         }
-        let by = options.by.as_deref().map(who).transpose()?;
+        let expired = self.expire(options.now)?;
+        options.check(&self.aims())?;
         let (sampler, note) = self.resolve(options.sampler)?;
         let mut notes = Vec::from_iter(note);
+        notes.extend((!expired.is_empty()).then_some(Note::Expired { rows: expired }));
         let used = self.check_model(sampler)?;
         let mut predictor = self.predictor(sampler)?;
-        let (goals, aims) = (self.header.goals(), self.aims());
-        let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
-        if !aims.is_single() && count > MOST_OF_SEVERAL {
-            return Err(Error::Study(format!(
-                "{count} rows were asked for; of a study of several outcomes ask for at most {MOST_OF_SEVERAL} at once"
-            )));
+        let mut repeated: Vec<RunningRow> =
+            self.trials.running().filter(|running| options.is_answered_by(running)).cloned().collect();
+        repeated.truncate(options.count);
+        let wanted = options.count - repeated.len();
+        let choice = self.fresh(options, &mut predictor, &repeated, wanted)?;
+        notes.extend(self.remarks(options, &choice, &predictor, repeated.len()));
+        let answer = self.answer(options, sampler, &mut predictor, &repeated, &choice)?;
+        notes.extend(self.note_model(used.filter(|_| wanted > 0))?);
+        self.extend(&repeated, options.until)?;
+        if !choice.rows.is_empty() {
+            let rows = self.loaded()?;
+            let rows: Vec<RowName> = choice.rows.iter().map(|(row, _)| rows.name(*row)).collect();
+            self.change(Entry::Ask { rows, sampler, until: options.until, asked: options.asked() })?;
         }
+        self.notes.extend(notes);
+        Ok(answer)
+    }
+
+    /// New rows, beside those that are repeated.
+    fn fresh(
+        &mut self,
+        options: &AskOptions,
+        predictor: &mut Predictor,
+        repeated: &[RunningRow],
+        wanted: usize,
+    ) -> Result<Choice> {
+        let aims = self.aims();
         let mut taken = self.trials.taken(self.header.pool.rows);
+        let (seed, answers) = (self.header.seed, self.tally.answers);
+        let Some(rows) = &mut self.rows else { return Ok(Choice::default()) };
         rows.mark_repeated(&mut taken);
         let mut excluded = vec![false; taken.len()];
-        if let Some(condition) = condition {
+        // Parsed also where nothing new is needed: what makes no sense is said.
+        if let Some(condition) = &options.condition {
             rows.exclude(condition, &mut excluded)?;
-            taken.iter_mut().zip(&excluded).for_each(|(taken, excluded)| *taken |= excluded);
         }
         let settings = if options.same.is_empty() { None } else { Some(rows.settings(&options.same)?) };
+        if let (Some(settings), Some(first)) = (&settings, repeated.first()) {
+            let setting = settings[first.row];
+            excluded.iter_mut().zip(settings).for_each(|(excluded, other)| *excluded |= *other != setting);
+        }
+        taken.iter_mut().zip(&excluded).for_each(|(taken, excluded)| *taken |= excluded);
+        if wanted == 0 {
+            let left = taken.iter().filter(|taken| !**taken).count();
+            return Ok(Choice { left, scored: left, ..Choice::default() });
+        }
         let scene = Scene {
             pool: &rows.points,
             trials: &self.trials,
@@ -155,94 +210,172 @@ impl Study {
             costs: rows.costs.as_deref(),
             settings: settings.as_deref(),
         };
-        let choice =
-            scene.choose(&mut predictor, count, &mut random::path(self.header.seed, &[self.journal.lines()]))?;
-        if choice.rows.is_empty() {
-            return Err(match condition {
-                Some(condition) => {
-                    let why = rows.unknown_word(condition)?.map_or_else(String::new, |why| format!(": {why}"));
-                    let condition = beginning(condition);
-                    Error::Study(format!("no row that is left satisfies --where \"{condition}\"{why}"))
-                }
-                None => Error::Conflict(self.nothing_left()),
+        let choice = scene.choose(predictor, wanted, &mut random::path(seed, &[answers]))?;
+        if !choice.rows.is_empty() || !repeated.is_empty() {
+            return Ok(choice);
+        }
+        Err(match &options.condition {
+            Some(condition) => {
+                let unknown = rows.unknown_word(condition)?;
+                Problem::NoneSatisfies { condition: beginning(condition), unknown }
+            }
+            None => Problem::NoneLeft { rows: self.header.pool.rows, running: self.trials.count_running() },
+        })
+    }
+
+    /// What should be known of an answer.
+    fn remarks(&self, options: &AskOptions, choice: &Choice, predictor: &Predictor, repeated: usize) -> Vec<Note> {
+        let mut notes = Vec::new();
+        let (asked, all) = (options.count, repeated + choice.rows.len());
+        if all < asked {
+            notes.push(match options.same.is_empty() {
+                true => Note::FewerLeft { asked, left: all },
+                false => Note::FewerAlike { asked, rows: all },
             });
         }
-        if choice.rows.len() < count {
-            let few = choice.rows.len();
-            notes.push(match options.same.is_empty() {
-                true if few == 1 => "only one row is left".into(),
-                true => format!("only {few} rows are left"),
-                false => format!("no {count} rows that are left share a setting; this one has {few}"),
-            });
+        let others = self.trials.running().filter(|running| running.by == options.by).count().saturating_sub(repeated);
+        if others > 0 && !options.more {
+            notes.push(Note::OthersRunning { rows: others });
+        }
+        if choice.rows.is_empty() {
+            return notes;
         }
         if choice.scored < choice.left {
-            notes.push(format!(
-                "{} rows are left; {} of them were looked at: the neighbours of the best rows, and others by chance",
-                choice.left, choice.scored
-            ));
+            notes.push(Note::Scored { left: choice.left, scored: choice.scored });
         }
-        notes.extend(self.trials.decades(&goals));
-        let told = aims.known();
-        if told > predictor.history && predictor.rule != Rule::Random {
-            notes.push(format!(
-                "{told} rows were told; {} (the best, the latest, and some spread over the rest)",
-                predictor.thinning
-            ));
+        notes.extend(self.trials.decades(&self.goals()));
+        let results = self.aims().known();
+        if results > predictor.history && predictor.rule != Rule::Random {
+            notes.push(predictor.thinned(results));
         }
-        let Some(rows) = &self.rows else { return Err(not_loaded()) };
-        let lease = Lease { until: options.until, by: by.clone() };
-        let chosen = choice.rows.iter().map(|(row, beliefs)| (*row, beliefs.iter().collect(), lease.clone()));
-        let mut suggestions = self.suggestions(rows, &aims, chosen);
+        notes
+    }
+
+    /// Rows in progress and new ones, with what is predicted of them.
+    fn answer(
+        &self,
+        options: &AskOptions,
+        sampler: SamplerKind,
+        predictor: &mut Predictor,
+        repeated: &[RunningRow],
+        choice: &Choice,
+    ) -> Result<Answer> {
+        let (rows, goals, aims) = (self.loaded()?, self.goals(), self.aims());
+        let beliefs = self.beliefs(rows, &aims, predictor, repeated)?;
+        let repeats = repeated.iter().enumerate().map(|(at, running)| Picked {
+            row: running.row,
+            beliefs: beliefs.iter().map(|beliefs| &beliefs[at]).collect(),
+            lease: Lease { until: running.until.max(options.until), by: running.by.clone() },
+            running: true,
+        });
+        let lease = Lease { until: options.until, by: options.by.clone() };
+        let fresh = choice.rows.iter().map(|(row, beliefs)| Picked {
+            row: *row,
+            beliefs: beliefs.iter().collect(),
+            lease: lease.clone(),
+            running: false,
+        });
+        let mut suggestions = self.suggestions(rows, &aims, repeats.chain(fresh));
         if let Some((likeliest, chance)) = choice.likeliest {
             let name = rows.name(likeliest).shown();
             let alone = self.trials.count_running() == 0;
-            for (at, suggestion) in suggestions.iter_mut().enumerate() {
-                suggestion.explain_beside(&name, chance, alone && at == 0, predictor.rule);
+            for (at, suggestion) in suggestions.iter_mut().skip(repeated.len()).enumerate() {
+                explain_beside(suggestion, &name, chance, alone && at == 0, predictor.rule);
             }
         }
-        let names = choice.rows.iter().map(|(row, _)| rows.name(*row)).collect();
-        let entry = Entry::Ask { rows: names, sampler, until: options.until, by };
-        let told_best = self.trials.best(&goals).and_then(Trial::value);
-        let answer = Answer {
+        Ok(Answer {
             suggestions,
-            still_running: false,
-            sampler,
-            best: told_best,
-            remaining: choice.remaining,
+            still_running: choice.rows.is_empty(),
+            sampler: sampler.name().to_owned(),
+            best: self.trials.best(&goals).and_then(Trial::value),
+            remaining: choice.remaining.map(remaining_of),
             left: choice.left,
-            notes,
+        })
+    }
+
+    /// What is predicted of rows in progress.
+    fn beliefs(
+        &self,
+        rows: &Rows,
+        aims: &Aims,
+        predictor: &mut Predictor,
+        running: &[RunningRow],
+    ) -> Result<Vec<Vec<Belief>>> {
+        let known = aims.suffice(predictor.surrogate.least_history());
+        if running.is_empty() || !known || predictor.rule == Rule::Random {
+            return Ok(vec![]);
+        }
+        let places: Vec<usize> = running.iter().map(|running| running.row).collect();
+        predictor.predict_all(&rows.points, &aims.histories(predictor.history), &places)
+    }
+
+    fn suggestions<'b>(&self, rows: &Rows, aims: &Aims, picked: impl Iterator<Item = Picked<'b>>) -> Vec<Suggestion> {
+        // Takes a look at all results, so it is only made for rows that have a forecast.
+        let (front, goals) = (LazyCell::new(|| aims.front()), self.goals());
+        let suggestion = |(at, Picked { row, beliefs, lease, running }): (usize, Picked<'b>)| {
+            let forecast = (!beliefs.is_empty()).then(|| forecast(&beliefs, aims, &front, &goals));
+            let explained = at < EXPLAINED && forecast.is_some();
+            let reasons = if explained { self.reasons(rows, row) } else { vec![] };
+            let (name, cells, repeat) = (rows.name(row), rows.cells(row), self.trials.outcome(row).is_some());
+            let Lease { until, by } = lease;
+            Suggestion { id: name.shown(), row: name.row, cells, repeat, running, until, by, forecast, reasons }
         };
-        Ok(Draft { answer, entry, used })
+        picked.enumerate().map(suggestion).collect()
     }
 
-    /// Writes an answer down. Only under the lock.
-    fn commit(&mut self, draft: Draft) -> Result<Answer> {
-        let Draft { mut answer, entry, used } = draft;
-        let remembered = self.remember_model(used)?;
-        self.record(entry)?;
-        answer.notes.extend(remembered);
-        answer.notes.splice(0..0, self.take_notes());
-        Ok(answer)
+    /// All rows in progress, with what is predicted of them. Nothing is written down.
+    ///
+    /// # Errors
+    /// Where the sheet cannot be used.
+    pub fn running(&mut self, sampler: Option<SamplerKind>) -> Result<Vec<Suggestion>> {
+        self.load()?;
+        let mut predictor = self.looking(sampler)?;
+        let (rows, aims) = (self.loaded()?, self.aims());
+        let running: Vec<RunningRow> = self.trials.running().cloned().collect();
+        let beliefs = self.beliefs(rows, &aims, &mut predictor, &running)?;
+        let picked = running.iter().enumerate().map(|(at, running)| Picked {
+            row: running.row,
+            beliefs: beliefs.iter().map(|beliefs| &beliefs[at]).collect(),
+            lease: Lease { until: running.until, by: running.by.clone() },
+            running: true,
+        });
+        Ok(self.suggestions(rows, &aims, picked))
     }
 
-    /// Writes down which learned model was used, where the journal does not say so yet.
-    fn remember_model(&mut self, used: Option<ModelPin>) -> Result<Option<String>> {
+    /// Releases the rows whose reservation has expired; says which.
+    fn expire(&mut self, now: u64) -> Result<Vec<String>> {
+        let late = self.trials.running().filter(|running| running.until.is_some_and(|until| until <= now));
+        let rows: Vec<RowName> = late.map(|running| running.name.clone()).collect();
+        let names = rows.iter().map(RowName::shown).collect();
+        if !rows.is_empty() {
+            self.change(Entry::Expire { rows })?;
+        }
+        Ok(names)
+    }
+
+    /// Extends the reservations of rows that are repeated: nobody goes without the one that was asked for.
+    fn extend(&mut self, repeated: &[RunningRow], until: Option<u64>) -> Result<()> {
+        let Some(until) = until else { return Ok(()) };
+        let short = repeated.iter().filter(|running| running.until.is_none_or(|had| had < until));
+        let rows: Vec<RowName> = short.map(|running| running.name.clone()).collect();
+        if rows.is_empty() { Ok(()) } else { self.change(Entry::Renew { rows, until }) }
+    }
+
+    /// Notes down which learned model is used, where the journal does not say so yet.
+    fn note_model(&mut self, used: Option<ModelPin>) -> Result<Option<Note>> {
         let Some(here) = used.filter(|_| self.trials.model.is_none()) else { return Ok(None) };
-        let note = format!("from now on this study uses the model {here}; it did not say which one before");
-        self.record(Entry::Model(here))?;
+        let note = Note::ModelNoted { model: here.to_string() };
+        self.change(Entry::Model(here))?;
         Ok(Some(note))
     }
 
-    fn nothing_left(&self) -> String {
-        let (rows, running) = (self.header.pool.rows, self.trials.count_running());
-        match running {
-            0 => format!(
-                "all {rows} rows have been told: nothing is left to suggest; `icee study best` and `report` say what was found, and \
-                 rows that are added to the sheet are taken in"
-            ),
-            _ => {
-                format!("all {rows} rows have been told or suggested: nothing is left; {running} are still to be told")
-            }
+    /// Goes on with the learned model that a new study would use. Without effect where the sampler is no learned model.
+    fn accept_model(&mut self, sampler: Option<SamplerKind>) -> Result<()> {
+        let learned = self.resolve(sampler)?.0 == SamplerKind::Learned;
+        let here = self.models.pin(self.width(), None).filter(|_| learned);
+        match here.filter(|here| self.trials.model.as_ref() != Some(here)) {
+            Some(here) => self.change(Entry::Model(here)),
+            None => Ok(()),
         }
     }
 }

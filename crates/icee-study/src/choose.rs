@@ -4,8 +4,8 @@
 //! one stream of random numbers. Rows that are still running, and those picked so far, count as known with an outcome
 //! drawn from the model's belief: that keeps a batch from crowding into one place.
 
-use crate::Result;
 use crate::aims::Aims;
+use crate::error::Result;
 use crate::predictor::Predictor;
 use crate::replicates::Replicates;
 use crate::trials::Trials;
@@ -33,7 +33,7 @@ const RUNNING_STEPS: usize = 8;
 const START_DRAWS: usize = 32;
 
 /// The rows picked, with what is believed of them from the values told alone.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Choice {
     /// Which rows, with a belief of each outcome; without any where there is too little history for one.
     pub rows: Vec<(usize, Vec<Belief>)>,

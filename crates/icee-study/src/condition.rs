@@ -2,14 +2,19 @@
 
 mod parser;
 
-use crate::{Error, Result, units};
+use crate::error::{OrProblem, Result};
+use crate::units;
 use icee_base::names::nearest;
 use icee_base::table::{Row, Table};
+use icee_protocol::Problem;
 use std::collections::{BTreeSet, HashMap};
 
 /// Words of a column that a message shows, and among which a mistyped one is looked for.
 const SHOWN: usize = 8;
 const SEARCHED: usize = 200;
+
+/// A word that occurs nowhere in a column, the column, and what does occur there.
+pub type UnknownWord = (String, String, Vec<String>);
 
 /// A condition on the cells of a row.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,8 +80,7 @@ impl Condition {
     /// # Errors
     /// Where it is none, or names a column that is not there.
     pub fn parse(text: &str, table: &Table, units: &HashMap<usize, String>) -> Result<Condition> {
-        parser::parse(text, table, units)
-            .map_err(|problem| Error::Study(format!("--where \"{}\": {problem}", beginning(text))))
+        parser::parse(text, table, units).map_err(|fault| Problem::Condition { condition: beginning(text), fault })
     }
 
     /// Whether a row satisfies it.
@@ -93,30 +97,31 @@ impl Condition {
     ///
     /// # Errors
     /// Where the table cannot be read any more.
-    pub fn unknown_word(&self, table: &mut Table) -> Result<Option<String>> {
+    pub fn unknown_word(&self, table: &mut Table) -> Result<Option<UnknownWord>> {
         let mut unknown = Vec::new();
         self.node.equated(&mut unknown);
-        table.scan(|table, row| {
+        let scanned = table.scan(|table, row| {
             let cells = self.cells(table, row);
             unknown.retain(|(column, value)| !cells[*column].is(value));
             Ok(())
-        })?;
+        });
+        scanned.or_problem()?;
         let Some((column, value)) = unknown.first() else { return Ok(None) };
         let (place, mut words) = (self.columns[*column].place, BTreeSet::new());
-        table.scan(|_, row| {
+        let scanned = table.scan(|_, row| {
             let cell = row.cell(place);
             if words.len() < SEARCHED && cell.len() < SEARCHED && !words.contains(cell) {
                 words.insert(cell.to_owned());
             }
             Ok(())
-        })?;
+        });
+        scanned.or_problem()?;
         let words = Vec::from_iter(words);
         let near = if value.text.len() < SEARCHED { nearest(&value.text, &words) } else { vec![] };
         let shown: Vec<&str> = if near.is_empty() { words.iter().map(String::as_str).collect() } else { near };
-        let more = if shown.len() > SHOWN { ", …" } else { "" };
-        let shown = shown.into_iter().take(SHOWN).collect::<Vec<_>>().join(", ");
-        let (value, name) = (beginning(&value.text), &table.header()[place]);
-        Ok(Some(format!("\"{value}\" stands nowhere in \"{name}\", which has {shown}{more}")))
+        let mut there: Vec<String> = shown.iter().take(SHOWN).map(|word| (*word).to_owned()).collect();
+        there.extend((shown.len() > SHOWN).then(|| "…".to_owned()));
+        Ok(Some((beginning(&value.text), table.header()[place].clone(), there)))
     }
 }
 
@@ -176,14 +181,14 @@ mod tests {
     }
 
     fn rows_of(table: &str, units: &HashMap<usize, String>, condition: &str) -> Result<Vec<usize>> {
-        let mut table = Table::of_bytes(Path::new("pool.csv"), table.into())?;
+        let mut table = Table::of_bytes(Path::new("pool.csv"), table.into()).or_problem()?;
         let condition = Condition::parse(condition, &table, units)?;
         let mut found = Vec::new();
-        table.scan(|table, row| {
+        let scanned = table.scan(|table, row| {
             found.extend(condition.holds(table, row).then_some(row.index + 1));
             Ok(())
-        })?;
-        Ok(found)
+        });
+        scanned.or_problem().map(|()| found)
     }
 
     #[test]

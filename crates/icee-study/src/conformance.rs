@@ -9,8 +9,9 @@
 
 mod driven;
 
+use crate::error::{Result, bug};
+use crate::storage::KeptSheet;
 use crate::storage::{Home, PATIENCE, Position, Storage};
-use crate::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::{ScopedJoinHandle, scope, sleep};
@@ -53,6 +54,7 @@ pub fn check<H: Home>(mut fresh: impl FnMut() -> H) -> Checked {
     check_looking(&fresh())?;
     check_turns(&fresh())?;
     check_waiting(&fresh())?;
+    check_sheets(&fresh())?;
     driven::check_answers(&fresh())?;
     driven::check_asked_at_once(&fresh())
 }
@@ -72,7 +74,7 @@ fn same<T: PartialEq + std::fmt::Debug>(home: &dyn Home, rule: &'static str, fou
 }
 
 fn joined<T>(home: &dyn Home, thread: ScopedJoinHandle<'_, Checked<T>>) -> Checked<T> {
-    thread.join().unwrap_or_else(|_| done(home, Err(Error::Study("it panicked".into()))))
+    thread.join().unwrap_or_else(|_| done(home, Err(bug("it panicked"))))
 }
 
 fn owned(lines: &[&str]) -> Vec<String> {
@@ -122,10 +124,10 @@ fn write(home: &dyn Home, storage: &mut dyn Storage, lines: &[&str]) -> Checked 
 fn check_creation(home: &dyn Home) -> Checked {
     require(home.open().is_err(), home, "what was not created cannot be opened", String::new)?;
     let (first, other) = (owned(&LINES[..2]), owned(&["{\"other\":1}"]));
-    done(home, home.create(&first))?;
+    done(home, home.create(&first, &[]))?;
     same(home, "a study begins with the lines it was created of", &stored(home)?, &first)?;
-    require(home.create(&other).is_err(), home, "creating twice is refused", String::new)?;
-    require(home.create(&first).is_err(), home, "creating twice is refused", String::new)?;
+    require(home.create(&other, &[]).is_err(), home, "creating twice is refused", String::new)?;
+    require(home.create(&first, &[]).is_err(), home, "creating twice is refused", String::new)?;
     same(home, "who is refused changes nothing", &stored(home)?, &first)
 }
 
@@ -133,7 +135,7 @@ fn check_creation(home: &dyn Home) -> Checked {
 fn check_creation_at_once(home: &dyn Home) -> Checked {
     let of = |who: usize| owned(&[if who == 0 { "{\"by\":0}" } else { "{\"by\":1}" }, "{}"]);
     let created = scope(|scope| {
-        let creators = [0, 1].map(|who| scope.spawn(move || Ok(home.create(&of(who)).is_ok())));
+        let creators = [0, 1].map(|who| scope.spawn(move || Ok(home.create(&of(who), &[]).is_ok())));
         creators.map(|creator| joined(home, creator))
     });
     let [zero, one] = created;
@@ -145,7 +147,7 @@ fn check_creation_at_once(home: &dyn Home) -> Checked {
 /// Lines come back to every reader as they were given, in their order, until they are accepted; and from the beginning to who
 /// goes back.
 fn check_reading(home: &dyn Home) -> Checked {
-    done(home, home.create(&owned(&LINES[..1])))?;
+    done(home, home.create(&owned(&LINES[..1]), &[]))?;
     let (mut one, mut two) = (done(home, home.open())?, done(home, home.open())?);
     let order = "lines come back as they were given, in their order, to every reader";
     write(home, &mut *one, &LINES[1..3])?;
@@ -182,7 +184,7 @@ fn check_reading(home: &dyn Home) -> Checked {
 
 /// Who only looks changes nothing, and does not wait for one who holds the lock.
 fn check_looking(home: &dyn Home) -> Checked {
-    done(home, home.create(&owned(&LINES[..2])))?;
+    done(home, home.create(&owned(&LINES[..2]), &[]))?;
     let (mut writer, mut reader) = (done(home, home.open())?, done(home, home.open())?);
     write(home, &mut *writer, &LINES[2..3])?;
     let (at, before) = (writer.position(), stored(home)?);
@@ -217,7 +219,7 @@ fn check_looking(home: &dyn Home) -> Checked {
 /// Two who write at the same time exclude each other: no line is lost or there twice, and the order is the same for all who read,
 /// then and later.
 fn check_turns(home: &dyn Home) -> Checked {
-    done(home, home.create(&owned(&LINES[..1])))?;
+    done(home, home.create(&owned(&LINES[..1]), &[]))?;
     let (inside, over) = (AtomicBool::new(false), AtomicBool::new(false));
     let line = |who: usize, turn: usize| format!("{{\"by\":{who},\"turn\":{turn}}}");
     let write = |who: usize| {
@@ -270,9 +272,29 @@ fn check_turns(home: &dyn Home) -> Checked {
     same(home, "the order is the same for all who read and write", &reader?, &all)
 }
 
+/// Versions of the sheet are kept as they were given, for every reader, until they are dropped.
+fn check_sheets(home: &dyn Home) -> Checked {
+    let [first, second] = [&b"a\n1\n"[..], b"PK\x03\x04\xff"].map(|bytes| KeptSheet::new(bytes.to_vec()));
+    done(home, home.create(&owned(&LINES[..1]), std::slice::from_ref(&first)))?;
+    let (mut storage, mut other) = (done(home, home.open())?, done(home, home.open())?);
+    same(home, "a sheet is kept with a new study", &done(home, other.kept(&first.hash))?, &Some(first.bytes.clone()))?;
+    same(home, "what was not kept is not there", &done(home, other.kept(&second.hash))?, &None)?;
+    lock(home, &mut *storage)?;
+    catch_up(home, &mut *storage)?;
+    for _ in 0..2 {
+        done(home, storage.keep(&second))?;
+        same(home, "a sheet is kept as it is", &done(home, other.kept(&second.hash))?, &Some(second.bytes.clone()))?;
+    }
+    done(home, storage.drop_kept(&first.hash))?;
+    done(home, storage.drop_kept(&first.hash))?;
+    done(home, storage.unlock())?;
+    same(home, "a sheet that was dropped is gone", &done(home, other.kept(&first.hash))?, &None)?;
+    same(home, "the others stay", &done(home, other.kept(&second.hash))?, &Some(second.bytes))
+}
+
 /// Who waits long is told so once and has the lock in the end; one that goes away leaves it to others.
 fn check_waiting(home: &dyn Home) -> Checked {
-    done(home, home.create(&owned(&LINES[..1])))?;
+    done(home, home.create(&owned(&LINES[..1]), &[]))?;
     let mut holder = done(home, home.open())?;
     lock(home, &mut *holder)?;
     let (said, has_it) = (AtomicUsize::new(0), AtomicBool::new(false));

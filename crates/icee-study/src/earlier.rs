@@ -1,55 +1,35 @@
 //! What an earlier study of such rows has found, for a new one to begin with.
 
+use crate::create::Like;
 use crate::encode::{Code, Column};
+use crate::error::{OrProblem, Result, stored};
 use crate::goals::Direction;
 use crate::models::Models;
 use crate::record::{Earlier, EarlierRow};
-use crate::study::{Study, not_loaded};
-use crate::{Error, Result};
+use crate::study::Study;
 use icee_base::table::Table;
+use icee_protocol::{EarlierMismatch, Note, Problem};
 use std::path::Path;
 
 /// Rows that are taken over, the latest; models take no more than some hundreds.
 const MOST: usize = 1000;
 
 impl Earlier {
-    /// The rows with a value of the study in a file, by the columns of a new one that looks for values in a direction; and what
+    /// The rows with a result of an earlier study, by the input columns of a new one that looks for results in a direction; and what
     /// should be known of them.
     ///
     /// # Errors
-    /// Where it cannot be read, has no value, or its columns do not match.
-    pub(crate) fn of_study(path: &Path, columns: &[Column], direction: Direction) -> Result<(Earlier, Option<String>)> {
-        let name = path.file_stem().map_or_else(String::new, |name| name.display().to_string());
-        let mut study = Study::open(path, None, Models::default())?;
-        let gone = |error: Error| Error::Study(format!("the sheet of the earlier study {name}: {error}"));
-        if !study.pool.exists() {
-            let pool = study.pool.display();
-            return Err(Error::Study(format!("the sheet of the earlier study {name}, {pool}, is gone; put it back")));
+    /// Where it cannot be read, has no two results, or its columns do not match.
+    pub(crate) fn of_study(like: &Like, columns: &[Column], direction: Direction) -> Result<(Earlier, Option<Note>)> {
+        let name = like.name.clone();
+        let unreadable = |problem| Problem::EarlierUnreadable { study: like.name.clone(), problem: Box::new(problem) };
+        let mut study = Study::open_in(&*like.home, Models::default()).map_err(unreadable)?;
+        study.load().map_err(unreadable)?;
+        let mismatches = mismatches(&study.header.columns, columns);
+        if !mismatches.is_empty() {
+            return Err(Problem::Earlier { study: name, mismatches });
         }
-        study.load().map_err(gone)?;
-        let known = &study.header.columns;
-        let mut problems = Vec::new();
-        for Column { name, code } in columns {
-            match known.iter().find(|other| other.name == *name).map(|other| &other.code) {
-                None => problems.push(format!("it has not learned from a column \"{name}\"")),
-                Some(other) if is_number(other) != is_number(code) => {
-                    let [there, here] = [other, code].map(|code| if is_number(code) { "numbers" } else { "words" });
-                    problems.push(format!("its column \"{name}\" has {there}, not {here}"));
-                }
-                Some(other) if other.unit() != code.unit() => {
-                    let [there, here] = [other, code].map(|code| code.unit().unwrap_or("no unit"));
-                    problems.push(format!("its column \"{name}\" is in {there}, not in {here}"));
-                }
-                Some(_) => {}
-            }
-        }
-        if !problems.is_empty() {
-            return Err(Error::Study(format!(
-                "the earlier study {name} does not match this sheet: {}; use --columns to leave columns out",
-                problems.join("; ")
-            )));
-        }
-        let Some(sheet) = &study.rows else { return Err(not_loaded()) };
+        let sheet = study.loaded()?;
         let told = study.trials.told.iter().filter_map(|trial| Some((trial.row, trial.value()?)));
         let rows = told.map(|(row, value)| {
             let cells = sheet.cells(row).0;
@@ -63,24 +43,21 @@ impl Earlier {
         let mut rows: Vec<EarlierRow> = rows.collect();
         rows.drain(..rows.len().saturating_sub(MOST));
         if rows.len() < 2 {
-            return Err(Error::Study(format!("the earlier study {name} has no two values to learn from")));
+            return Err(Problem::EarlierEmpty { study: name });
         }
-        let wanted = |direction| if direction == Direction::Maximize { "high" } else { "low" };
-        let opposed = matches!(
-            (study.header.direction, direction),
-            (Direction::Maximize, Direction::Minimize) | (Direction::Minimize, Direction::Maximize)
-        );
-        let note = opposed.then(|| {
-            let [there, here] = [study.header.direction, direction].map(wanted);
-            format!("the earlier study {name} looks for {there} values, this one for {here} ones; its values are taken as they are")
-        });
+        let high_there = match (study.header.direction, direction) {
+            (Direction::Maximize, Direction::Minimize) => Some(true),
+            (Direction::Minimize, Direction::Maximize) => Some(false),
+            _ => None,
+        };
+        let note = high_there.map(|high_there| Note::EarlierOpposed { study: name.clone(), high_there });
         Ok((Earlier { study: name, rows }, note))
     }
 
     /// Its rows as a table of these columns.
     pub(crate) fn table(&self, columns: &[Column]) -> Result<Table> {
         let name = format!("the earlier study {}", self.study);
-        let wrong = |error: &dyn std::fmt::Display| Error::Study(format!("{name} cannot be read: {error}"));
+        let wrong = |error: &dyn std::fmt::Display| stored(&name, format!("it cannot be read: {error}"));
         if self.rows.iter().any(|row| row.cells.len() != columns.len() || !row.value.is_finite()) {
             return Err(wrong(&"its rows do not fit the columns"));
         }
@@ -90,8 +67,24 @@ impl Earlier {
             text.write_record(&row.cells).map_err(|error| wrong(&error))?;
         }
         let bytes = text.into_inner().map_err(|error| wrong(&error))?;
-        Ok(Table::of_bytes(Path::new(&name), bytes)?)
+        Table::of_bytes(Path::new(&name), bytes).or_problem()
     }
+}
+
+/// Why the input columns of an earlier study are not those of a new one.
+fn mismatches(known: &[Column], columns: &[Column]) -> Vec<EarlierMismatch> {
+    let mismatch = |Column { name, code }: &Column| {
+        let column = name.clone();
+        let Some(other) = known.iter().find(|other| other.name == *name).map(|other| &other.code) else {
+            return Some(EarlierMismatch::NoColumn { column });
+        };
+        if is_number(other) != is_number(code) {
+            return Some(EarlierMismatch::Type { column, numbers_here: is_number(code) });
+        }
+        let [there, here] = [other, code].map(|code| code.unit().map(str::to_owned));
+        (there != here).then_some(EarlierMismatch::Unit { column, there, here })
+    };
+    columns.iter().filter_map(mismatch).collect()
 }
 
 fn is_number(code: &Code) -> bool {

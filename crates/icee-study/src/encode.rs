@@ -10,12 +10,13 @@
 //!
 //! The codes are fixed when a study is created, and stand in its journal.
 
+use crate::error::{OrProblem, Result, stored};
 use crate::units;
-use crate::{Error, Result};
 use icee_base::hash::checksum;
 use icee_base::math::ln;
 use icee_base::table::{Row, Table, is_missing};
 use icee_bo::columns::{self, Words};
+use icee_protocol::Problem;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -184,7 +185,7 @@ impl<'a> Encoder<'a> {
     pub fn new(table: &Table, columns: &'a [Column]) -> Result<Encoder<'a>> {
         let mut encoders = Vec::new();
         for Column { name, code } in columns {
-            let wrong = |problem| Error::Study(format!("column \"{name}\" cannot be coded: {problem}"));
+            let wrong = |fault| stored("journal", format!("column \"{name}\" cannot be coded: {fault}"));
             code.check().map_err(wrong)?;
             let levels = match code {
                 Code::Category { levels, .. } => {
@@ -192,13 +193,11 @@ impl<'a> Encoder<'a> {
                 }
                 Code::Number { .. } => HashMap::new(),
             };
-            encoders.push((table.column(name)?, code, levels));
+            encoders.push((table.column(name).or_problem()?, code, levels));
         }
         let dimension = columns.iter().map(|column| column.code.width()).sum();
         if !(1..=MOST_COORDINATES).contains(&dimension) {
-            return Err(Error::Study(format!(
-                "the columns make {dimension} coordinates, at most {MOST_COORDINATES} can be used; choose fewer with --columns"
-            )));
+            return Err(Problem::TooWide { coordinates: dimension, most: MOST_COORDINATES });
         }
         Ok(Encoder { columns: encoders, dimension })
     }

@@ -1,71 +1,79 @@
-//! What can go wrong, said so that the way out is in the message.
+//! Errors of others as problems of the protocol.
 
-use crate::record::ModelPin;
 use icee_base::files::FileError;
 use icee_base::names::Unknown;
 use icee_base::table::TableError;
 use icee_bo::BoError;
-use thiserror::Error;
+use icee_protocol::Problem;
+use std::path::Path;
 
-/// Every error of this crate.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// A model's.
-    #[error(transparent)]
-    Bo(#[from] BoError),
-    /// A name that is not known.
-    #[error(transparent)]
-    Unknown(#[from] Unknown),
-    /// A file that cannot be used.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// A CSV file that cannot be used, with what is wrong and where.
-    #[error(transparent)]
-    Table(#[from] TableError),
-    /// What is stored of a study is not what it should be.
-    #[error("{name}: {problem}")]
-    Stored {
-        /// What the storage is called; a file's path.
-        name: String,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// Where a study is kept cannot be reached for now; nothing that was acknowledged is lost.
-    #[error("{name} cannot be reached: {problem}; try again in a moment")]
-    Unavailable {
-        /// What the storage is called, without secrets.
-        name: String,
-        /// What happened.
-        problem: String,
-    },
-    /// There is too much to do where a study is kept; nothing was done.
-    #[error("{0}; try again in a moment")]
-    Busy(String),
-    /// A study that cannot do what was asked for.
-    #[error("{0}")]
-    Study(String),
-    /// The same of what makes sense, but not as things stand: the name is taken, or the row another's.
-    #[error("{0}")]
-    Conflict(String),
-    /// The model at hand is not the one that the study has been using.
-    #[error(
-        "this study has been using the model {pinned}, and this program has {here}, which may suggest other rows; use the old \
-         program, or go on with this model knowingly: `icee study ask NAME --accept-model`"
-    )]
-    OtherModel {
-        /// The study's.
-        pinned: ModelPin,
-        /// The program's.
-        here: ModelPin,
-    },
+/// The result of this crate.
+pub type Result<T> = std::result::Result<T, Problem>;
+
+/// An error that is a problem.
+pub trait AsProblem {
+    /// The problem that it is.
+    fn as_problem(self) -> Problem;
 }
 
-impl Error {
-    pub(crate) fn stored(name: &str, problem: impl Into<String>) -> Error {
-        Error::Stored { name: name.to_owned(), problem: problem.into() }
+/// A result whose error is a problem.
+pub trait OrProblem<T> {
+    /// The same with the problem.
+    ///
+    /// # Errors
+    /// Where there was one.
+    fn or_problem(self) -> Result<T>;
+}
+
+impl<T, E: AsProblem> OrProblem<T> for std::result::Result<T, E> {
+    fn or_problem(self) -> Result<T> {
+        self.map_err(AsProblem::as_problem)
     }
 }
 
-/// This crate's result.
-pub type Result<T> = std::result::Result<T, Error>;
+impl AsProblem for FileError {
+    fn as_problem(self) -> Problem {
+        match self {
+            FileError::Io { path, source } => Problem::File { path: shown(&path), fault: source.to_string(), io: true },
+            FileError::Content { path, problem } => Problem::File { path: shown(&path), fault: problem, io: false },
+        }
+    }
+}
+
+impl AsProblem for TableError {
+    fn as_problem(self) -> Problem {
+        match self {
+            TableError::Missing(path) => Problem::FileMissing { path: shown(&path) },
+            TableError::File(error) => error.as_problem(),
+            TableError::Content { path, problems } => Problem::Table { file: shown(&path), faults: problems },
+        }
+    }
+}
+
+impl AsProblem for BoError {
+    fn as_problem(self) -> Problem {
+        Problem::Model { fault: self.to_string() }
+    }
+}
+
+impl AsProblem for Unknown {
+    fn as_problem(self) -> Problem {
+        let Unknown { kind, name, nearest, known } = self;
+        Problem::Unknown { what: kind.into(), name, nearest, known }
+    }
+}
+
+/// A path as problems have it.
+pub fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// What is stored of a study is not what it should be.
+pub(crate) fn stored(name: &str, fault: impl Into<String>) -> Problem {
+    Problem::Stored { name: name.to_owned(), fault: fault.into() }
+}
+
+/// A mistake of this program.
+pub(crate) fn bug(fault: impl std::fmt::Display) -> Problem {
+    Problem::Bug { fault: fault.to_string() }
+}

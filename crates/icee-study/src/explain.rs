@@ -1,14 +1,13 @@
 //! Why this row: what speaks for it in words, the rows told that are most like it, and what each column does.
 
-use crate::answer::{Forecast, Status};
-use crate::cells::Cells;
+use crate::answer::status_at;
+use crate::error::Result;
 use crate::record::SamplerKind;
 use crate::rows::Rows;
-use crate::study::{Study, not_loaded};
+use crate::study::Study;
 use crate::trials::{Known, Trial};
-use crate::{Error, Result};
 use icee_bo::columns::ColumnKind;
-use serde::{Deserialize, Serialize};
+use icee_protocol::{Cells, ColumnEffects, Effect, Explained, Level, Neighbour, Note};
 use std::collections::BTreeMap;
 
 /// Neighbours that are shown.
@@ -23,75 +22,22 @@ const LOOKED_AT: usize = 1024;
 const GROUPS: usize = 5;
 const FEW: usize = 8;
 
-/// What speaks for a row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Why {
-    /// What the user calls it.
-    pub id: String,
-    /// Its number, from one.
-    pub row: usize,
-    /// What stands in it.
-    pub cells: Cells,
-    /// Where it stands.
-    pub status: Status,
-    /// Its value, the mean of several, if it has one.
-    pub value: Option<f64>,
-    /// What is believed of it; nothing where too little was told.
-    pub forecast: Option<Forecast>,
-    /// In words.
-    pub reasons: Vec<String>,
-    /// The rows with a value that are most like it, the nearest first.
-    pub nearest: Vec<Neighbour>,
-}
-
-/// A told row that is like another one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Neighbour {
-    /// What the user calls it.
-    pub id: String,
-    /// Its value.
-    pub value: f64,
-    /// What stands in it where it differs.
-    pub differs: Cells,
-}
-
-/// What a column does, by what is predicted of the rows: their mean for each of its words or groups of numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Effect {
-    /// The column.
-    pub column: String,
-    /// By how much the means differ.
-    pub spread: f64,
-    /// Its words or groups of numbers, in order.
-    pub levels: Vec<Level>,
-}
-
-/// A word of a column, or a group of its numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Level {
-    /// Which.
-    pub label: String,
-    /// The mean of what is predicted of its rows.
-    pub mean: f64,
-    /// How many rows were looked at.
-    pub rows: usize,
-}
-
 impl Study {
     /// What speaks for a row, or against it.
     ///
     /// # Errors
     /// Where the row is not known, or the pool cannot be used.
-    pub fn why(&mut self, id: &str, sampler: Option<SamplerKind>) -> Result<Why> {
+    pub fn why(&mut self, id: &str, sampler: Option<SamplerKind>) -> Result<Explained> {
         self.load()?;
-        let name = self.rows.as_mut().ok_or_else(not_loaded)?.find(&[id])?.swap_remove(0).map_err(Error::Study)?;
+        let name = self.find(&[id])?.swap_remove(0)?;
         let forecast = self.forecasts(&[name.row - 1], sampler)?.map(|mut forecasts| forecasts.swap_remove(0));
-        let Some(rows) = &self.rows else { return Err(not_loaded()) };
+        let rows = self.loaded()?;
         let row = name.row - 1;
         let (reasons, nearest) = (self.reasons(rows, row), self.nearest(rows, row));
-        let status = Status::of(row, &self.trials, &self.trials.taken(self.header.pool.rows));
+        let status = status_at(row, &self.trials, &self.trials.taken(self.header.pool.rows));
         let value = self.trials.outcome(row).and_then(Trial::value);
-        Ok(Why { id: name.shown(), row: name.row, cells: rows.cells(row), status, value, forecast, reasons, nearest })
+        let (id, row, cells) = (name.shown(), name.row, rows.cells(row));
+        Ok(Explained { id, row, cells, status, value, forecast, reasons, nearest })
     }
 
     /// What speaks for a row in words.
@@ -131,19 +77,20 @@ impl Study {
     ///
     /// # Errors
     /// Where too few values were told, or the pool cannot be used.
-    pub fn effects(&mut self, sampler: Option<SamplerKind>) -> Result<Vec<Effect>> {
+    pub fn effects(&mut self, sampler: Option<SamplerKind>) -> Result<ColumnEffects> {
         self.load()?;
         let size = self.header.pool.rows;
         let looked_at: Vec<usize> = match size {
             ..=LOOKED_AT => (0..size).collect(),
             _ => (0..LOOKED_AT).map(|at| at * size / LOOKED_AT).collect(),
         };
-        let Some(forecasts) = self.forecasts(&looked_at, sampler)? else { return Ok(vec![]) };
+        let Some(forecasts) = self.forecasts(&looked_at, sampler)? else {
+            return Ok(ColumnEffects { effects: vec![] });
+        };
         if looked_at.len() < size {
-            self.notes
-                .push(format!("{} of the {size} rows were looked at, evenly spread over the sheet", looked_at.len()));
+            self.notes.push(Note::PartPredicted { rows: looked_at.len(), of: size });
         }
-        let Some(rows) = &self.rows else { return Err(not_loaded()) };
+        let rows = self.loaded()?;
         let names: Vec<&str> = self.header.columns.iter().map(|column| column.name.as_str()).collect();
         let like = Likeness { rows, names: &names };
         let mut effects = Vec::with_capacity(names.len());
@@ -163,7 +110,7 @@ impl Study {
             effects.push(Effect { column: (*name).to_owned(), spread: ends.1 - ends.0, levels });
         }
         effects.sort_by(|a, b| b.spread.total_cmp(&a.spread));
-        Ok(effects)
+        Ok(ColumnEffects { effects })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Lines below a sheet's rows that are no rows: means, totals, remarks.
 
+use icee_protocol::Note;
 use std::collections::VecDeque;
 
 /// Rows at the end that are looked at.
@@ -62,8 +63,8 @@ impl Tail {
         self.last.push_back(Seen { line, first: first.chars().take(SHOWN).collect(), filled, is_sum });
     }
 
-    /// The rows that may be none, of a sheet with so many columns to learn from, in words.
-    pub fn doubts(&self, columns: usize) -> Vec<String> {
+    /// The rows that may be none, of a sheet with so many input columns.
+    pub fn doubts(&self, columns: usize) -> Vec<Note> {
         if self.rows == 0 {
             return vec![];
         }
@@ -71,11 +72,6 @@ impl Tail {
         let is_remark =
             |seen: &Seen| are_full && columns >= COLUMNS && seen.filled <= REMARK && 2 * seen.filled <= columns;
         let odd = self.last.iter().filter(|seen| is_remark(seen) || (seen.is_sum && !self.has_sums));
-        let said = |Seen { line, first, .. }: &Seen| {
-            format!(
-                "line {line} (\"{first}\") looks like a remark or a sum below the rows; if it is no candidate, delete it from the sheet"
-            )
-        };
-        odd.map(said).collect()
+        odd.map(|Seen { line, first, .. }| Note::Footer { line: *line, text: first.clone() }).collect()
     }
 }

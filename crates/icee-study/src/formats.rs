@@ -1,17 +1,17 @@
 //! Sheets that are no text become the table that the same cells would be as CSV, so that nothing behind it knows the difference.
 //! What a file is, its first bytes say, not its name.
 
+use crate::error::{AsProblem, OrProblem, Result, shown};
 use crate::workbook::{MOST_UNPACKED, text_of};
-use crate::{Error, Result};
-use icee_base::files::{self, FileError, open_regular};
+use icee_base::files::{self, FileError};
 use icee_base::table::{Table, TableError};
-use std::io::Read;
+use icee_protocol::Problem;
 use std::path::Path;
 
 /// Bytes of a workbook's file.
 const MOST_BYTES: u64 = 256 << 20;
-/// Bytes that tell a kind.
-const BEGINNING: u64 = 4;
+/// Bytes of a text.
+const MOST_TEXT: u64 = 1 << 30;
 
 /// What a file is, if it is no text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,28 +44,27 @@ pub fn check_unpacked(bytes: &[u8], most: u64) -> Result<()> {
     if is_archive(bytes) { text_of(Path::new("sheet"), bytes, most).map(drop) } else { Ok(()) }
 }
 
-/// The table in a regular file; `None` where it is text of more than `most` bytes.
+/// The bytes of a sheet's file. It will be read again and again, so it must be a regular one.
 ///
 /// # Errors
-/// Where it cannot be read, or is no table.
-pub fn read_regular(path: &Path, most: u64) -> Result<Option<Table>> {
-    let mut beginning = Vec::new();
-    open_regular(path)?.take(BEGINNING).read_to_end(&mut beginning).map_err(FileError::io(path))?;
-    // A workbook's length says nothing about that of its text.
-    let packed = Kind::of(&beginning).is_some();
-    match files::read_regular(path, if packed { MOST_BYTES } else { most })? {
-        Some(bytes) => table(path, bytes).map(Some),
-        None if packed => Err(too_large(path)),
-        None => Ok(None),
+/// Where it cannot be read, or is too large.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+    match files::read_regular(path, MOST_TEXT) {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => Err(broken(path, format!("is larger than {} MiB", MOST_TEXT >> 20))),
+        Err(FileError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Err(Problem::FileMissing { path: shown(path) })
+        }
+        Err(error) => Err(error.as_problem()),
     }
 }
 
-/// The table in a file of results, which may also be a pipe.
+/// The bytes of a file of results, which may also be a pipe.
 ///
 /// # Errors
-/// Where it cannot be read, or is no table.
-pub fn read(path: &Path) -> Result<Table> {
-    table(path, std::fs::read(path).map_err(TableError::io(path))?)
+/// Where it cannot be read.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).map_err(TableError::io(path)).or_problem()
 }
 
 /// The table that some bytes are; `path` is for messages.
@@ -74,11 +73,11 @@ pub fn read(path: &Path) -> Result<Table> {
 /// Where they are none.
 pub fn table(path: &Path, bytes: Vec<u8>) -> Result<Table> {
     match Kind::of(&bytes) {
-        None => Ok(Table::of_bytes(path, bytes)?),
+        None => Table::of_bytes(path, bytes).or_problem(),
         Some(_) if bytes.len() as u64 > MOST_BYTES => Err(too_large(path)),
         Some(Kind::Archive) => {
             let (text, remarks) = text_of(path, &bytes, MOST_UNPACKED)?;
-            Ok(Table::of_bytes(path, text.into_bytes())?.remarked(remarks))
+            Ok(Table::of_bytes(path, text.into_bytes()).or_problem()?.remarked(remarks))
         }
         Some(Kind::Compound) => Err(broken(
             path,
@@ -92,11 +91,11 @@ pub fn table(path: &Path, bytes: Vec<u8>) -> Result<Table> {
 }
 
 /// An error about a file.
-pub fn broken(path: &Path, problem: impl Into<String>) -> Error {
-    TableError::Content { path: path.to_owned(), problems: vec![problem.into()] }.into()
+pub fn broken(path: &Path, problem: impl Into<String>) -> Problem {
+    Problem::Table { file: shown(path), faults: vec![problem.into()] }
 }
 
-fn too_large(path: &Path) -> Error {
+fn too_large(path: &Path) -> Problem {
     broken(path, format!("is a workbook of more than {} MiB; save the sheet as CSV", MOST_BYTES >> 20))
 }
 
@@ -106,15 +105,14 @@ mod tests {
     use crate::scratch::Scratch;
 
     #[test]
-    fn no_more_text_is_read_than_wanted_and_kinds_are_told_by_their_content() {
+    fn kinds_are_told_by_their_content() {
         let scratch = Scratch::new("formats");
         let path = scratch.file("pool.xlsx");
         std::fs::write(&path, "a\n1\n").unwrap();
-        assert_eq!(read_regular(&path, 4).unwrap().unwrap().header(), ["a"]);
-        assert!(read_regular(&path, 3).unwrap().is_none());
-        // How long the text of a workbook is, its file does not say.
-        std::fs::write(&path, b"PAR1\x15\x04PAR1").unwrap();
-        assert!(read_regular(&path, 3).unwrap_err().to_string().contains("is a Parquet file; save it as CSV"));
-        assert!(read(&scratch.file("gone.xlsx")).unwrap_err().to_string().contains("there is no file"));
+        assert_eq!(table(&path, read_bytes(&path).unwrap()).unwrap().header(), ["a"]);
+        let parquet = table(&path, b"PAR1\x15\x04PAR1".to_vec()).unwrap_err().to_string();
+        assert!(parquet.contains("is a Parquet file; save it as CSV"), "{parquet}");
+        assert_eq!(read_bytes(&scratch.file("gone.xlsx")).unwrap_err().code(), "file-missing");
+        assert_eq!(read(&scratch.file("gone.xlsx")).unwrap_err().code(), "file-missing");
     }
 }

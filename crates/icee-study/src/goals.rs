@@ -1,7 +1,7 @@
-//! What is wanted of the values, in the user's words and unit.
+//! What is wanted of the results, in the user's unit.
 
+use icee_protocol as protocol;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// Which values are good ones.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
@@ -34,16 +34,6 @@ impl Direction {
     }
 }
 
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Direction::Minimize => write!(f, "lower is better"),
-            Direction::Maximize => write!(f, "higher is better"),
-            Direction::Target(target) => write!(f, "the nearer to {target} the better"),
-        }
-    }
-}
-
 /// The ends between which a value can lie at all.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,14 +59,9 @@ impl Bounds {
     }
 }
 
-impl fmt::Display for Bounds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.low, self.high) {
-            (Some(low), Some(high)) => write!(f, "{low} to {high}"),
-            (Some(low), None) => write!(f, "{low} and above"),
-            (None, Some(high)) => write!(f, "up to {high}"),
-            (None, None) => write!(f, "any"),
-        }
+impl From<Bounds> for protocol::Range {
+    fn from(Bounds { low, high }: Bounds) -> protocol::Range {
+        protocol::Range { low, high }
     }
 }
 
@@ -125,12 +110,14 @@ impl Wanted {
     }
 }
 
-impl fmt::Display for Wanted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Wanted::Best(direction) => direction.fmt(f),
-            Wanted::AtLeast(least) => write!(f, "at least {least}"),
-            Wanted::AtMost(most) => write!(f, "at most {most}"),
+impl From<Wanted> for protocol::Wanted {
+    fn from(wanted: Wanted) -> protocol::Wanted {
+        match wanted {
+            Wanted::Best(Direction::Minimize) => protocol::Wanted::Minimize,
+            Wanted::Best(Direction::Maximize) => protocol::Wanted::Maximize,
+            Wanted::Best(Direction::Target(number)) => protocol::Wanted::Target { number },
+            Wanted::AtLeast(number) => protocol::Wanted::AtLeast { number },
+            Wanted::AtMost(number) => protocol::Wanted::AtMost { number },
         }
     }
 }
@@ -150,6 +137,13 @@ impl Goals {
     /// What is wanted of each outcome, in order.
     pub fn wanted(&self) -> impl Iterator<Item = Wanted> {
         std::iter::once(Wanted::Best(self.direction)).chain(self.further.iter().map(|further| further.wanted))
+    }
+
+    /// The same as replies have it, with the names of the columns.
+    pub fn named(&self, value: Option<&str>) -> Vec<protocol::Goal> {
+        let names = std::iter::once(value.map(str::to_owned));
+        let names = names.chain(self.further.iter().map(|further| Some(further.name.clone())));
+        names.zip(self.wanted()).map(|(name, wanted)| protocol::Goal::new(name, wanted.into())).collect()
     }
 
     /// How many outcomes are to be made as good as possible.
@@ -199,7 +193,7 @@ mod tests {
         let price = Further { name: "price".into(), wanted: Wanted::Best(Direction::Minimize) };
         let goals =
             Goals { direction: Direction::Target(7.0), bounds: Bounds::default(), further: vec![purity, price] };
-        let words: Vec<String> = goals.wanted().map(|wanted| wanted.to_string()).collect();
+        let words: Vec<String> = goals.named(None).into_iter().map(|goal| goal.words).collect();
         assert_eq!(words, ["the nearer to 7 the better", "at least 95", "lower is better"]);
         assert_eq!(goals.objectives(), 2);
         assert_eq!(goals.losses(&[Some(5.0), Some(95.0), Some(3.0)]), Some(vec![2.0, 3.0]));
@@ -213,8 +207,9 @@ mod tests {
     fn bounds_are_said_and_kept() {
         let percent = Bounds { low: Some(0.0), high: Some(100.0) };
         assert!(percent.hold(0.0) && percent.hold(100.0) && !percent.hold(100.1) && !percent.hold(f64::NAN));
-        assert_eq!(percent.to_string(), "0 to 100");
-        assert_eq!(Bounds { low: Some(0.0), high: None }.to_string(), "0 and above");
+        let shown = |bounds: Bounds| protocol::Range::from(bounds).to_string();
+        assert_eq!(shown(percent), "0 to 100");
+        assert_eq!(shown(Bounds { low: Some(0.0), high: None }), "0 or more");
         let line = serde_json::to_string(&(Direction::Maximize, Direction::Target(7.5), percent)).unwrap();
         assert_eq!(line, r#"["maximize",{"target":7.5},{"low":0.0,"high":100.0}]"#);
     }

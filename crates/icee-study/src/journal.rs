@@ -7,11 +7,15 @@
 //!
 //! Who writes holds a lock on the file. Who only reads needs neither that nor the right to write: whole lines never change.
 
+use crate::error::{AsProblem, OrProblem, Result, shown, stored};
+use crate::formats::is_archive;
 use crate::lines::{damaged, parse, position, seal};
 use crate::memory::journal_of;
-use crate::storage::{Home, News, PATIENCE, Position, SHEETS, Storage};
-use crate::{Error, Result};
-use icee_base::files::{FileError, folder_of, open_regular, require_regular, sync_folder};
+use crate::storage::{Home, KeptSheet, News, PATIENCE, Position, Storage};
+use icee_base::files::{
+    FileError, folder_of, open_regular, read_regular, require_regular, sync_folder, write_atomically,
+};
+use icee_protocol::Problem;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -20,6 +24,9 @@ use std::time::{Duration, Instant};
 
 /// How often the lock is tried until it is said that one waits.
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// Bytes of a sheet.
+const MOST_SHEET: u64 = 1 << 30;
 
 /// Drafts of this process so far: two threads may create a study at once.
 static DRAFTS: AtomicU64 = AtomicU64::new(0);
@@ -37,17 +44,53 @@ impl Home for JournalFile {
         Some(folder_of(&self.0))
     }
 
-    fn sheet(&self) -> Option<PathBuf> {
-        SHEETS.iter().map(|ending| self.0.with_extension(ending)).find(|sheet| sheet.is_file())
-    }
-
-    fn create(&self, lines: &[String]) -> Result<()> {
-        Journal::create(&self.0, lines)
+    fn create(&self, lines: &[String], sheets: &[KeptSheet]) -> Result<()> {
+        if self.0.exists() {
+            return Err(taken(&self.0));
+        }
+        let folder = sheets_of(&self.0);
+        // Those that were there before are of one who creates the study at the same time.
+        let new: Vec<&KeptSheet> = sheets.iter().filter(|sheet| find(&folder, &sheet.hash).is_none()).collect();
+        let created =
+            new.iter().try_for_each(|sheet| keep(&folder, sheet)).and_then(|()| Journal::create(&self.0, lines));
+        created.inspect_err(|_| {
+            if !self.0.exists() {
+                // Without a journal they would only be in the way.
+                new.iter()
+                    .filter_map(|sheet| find(&folder, &sheet.hash))
+                    .for_each(|path| drop(std::fs::remove_file(path)));
+                let _ = std::fs::remove_dir(&folder);
+            }
+        })
     }
 
     fn open(&self) -> Result<Box<dyn Storage>> {
         Ok(Box::new(Journal::open(&self.0)?))
     }
+}
+
+/// The folder of a study's sheets.
+pub fn sheets_of(journal: &Path) -> PathBuf {
+    journal.with_extension("sheets")
+}
+
+/// The file of a version of the sheet, if it is kept.
+fn find(folder: &Path, hash: &str) -> Option<PathBuf> {
+    let sound = !hash.is_empty() && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    ["csv", "xlsx"].iter().map(|ending| folder.join(format!("{hash}.{ending}"))).find(|path| sound && path.is_file())
+}
+
+pub(crate) fn keep(folder: &Path, sheet: &KeptSheet) -> Result<()> {
+    if find(folder, &sheet.hash).is_some() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(folder).map_err(FileError::io(folder)).or_problem()?;
+    let ending = if is_archive(&sheet.bytes) { "xlsx" } else { "csv" };
+    let path = folder.join(format!("{}.{ending}", sheet.hash));
+    write_atomically(&path, &sheet.bytes).or_problem()?;
+    sync_folder(&path);
+    sync_folder(folder);
+    Ok(())
 }
 
 /// An open journal, and how far it has been read.
@@ -67,7 +110,7 @@ impl Journal {
     /// Where there is one already, or it cannot be written; then nothing is left behind.
     pub fn create(path: &Path, lines: &[String]) -> Result<()> {
         let folder = folder_of(path);
-        std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
+        std::fs::create_dir_all(&folder).map_err(FileError::io(&folder)).or_problem()?;
         // Under another name first: nobody ever sees half a header, and an existing study is not overwritten.
         let draft = format!("draft-{}-{}", std::process::id(), DRAFTS.fetch_add(1, Ordering::Relaxed));
         let draft = path.with_extension(draft);
@@ -84,9 +127,9 @@ impl Journal {
         });
         match created {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                return Err(Error::Conflict(format!("{} exists already; choose another name", path.display())));
+                return Err(taken(path));
             }
-            created => created.map_err(FileError::io(path))?,
+            created => created.map_err(FileError::io(path)).or_problem()?,
         }
         sync_folder(path);
         Ok(())
@@ -97,7 +140,12 @@ impl Journal {
     /// # Errors
     /// Where it cannot be read.
     pub fn open(path: &Path) -> Result<Journal> {
-        Ok(Journal { path: path.to_owned(), file: open_regular(path)?, appends: false, at: Position::default() })
+        Ok(Journal {
+            path: path.to_owned(),
+            file: open_regular(path).or_problem()?,
+            appends: false,
+            at: Position::default(),
+        })
     }
 
     /// As [`Storage::lock`] says, with the path for whoever has to wait.
@@ -133,17 +181,17 @@ impl Journal {
                 Ok(()) => return Ok(()),
                 Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
                 Err(TryLockError::WouldBlock) => break,
-                Err(TryLockError::Error(error)) => return Err(io(error).into()),
+                Err(TryLockError::Error(error)) => return Err(io(error).as_problem()),
             }
         }
         waiting(&self.path);
-        Ok(self.file.lock().map_err(io)?)
+        self.file.lock().map_err(io).or_problem()
     }
 
     /// Whether the open file is the one that stands under the journal's name.
     fn in_place(&self) -> Result<bool> {
         let io = FileError::io(&self.path);
-        Ok(same_file(&std::fs::metadata(&self.path).map_err(io)?, &metadata(&self.file, &self.path)?))
+        Ok(same_file(&std::fs::metadata(&self.path).map_err(io).or_problem()?, &metadata(&self.file, &self.path)?))
     }
 
     /// Moves the incomplete end that was read, if there is one, to a file of its own, as [`Storage::set_aside`] says.
@@ -162,10 +210,11 @@ impl Journal {
             match write_new(&path, &news.torn) {
                 Ok(()) => break path,
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
-                Err(source) => return Err(FileError::Io { path, source }.into()),
+                Err(source) => return Err(FileError::Io { path, source }.as_problem()),
             }
         };
-        self.file.set_len(news.end.mark[0]).and_then(|()| self.file.sync_all()).map_err(FileError::io(&self.path))?;
+        let cut = self.file.set_len(news.end.mark[0]).and_then(|()| self.file.sync_all());
+        cut.map_err(FileError::io(&self.path)).or_problem()?;
         Ok(Some(path))
     }
 }
@@ -180,7 +229,7 @@ impl Storage for Journal {
     }
 
     fn unlock(&mut self) -> Result<()> {
-        Ok(self.file.unlock().map_err(FileError::io(&self.path))?)
+        self.file.unlock().map_err(FileError::io(&self.path)).or_problem()
     }
 
     fn read(&mut self) -> Result<News> {
@@ -190,8 +239,8 @@ impl Storage for Journal {
             return Err(damaged(&self.path, lines, "the file has become shorter while it was open"));
         }
         let mut bytes = Vec::new();
-        self.file.seek(SeekFrom::Start(length)).map_err(&io)?;
-        self.file.read_to_end(&mut bytes).map_err(&io)?;
+        self.file.seek(SeekFrom::Start(length)).map_err(&io).or_problem()?;
+        self.file.read_to_end(&mut bytes).map_err(&io).or_problem()?;
         parse(&self.path, self.at, &bytes)
     }
 
@@ -229,16 +278,35 @@ impl Storage for Journal {
         if let Err(source) = written {
             // A full disk may have taken half of the line.
             let _ = self.file.set_len(length);
-            return Err(FileError::Io { path: self.path.clone(), source }.into());
+            return Err(FileError::Io { path: self.path.clone(), source }.as_problem());
         }
         // Nobody may hear of a line that went to a file which has lost its name.
         if !self.in_place()? {
-            let problem =
-                "another file has taken its place while it was written to, so nothing was noted down; do it again";
-            return Err(Error::Conflict(format!("{}: {problem}", self.path.display())));
+            let fault = "another file has taken its place meanwhile. Nothing was recorded; repeat the request.";
+            return Err(stored(&shown(&self.path), fault));
         }
         self.at = position(lines + 1, length + line.len() as u64, chain);
         Ok(())
+    }
+
+    fn keep(&mut self, sheet: &KeptSheet) -> Result<()> {
+        keep(&sheets_of(&self.path), sheet)
+    }
+
+    fn kept(&mut self, hash: &str) -> Result<Option<Vec<u8>>> {
+        let Some(path) = find(&sheets_of(&self.path), hash) else { return Ok(None) };
+        let Some(bytes) = read_regular(&path, MOST_SHEET).or_problem()? else { return Ok(None) };
+        let sheet = KeptSheet { hash: hash.to_owned(), bytes };
+        if sheet.is_sound() {
+            Ok(Some(sheet.bytes))
+        } else {
+            Err(stored(&shown(&path), "it was changed; put back a sound copy"))
+        }
+    }
+
+    fn drop_kept(&mut self, hash: &str) -> Result<()> {
+        let Some(path) = find(&sheets_of(&self.path), hash) else { return Ok(()) };
+        std::fs::remove_file(&path).map_err(FileError::io(&path)).or_problem()
     }
 
     fn set_aside(&mut self, news: &News) -> Result<Option<String>> {
@@ -252,14 +320,20 @@ fn has_no_links(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) || error.raw_os_error() == Some(1)
 }
 
+/// The problem of a journal that is in the way.
+fn taken(path: &Path) -> Problem {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Problem::StudyExists { name }
+}
+
 fn open_to_append(path: &Path) -> Result<File> {
-    let file = OpenOptions::new().read(true).append(true).open(path).map_err(FileError::io(path))?;
-    require_regular(path, &metadata(&file, path)?)?;
+    let file = OpenOptions::new().read(true).append(true).open(path).map_err(FileError::io(path)).or_problem()?;
+    require_regular(path, &metadata(&file, path)?).or_problem()?;
     Ok(file)
 }
 
 fn metadata(file: &File, path: &Path) -> Result<Metadata> {
-    Ok(file.metadata().map_err(FileError::io(path))?)
+    file.metadata().map_err(FileError::io(path)).or_problem()
 }
 
 #[cfg(unix)]

@@ -1,16 +1,16 @@
-//! Which row next? Studies over a pool of candidates in a CSV file.
+//! Which row next? Studies of a table of candidates, in one file that survives crashes.
 //!
-//! A [`Study`] asks for rows of the pool to be tried ([`Study::ask`]), is told their values ([`Study::tell`]) and says
-//! what it believes of all others ([`Study::predict`]). It is one journal file; whoever opens it again goes on exactly
-//! where it was left. Other [`Storage`]s than files can be handed in ([`Study::create_in`]).
+//! A [`Study`] suggests rows ([`Study::ask`]), records results ([`Study::tell`]) and predicts all others ([`Study::predict`]). It is a
+//! journal, in a file or in any [`Storage`], and the versions of the sheet that it was read from; opened again it goes on where it was.
+//! [`handle`] does what a face asks for: a request of `icee-protocol` becomes one line of the journal and a reply.
 //!
 //! ```text
-//! pool.csv ─► table ─► encode ─► rows (points) ─────┐
+//! sheet ─► table ─► encode ─► rows (points) ────────┐
 //!                                                   ├─► choose ─► answer
 //! NAME.jsonl ─► journal ─► record ─► trials ─► aims ┘
 //! ```
 //!
-//! Random numbers depend on the study's seed and the length of its journal alone.
+//! Random numbers depend on the study's seed and the number of its answers alone.
 //!
 //! ```
 //! use icee_study::{Direction, Models, Repeat, Study, StudyOptions};
@@ -19,7 +19,8 @@
 //! std::fs::create_dir_all(&folder)?;
 //! std::fs::write(folder.join("bread.csv"), "heat,minutes\n180,20\n200,30\n220,40\n240,50\n")?;
 //!
-//! let options = StudyOptions { pool: folder.join("bread.csv"), direction: Direction::Maximize, ..Default::default() };
+//! let pool = folder.join("bread.csv").into();
+//! let options = StudyOptions { pool, direction: Direction::Maximize, ..Default::default() };
 //! // Learned models are handed in; without any, a Gaussian process picks the rows.
 //! let mut study = Study::create(&folder.join("bread.jsonl"), &options, Models::default())?;
 //! for score in [6.0, 7.5, 4.0] {
@@ -27,7 +28,7 @@
 //!     study.tell(&row, score, Repeat::Refuse)?;
 //! }
 //! assert_eq!(study.best().and_then(|best| best.row.value), Some(7.5));
-//! assert_eq!(study.predict(None)?.len(), 4);
+//! assert_eq!(study.predict(None, None)?.rows.len(), 4);
 //! # std::fs::remove_dir_all(folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -38,7 +39,6 @@ mod aim;
 mod aims;
 mod answer;
 mod ask;
-mod cells;
 mod choose;
 mod condition;
 pub mod conformance;
@@ -54,12 +54,13 @@ mod footer;
 mod formats;
 mod goals;
 mod grid;
+mod handle;
 mod journal;
-mod leases;
 mod lines;
 mod look;
 pub mod memory;
 mod models;
+pub mod place;
 mod predictor;
 mod record;
 mod replay;
@@ -70,6 +71,7 @@ mod rows;
 mod running;
 #[cfg(test)]
 mod scratch;
+mod set_goals;
 mod sheet;
 pub mod storage;
 mod study;
@@ -81,28 +83,27 @@ mod transfer;
 mod trials;
 mod units;
 mod unpack;
+mod upgrade;
 mod values;
 mod words;
 mod workbook;
 
-pub use answer::{Answer, BestRow, Forecast, FurtherForecast, RowForecast, Status, Suggestion, Summary, ToldRow};
 pub use ask::{AskOptions, MOST_SUGGESTIONS};
-pub use cells::Cells;
-pub use create::StudyOptions;
+pub use create::{Like, Source, StudyOptions};
 pub use encode::Scale;
-pub use error::{Error, Result};
-pub use explain::{Effect, Level, Neighbour, Why};
-pub use formats::{check_unpacked, is_archive};
+pub use error::{AsProblem, OrProblem, Result, shown};
+pub use formats::is_archive;
 pub use goals::{Bounds, Direction, Further, Wanted};
-pub use icee_bo::remaining::Remaining;
+pub use handle::{Context, Pages, handle};
+pub use icee_protocol::Problem;
 pub use journal::JournalFile;
 pub use models::{LearnedModel, Loader, Models, Reads};
+pub use place::Place;
 pub use record::{ModelPin, Outcome, SamplerKind};
-pub use review::{LEVELS, Review, Step};
-pub use sheet::{Corrected, SheetChange};
-pub use storage::{Home, SHEETS, Storage};
+pub use sheet::{Corrected, NewSheet};
+pub use storage::{Home, KeptSheet, Storage};
 pub use study::Study;
-pub use suspects::{Suspect, suspects};
-pub use tell::{Repeat, TellSummary};
-pub use transfer::StudyFiles;
+pub use tell::Repeat;
+pub use transfer::{Package, write_files};
+pub use upgrade::{Upgraded, upgrade};
 pub use words::duration;

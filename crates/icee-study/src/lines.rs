@@ -1,10 +1,11 @@
 //! The lines of a journal, as text: one JSON object each, whose last member is a checksum of the text before it and of all
 //! lines above.
 
+use crate::error::{AsProblem, Result};
 use crate::storage::{News, Position};
-use crate::{Error, Result};
 use icee_base::files::FileError;
 use icee_base::hash::checksum;
+use icee_protocol::Problem;
 use std::path::Path;
 
 /// How a line ends: the checksum takes sixteen digits.
@@ -30,7 +31,7 @@ pub fn parse(path: &Path, at: Position, bytes: &[u8]) -> Result<News> {
                 return Err(damaged(path, 1, "it is not the header of a study"));
             }
             if !last {
-                return Err(damaged(path, lines + 1, "its checksum does not fit"));
+                return Err(damaged(path, lines + 1, "the checksum is wrong"));
             }
             news.torn = rest.to_vec();
             break;
@@ -43,9 +44,9 @@ pub fn parse(path: &Path, at: Position, bytes: &[u8]) -> Result<News> {
 }
 
 /// The error of a journal that is not what was written.
-pub fn damaged(path: &Path, line: u64, problem: &str) -> Error {
-    let problem = format!("line {line}: {problem}; nothing was changed, put back a sound copy of the file");
-    FileError::content(path, problem).into()
+pub fn damaged(path: &Path, line: u64, problem: &str) -> Problem {
+    let problem = format!("line {line}: {problem}. Nothing was changed. Put back a sound copy of the file.");
+    FileError::content(path, problem).as_problem()
 }
 
 /// A line with its checksum and line break, and the checksum.

@@ -1,20 +1,20 @@
-//! Looking at a study: the best row, all that was told, and what is believed of every row.
+//! Looking at a study: the best row, all results, and what is predicted of every row.
 
 use crate::aims::Aims;
-use crate::answer::{BestRow, Forecast, RowForecast, Status, Summary, ToldRow};
-use crate::cells::Cells;
+use crate::answer::{forecast, most_promising, status_at, status_of};
 use crate::encode::Column;
+use crate::error::{Result, bug};
 use crate::goals::undominated;
 use crate::record::SamplerKind;
 use crate::replicates::Replicates;
 use crate::results;
-use crate::rows::Rows;
-use crate::study::{Study, not_loaded};
+use crate::study::Study;
+use crate::take_back::step;
 use crate::trials::{Trial, Trials};
-use crate::{Error, Result};
 use icee_bo::belief::Belief;
+use icee_protocol as protocol;
+use icee_protocol::{AllCells, BestRow, BestRows, Cells, MeasuredRow, Predicted, Problem, RowForecast, Summary, Texts};
 use std::collections::HashSet;
-use std::path::Path;
 
 /// Rows predicted at a time.
 const CHUNK: usize = 1 << 14;
@@ -40,7 +40,7 @@ impl Study {
 
     /// The rows told whose limits hold and that are beaten by none: better in one outcome is worse in another. The best by the
     /// first outcome first; with one objective the best row alone.
-    pub fn front(&mut self) -> Vec<ToldRow> {
+    pub fn front(&mut self) -> Vec<MeasuredRow> {
         self.try_to_load();
         self.mention_torn();
         let goals = self.header.goals();
@@ -50,7 +50,13 @@ impl Study {
         front.into_iter().map(|(_, trial)| self.outcome(trial)).collect()
     }
 
-    /// How many outcomes are to be made as good as possible.
+    /// The best row and the front.
+    pub fn best_rows(&mut self) -> BestRows {
+        let (best, front) = (self.best(), self.front());
+        BestRows { best, front, objectives: self.objectives(), has_values: self.has_values() }
+    }
+
+    /// How many results are to be as good as possible.
     pub fn objectives(&self) -> usize {
         self.header.goals().objectives()
     }
@@ -74,11 +80,8 @@ impl Study {
     pub fn row_column(&self) -> &'static str {
         let header = &self.header;
         let learned = header.columns.iter().map(|column| &column.name);
-        let others = header.pool.others.iter().flatten();
-        // An older journal does not say what else the sheet has; the sheet does, once it was read.
-        let sheet = self.rows.as_ref().map_or(&[][..], Rows::header);
         let known: HashSet<&String> =
-            learned.chain(&header.value).chain(&header.cost).chain(others).chain(sheet).collect();
+            learned.chain(&header.value).chain(&header.cost).chain(&header.pool.others).collect();
         results::row_column(|name| known.contains(&name.to_owned()))
     }
 
@@ -102,31 +105,30 @@ impl Study {
         self.journal.lines()
     }
 
-    /// Where the sheet lies.
-    pub fn pool(&self) -> &Path {
-        &self.pool
-    }
-
     /// A row's cells by its number, from one; none where there is no such row or the pool has not been read.
     pub fn cells(&self, row: usize) -> Cells {
         let known = self.rows.as_ref().filter(|_| (1..=self.header.pool.rows).contains(&row));
         known.map(|rows| rows.cells(row - 1)).unwrap_or_default()
     }
 
-    /// The cells of all rows, column by column; the id, the value and columns without a name left out.
+    /// The cells of all rows, column by column; names, results and columns without a name are left out.
     ///
     /// # Errors
-    /// Where the pool cannot be used.
-    pub fn all_cells(&mut self) -> Result<Vec<(String, Vec<String>)>> {
+    /// Where the sheet cannot be used.
+    pub fn all_cells(&mut self) -> Result<AllCells> {
         self.load()?;
-        let rows = self.header.pool.rows;
-        let mut columns: Vec<(String, Vec<String>)> = Vec::new();
-        for row in 1..=rows {
-            let cells = self.cells(row).0;
-            if columns.is_empty() {
-                columns = cells.iter().map(|(name, _)| (name.clone(), Vec::with_capacity(rows))).collect();
-            }
-            columns.iter_mut().zip(cells).for_each(|((_, column), (_, cell))| column.push(cell));
+        let columns = self.columns_of(0..self.header.pool.rows)?;
+        Ok(AllCells { columns, sheet: self.sheet_fingerprint().to_owned() })
+    }
+
+    /// The cells of some rows, by their positions.
+    fn columns_of(&self, rows: impl Iterator<Item = usize>) -> Result<Vec<protocol::Column>> {
+        let sheet = self.loaded()?;
+        let names = if self.header.pool.rows == 0 { Cells::default() } else { sheet.cells(0) };
+        let column = |(name, _): (String, String)| protocol::Column { name, cells: Texts::default() };
+        let mut columns: Vec<protocol::Column> = names.0.into_iter().map(column).collect();
+        for row in rows {
+            columns.iter_mut().zip(sheet.cells(row).0).for_each(|(column, (_, cell))| column.cells.push(&cell));
         }
         Ok(columns)
     }
@@ -168,12 +170,14 @@ impl Study {
         Some(variance.sqrt() * most)
     }
 
-    /// All there is to know about the study.
-    pub fn summary(&mut self) -> Summary {
+    /// All there is to know about the study; of the results the latest alone, where that is wanted.
+    pub fn summary(&mut self, most: Option<usize>) -> Summary {
         let best = self.best();
-        let goals = self.header.goals();
+        let goals = self.goals();
         let front = if goals.objectives() > 1 { self.front() } else { vec![] };
-        let told: Vec<ToldRow> = self.trials.told.iter().map(|trial| self.outcome(trial)).collect();
+        let told_in_all = self.trials.told.len();
+        let skipped = most.map_or(0, |most| told_in_all.saturating_sub(most));
+        let told: Vec<MeasuredRow> = self.trials.told[skipped..].iter().map(|trial| self.outcome(trial)).collect();
         self.notes.extend(self.trials.decades(&goals));
         let header = &self.header;
         let described = |Column { name, code }: &Column| {
@@ -181,21 +185,19 @@ impl Study {
             let lost = code.lost().filter(|_| header.sampler == SamplerKind::GpEi).unwrap_or_default();
             (name.clone(), code.describe() + lost)
         };
-        let names = std::iter::once(header.value.clone());
-        let names = names.chain(header.further.iter().map(|further| Some(further.name.clone())));
         Summary {
-            pool: self.pool.display().to_string(),
+            pool: self.sheet_path().map(|path| path.display().to_string()),
             rows: header.pool.rows,
             columns: header.columns.iter().map(described).collect(),
             id_column: header.id.clone(),
             row_column: self.row_column().to_owned(),
             value_column: header.value.clone(),
-            direction: header.direction,
-            goals: names.zip(goals.wanted().map(|wanted| wanted.to_string())).collect(),
+            goals: goals.named(header.value.as_deref()),
+            bounds: header.bounds.map(Into::into),
             cost_column: header.cost.clone(),
             earlier: header.earlier.as_ref().map(|earlier| (earlier.study.clone(), earlier.rows.len())),
-            sampler: header.sampler,
-            model: self.trials.model.clone(),
+            sampler: header.sampler.name().to_owned(),
+            model: self.trials.model.clone().map(Into::into),
             seed: header.seed,
             best,
             noise: self.noise(),
@@ -204,30 +206,45 @@ impl Study {
             left: self.left(),
             lines: self.lines(),
             told,
-            notes: self.take_notes(),
+            told_in_all,
+            sheet: self.sheet_fingerprint().to_owned(),
+            last: self.tally.last.as_ref().map(step),
         }
     }
 
-    /// What is believed of every row of the pool, in its order.
+    /// How many rows are measured and in progress, for a list.
+    pub(crate) fn counts(&self) -> [usize; 4] {
+        [self.header.pool.rows, self.trials.told.len(), self.trials.count_running(), self.left()]
+    }
+
+    /// What is predicted of every row, in the order of the sheet; or of so many of those left, the most promising first.
     ///
     /// # Errors
-    /// Where too few values were told, or the pool cannot be used.
-    pub fn predict(&mut self, sampler: Option<SamplerKind>) -> Result<Vec<RowForecast>> {
-        self.load()?;
-        let (sampler, _) = self.resolve(sampler)?;
-        self.refresh()?;
-        self.mention_torn();
-        self.check_model(sampler)?;
-        let mut predictor = self.predictor(sampler)?;
-        let (goals, aims) = (self.header.goals(), self.aims());
-        let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
-        let least = predictor.surrogate.least_history();
-        let known = (0..aims.each.len()).map(|number| self.trials.values(number)).min().unwrap_or_default();
-        if !aims.suffice(least) {
-            return Err(Error::Study(format!(
-                "a prediction needs {least} told values, there are {known}; tell more first"
-            )));
+    /// Where there are too few results, or the sheet cannot be used.
+    pub fn predict(&mut self, top: Option<usize>, sampler: Option<SamplerKind>) -> Result<Predicted> {
+        if top == Some(0) {
+            return Err(Problem::TopZero);
         }
+        self.mention_torn();
+        let rows = self.predict_all(sampler)?;
+        let rows = match top {
+            Some(top) => most_promising(rows, top),
+            None => rows,
+        };
+        let columns = self.columns_of(rows.iter().map(|row| row.row - 1))?;
+        Ok(Predicted { rows, columns })
+    }
+
+    fn predict_all(&mut self, sampler: Option<SamplerKind>) -> Result<Vec<RowForecast>> {
+        self.load()?;
+        let mut predictor = self.looking(sampler)?;
+        let (goals, aims) = (self.goals(), self.aims());
+        let needed = predictor.surrogate.least_history();
+        let known = (0..aims.each.len()).map(|number| self.trials.values(number)).min().unwrap_or_default();
+        if !aims.suffice(needed) {
+            return Err(Problem::TooFewResults { needed, known });
+        }
+        let Some(rows) = &mut self.rows else { return Err(bug("the sheet is not loaded")) };
         let (histories, front) = (aims.histories(predictor.history), aims.front());
         let taken = self.trials.taken(self.header.pool.rows);
         let ids = rows.ids()?;
@@ -239,28 +256,28 @@ impl Study {
             let beliefs = predictor.predict_all(&rows.points, &histories, chunk)?;
             for ((at, &row), id) in chunk.iter().enumerate().zip(&mut ids) {
                 let value = self.trials.outcome(first[row]).and_then(Trial::value);
-                let status = Status::of(first[row], &self.trials, &taken);
+                let status = status_at(first[row], &self.trials, &taken);
                 let of_row: Vec<&Belief> = beliefs.iter().map(|beliefs| &beliefs[at]).collect();
-                let forecast = Forecast::new(&of_row, &aims, &front, &goals);
+                let forecast = forecast(&of_row, &aims, &front, &goals);
                 forecasts.push(RowForecast { id, row: row + 1, status, value, forecast });
             }
         }
         Ok(forecasts)
     }
 
-    fn outcome(&self, trial: &Trial) -> ToldRow {
+    fn outcome(&self, trial: &Trial) -> MeasuredRow {
         let cells = self.rows.as_ref().map(|rows| rows.cells(trial.row)).unwrap_or_default();
         let values = trial.outcomes(0).collect();
         let further =
             self.header.further.iter().zip(1..).map(|(further, at)| (further.name.clone(), trial.outcome(at)));
-        let status = Status::told(&trial.known);
+        let status = status_of(&trial.known);
         let (id, row, value) = (trial.name.shown(), trial.name.row, trial.value());
         let measurements = trial
             .measurements()
             .iter()
             .map(|measurement| (0..=self.header.further.len()).map(|number| measurement.outcome(number)).collect());
         let measurements = measurements.collect();
-        ToldRow { id, row, value, values, measurements, further: further.collect(), status, cells }
+        MeasuredRow { id, row, value, values, measurements, further: further.collect(), status, cells }
     }
 }
 

@@ -2,13 +2,15 @@
 //! that are bytes. Bytes may come from anywhere.
 
 use crate::encode;
+use crate::error::{OrProblem, Result, stored};
 use crate::formats;
 use crate::lines::{parse, seal};
 use crate::replay::{header_of, replay};
 use crate::rows::Rows;
-use crate::storage::{Home, News, PATIENCE, Position, Storage};
+use crate::storage::{Home, KeptSheet, News, PATIENCE, Position, Storage};
 use crate::survey::survey;
-use crate::{Error, Result};
+use icee_protocol::Problem;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -46,6 +48,8 @@ struct Shared {
 struct State {
     /// None before the study was created.
     lines: Vec<String>,
+    /// The versions of the sheet, by their hashes.
+    sheets: HashMap<String, Vec<u8>>,
     /// Who holds the lock.
     holder: Option<u64>,
     /// Handles opened so far.
@@ -71,11 +75,12 @@ impl Home for InMemory {
         self.name.clone()
     }
 
-    fn create(&self, lines: &[String]) -> Result<()> {
+    fn create(&self, lines: &[String], sheets: &[KeptSheet]) -> Result<()> {
         let mut state = self.shared.state();
         if !state.lines.is_empty() {
-            return Err(Error::Conflict(format!("{} exists already; choose another name", self.name)));
+            return Err(Problem::StudyExists { name: self.name.clone() });
         }
+        state.sheets = sheets.iter().map(|sheet| (sheet.hash.clone(), sheet.bytes.clone())).collect();
         state.lines = lines.to_vec();
         Ok(())
     }
@@ -83,7 +88,7 @@ impl Home for InMemory {
     fn open(&self) -> Result<Box<dyn Storage>> {
         let mut state = self.shared.state();
         if state.lines.is_empty() {
-            return Err(Error::stored(&self.name, "there is no study; create it first"));
+            return Err(stored(&self.name, "there is no study. Create it first."));
         }
         state.handles += 1;
         let home = self.clone();
@@ -159,10 +164,24 @@ impl Storage for Handle {
     fn append(&mut self, line: &str) -> Result<()> {
         let mut state = self.home.shared.state();
         if state.holder != Some(self.number) || self.at.lines != state.lines.len() as u64 {
-            return Err(Error::stored(&self.home.name, "who appends holds the lock, and has read all there is"));
+            return Err(stored(&self.home.name, "a line is appended under the lock, after all others were read"));
         }
         state.lines.push(line.to_owned());
         self.at.lines += 1;
+        Ok(())
+    }
+
+    fn keep(&mut self, sheet: &KeptSheet) -> Result<()> {
+        self.home.shared.state().sheets.entry(sheet.hash.clone()).or_insert_with(|| sheet.bytes.clone());
+        Ok(())
+    }
+
+    fn kept(&mut self, hash: &str) -> Result<Option<Vec<u8>>> {
+        Ok(self.home.shared.state().sheets.get(hash).cloned())
+    }
+
+    fn drop_kept(&mut self, hash: &str) -> Result<()> {
+        self.home.shared.state().sheets.remove(hash);
         Ok(())
     }
 }
@@ -182,8 +201,8 @@ pub fn lines_of(journal: &[u8]) -> Result<Vec<String>> {
 }
 
 /// The error of a journal that ends in half a line: what that was is not to be lost without a word.
-pub(crate) fn incomplete(name: &str) -> Error {
-    Error::stored(name, "its last line is incomplete; whoever writes next mends that, so ask or tell first")
+pub(crate) fn incomplete(name: &str) -> Problem {
+    stored(name, "its last line is incomplete. The next change to the study repairs that.")
 }
 
 /// The journal of lines, with their checksums: byte for byte what a file has that they were appended to.
@@ -219,9 +238,9 @@ pub fn inspect(journal: &[u8], pool: Option<&[u8]>) -> Result<Inspection> {
     let name = "journal";
     let news = parse(Path::new(name), Position::default(), journal)?;
     let header = header_of(name, &news)?;
-    let trials = replay(name, &header, &news.lines[1..])?;
+    let (trials, _) = replay(name, &header, &news.lines[1..])?;
     if let Some(pool) = pool {
-        let header = trials.with_sheet(&header);
+        let header = trials.now(&header);
         Rows::encode(formats::table(Path::new("pool"), pool.to_vec())?, &header)?;
     }
     let (told, running) = (trials.told.len(), trials.count_running());
@@ -239,14 +258,15 @@ pub fn columns(pool: &[u8]) -> Result<Vec<(String, String)>> {
     // Codes that were found must be of use.
     let encoder = encode::Encoder::new(&table, &survey.columns)?;
     let mut points = Vec::new();
-    table.scan(|table, row| {
+    let scanned = table.scan(|table, row| {
         points.clear();
         encoder.encode(table, row, &mut points);
         match points.iter().all(|x| (0.0..=1.0).contains(x)) {
             true => Ok(()),
             false => Err("a coordinate lies outside of its scale".into()),
         }
-    })?;
+    });
+    scanned.or_problem()?;
     Ok(survey.columns.into_iter().map(|column| (column.name, column.code.describe())).collect())
 }
 

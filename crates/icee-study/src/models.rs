@@ -4,13 +4,14 @@
 //! picks and how it is loaded. Everything else about a study is the same for all.
 
 use crate::encode::Column;
+use crate::error::{OrProblem, Result};
 use crate::predictor::Predictor;
 use crate::record::{ModelPin, SamplerKind};
-use crate::{Error, Result};
 use icee_bo::BoResult;
 use icee_bo::acquisition::Rule;
 use icee_bo::gp_surrogate::{FITTED_HISTORY, GpSurrogate, KNOWN_HISTORY};
 use icee_bo::surrogate::Surrogate;
+use icee_protocol::{Misfit, Note, Problem};
 use std::ops::RangeInclusive;
 
 /// Rows that are scored at most for one answer, of up to [`WIDE`] coordinates; fewer of wider ones.
@@ -110,33 +111,23 @@ impl Models {
     }
 
     /// Why no model fits.
-    fn why_not(&self, width: Width) -> String {
+    fn why_not(&self, width: Width) -> Misfit {
         let Width { columns, coordinates } = width;
         match self.0.first().map(|model| &model.reads) {
-            None => "no learned model is at hand".into(),
-            Some(Reads::Columns(range)) => {
-                format!("{columns} columns to learn from are more than the learned model reads ({})", range.end())
-            }
-            Some(Reads::Coordinates(range)) => format!(
-                "{coordinates} columns to learn from, each category counted as one, are more than the learned model reads ({})",
-                range.end()
-            ),
+            None => Misfit::NoneAtHand,
+            Some(Reads::Columns(range)) => Misfit::Columns { columns, most: *range.end() },
+            Some(Reads::Coordinates(range)) => Misfit::Coordinates { columns: coordinates, most: *range.end() },
         }
     }
 
     /// What picks the rows of a pool, and what is to be said about it.
-    pub(crate) fn resolve(&self, wanted: Option<SamplerKind>, width: Width) -> Result<(SamplerKind, Option<String>)> {
+    pub(crate) fn resolve(&self, wanted: Option<SamplerKind>, width: Width) -> Result<(SamplerKind, Option<Note>)> {
         match wanted {
             Some(kind @ (SamplerKind::GpEi | SamplerKind::Random)) => Ok((kind, None)),
-            Some(SamplerKind::Icee) if self.0.is_empty() => {
-                Err(Error::Study(format!("{}; use --sampler gp-ei", self.why_not(width))))
-            }
-            None | Some(SamplerKind::Icee) => Ok(match self.fitting(width, None) {
-                Some(_) => (SamplerKind::Icee, None),
-                None => (
-                    SamplerKind::GpEi,
-                    Some(format!("{}: a Gaussian process (gp-ei) picks the rows", self.why_not(width))),
-                ),
+            Some(SamplerKind::Learned) if self.0.is_empty() => Err(Problem::NoModel { misfit: self.why_not(width) }),
+            None | Some(SamplerKind::Learned) => Ok(match self.fitting(width, None) {
+                Some(_) => (SamplerKind::Learned, None),
+                None => (SamplerKind::GpEi, Some(Note::GpPicks { misfit: self.why_not(width) })),
             }),
         }
     }
@@ -148,29 +139,26 @@ impl Models {
 
     /// What predicts for a sampler; also for chance, where a Gaussian process predicts what somebody wants to know.
     pub(crate) fn predictor(&self, kind: SamplerKind, width: Width, used: Option<&ModelPin>) -> Result<Predictor> {
-        if kind == SamplerKind::Icee {
-            let Some(model) = self.fitting(width, used) else {
-                return Err(Error::Study(format!("{}; use --sampler gp-ei", self.why_not(width))));
-            };
-            let thinning =
-                format!("{} predicts from {} of them, as many as it was trained on", model.name, model.history);
+        if kind == SamplerKind::Learned {
+            let misfit = || Problem::NoModel { misfit: self.why_not(width) };
+            let model = self.fitting(width, used).ok_or_else(misfit)?;
             return Ok(Predictor {
-                surrogate: (model.load)()?,
+                surrogate: (model.load)().or_problem()?,
                 rule: model.rule,
                 history: model.history,
                 scored: model.reads.scored(width),
-                thinning,
+                name: model.name.clone(),
+                fitted: None,
             });
         }
-        let thinning =
-            format!("gp-ei predicts from {KNOWN_HISTORY} of them and is fitted to {FITTED_HISTORY}, to stay fast");
         let rule = if kind == SamplerKind::Random { Rule::Random } else { Rule::Greatest };
         Ok(Predictor {
             surrogate: Box::new(GpSurrogate::for_tables()),
             rule,
             history: KNOWN_HISTORY,
             scored: Reads::Coordinates(1..=1).scored(width),
-            thinning,
+            name: SamplerKind::GpEi.name().to_owned(),
+            fitted: Some(FITTED_HISTORY),
         })
     }
 }
@@ -201,19 +189,16 @@ mod tests {
         let other = ModelPin { hash: "0000000000000008".into(), ..two.clone() };
         assert_eq!(pin(&models, width(2, 2), Some(&other)).name, "table");
         assert_eq!(pin(&models, width(2, 3), Some(&two)).name, "table");
-        assert_eq!(models.resolve(None, width(64, 900)).unwrap(), (SamplerKind::Icee, None));
-        for wanted in [None, Some(SamplerKind::Icee)] {
+        assert_eq!(models.resolve(None, width(64, 900)).unwrap(), (SamplerKind::Learned, None));
+        for wanted in [None, Some(SamplerKind::Learned)] {
             let (kind, note) = models.resolve(wanted, width(65, 80)).unwrap();
             assert_eq!(kind, SamplerKind::GpEi);
-            assert!(
-                note.unwrap()
-                    .starts_with("65 columns to learn from are more than the learned model reads (64): a Gaussian")
-            );
+            assert_eq!(note, Some(Note::GpPicks { misfit: Misfit::Columns { columns: 65, most: 64 } }));
         }
         let wide = width(65, 80);
         assert_eq!(models.resolve(Some(SamplerKind::Random), wide).unwrap(), (SamplerKind::Random, None));
-        assert!(models.predictor(SamplerKind::Icee, wide, None).is_err());
-        assert_eq!(models.predictor(SamplerKind::Icee, width(2, 2), None).unwrap().history, 64);
+        assert!(models.predictor(SamplerKind::Learned, wide, None).is_err());
+        assert_eq!(models.predictor(SamplerKind::Learned, width(2, 2), None).unwrap().history, 64);
     }
 
     #[test]
@@ -228,11 +213,8 @@ mod tests {
     #[test]
     fn without_a_model_the_default_falls_back_and_says_so() {
         let (kind, note) = Models::default().resolve(None, width(2, 2)).unwrap();
-        assert_eq!(
-            (kind, note.unwrap().as_str()),
-            (SamplerKind::GpEi, "no learned model is at hand: a Gaussian process (gp-ei) picks the rows")
-        );
-        let refused = Models::default().resolve(Some(SamplerKind::Icee), width(2, 2)).unwrap_err().to_string();
-        assert!(refused.contains("no learned model is at hand; use --sampler gp-ei"));
+        assert_eq!((kind, note), (SamplerKind::GpEi, Some(Note::GpPicks { misfit: Misfit::NoneAtHand })));
+        let refused = Models::default().resolve(Some(SamplerKind::Learned), width(2, 2)).unwrap_err();
+        assert_eq!(refused, Problem::NoModel { misfit: Misfit::NoneAtHand });
     }
 }

@@ -1,12 +1,13 @@
 //! What predicts for an answer, given as much of the history as it takes.
 
-use crate::Result;
+use crate::error::{OrProblem, Result};
 use icee_bo::acquisition::Rule;
 use icee_bo::belief::{Belief, Range};
 use icee_bo::history::kept;
 use icee_bo::pool::{Pool, Told};
 use icee_bo::remaining::Remaining;
 use icee_bo::surrogate::Surrogate;
+use icee_protocol::Note;
 use rand::Rng;
 
 /// What predicts, and how much history it is given.
@@ -18,14 +19,20 @@ pub(crate) struct Predictor {
     pub history: usize,
     /// Rows of the pool that it scores at most for one answer.
     pub scored: usize,
-    /// What is said where there are more.
-    pub thinning: String,
+    /// Its name, and how many values it is fitted to where those are fewer: said where there are more than it takes.
+    pub name: String,
+    pub fitted: Option<usize>,
 }
 
 impl Predictor {
+    /// Said of more results than it takes.
+    pub fn thinned(&self, results: usize) -> Note {
+        Note::Thinned { results, used: self.history, fitted: self.fitted, model: self.name.clone() }
+    }
+
     /// Beliefs from as much of the history as the model takes.
     pub fn predict(&mut self, pool: &Pool, known: &[Told], rows: &[usize]) -> Result<Vec<Belief>> {
-        Ok(self.surrogate.predict(pool, &self.some(known), rows)?)
+        self.surrogate.predict(pool, &self.some(known), rows).or_problem()
     }
 
     /// The same for several outcomes, each with a history of its own.
@@ -36,7 +43,7 @@ impl Predictor {
     /// Holds on to what this history teaches about the function as a whole, or lets go of it ([`Surrogate::hold`]).
     pub fn hold(&mut self, pool: &Pool, known: Option<&[Told]>) -> Result<()> {
         let known = known.map(|known| self.some(known));
-        Ok(self.surrogate.hold(pool, known.as_deref())?)
+        self.surrogate.hold(pool, known.as_deref()).or_problem()
     }
 
     /// About all rows that are left, of which these are looked at.
@@ -50,7 +57,7 @@ impl Predictor {
         rng: &mut dyn Rng,
     ) -> Result<Remaining> {
         let known = self.some(known);
-        Ok(Remaining::judge(&mut *self.surrogate, pool, &known, rows, beliefs, better, rng)?)
+        Remaining::judge(&mut *self.surrogate, pool, &known, rows, beliefs, better, rng).or_problem()
     }
 
     fn some(&self, known: &[Told]) -> Vec<Told> {

@@ -1,40 +1,39 @@
-//! What stands in a journal: a header, then what was asked and told.
+//! What stands in a journal: a header, then a line for every request that changed something.
 
 use crate::encode::Column;
+use crate::error::{OrProblem, Result, bug};
 use crate::goals::{Bounds, Direction, Further, Goals};
-use crate::{Error, Result};
 use icee_base::names::Unknown;
 use icee_base::table::Table;
+use icee_protocol::{ModelName, Problem};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The format's version. Since 2 a study says which learned model it uses; since 3 outcomes can be taken back, rows be measured
-/// again, and rows of a sheet move; since 4 there are targets, bounds, costs, several outcomes, deadlines and earlier studies; since 5
-/// rows are asked for by somebody, and a sheet's other columns are known.
-pub const FORMAT: u32 = 5;
+/// The format's version.
+pub const FORMAT: u32 = 6;
 
 /// What picks the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SamplerKind {
     /// A learned model: rows are drawn in proportion to a power of their expected improvement.
-    Icee,
+    Learned,
     /// A Gaussian process: the row of the greatest expected improvement.
     GpEi,
-    /// Chance.
+    /// Random choice.
     Random,
 }
 
 impl SamplerKind {
     /// All of them.
-    pub const ALL: [SamplerKind; 3] = [SamplerKind::Icee, SamplerKind::GpEi, SamplerKind::Random];
+    pub const ALL: [SamplerKind; 3] = [SamplerKind::Learned, SamplerKind::GpEi, SamplerKind::Random];
 
-    /// Its name on the command line.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            SamplerKind::Icee => "icee",
+            SamplerKind::Learned => "learned",
             SamplerKind::GpEi => "gp-ei",
             SamplerKind::Random => "random",
         }
@@ -42,12 +41,37 @@ impl SamplerKind {
 }
 
 impl FromStr for SamplerKind {
-    type Err = Error;
+    type Err = Problem;
 
     fn from_str(name: &str) -> Result<SamplerKind> {
-        let known = || Unknown::new("sampler", name, &SamplerKind::ALL.map(SamplerKind::name)).into();
-        SamplerKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(known)
+        let known = || Unknown::new("sampler", name, &SamplerKind::ALL.map(SamplerKind::name));
+        SamplerKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(known).or_problem()
     }
+}
+
+/// When a request was made, by whom, and with which key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// When, in seconds since 1970; upgraded journals do not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u64>,
+    /// The person or worker, if that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The key that makes the request be done once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Keyed>,
+}
+
+/// A key and what was asked with it, as checksums: whoever reads a journal cannot use another's keys.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Keyed {
+    /// Of the key and the token that it came with.
+    pub key: String,
+    /// Of the request.
+    pub request: String,
 }
 
 /// The first line.
@@ -56,24 +80,27 @@ impl FromStr for SamplerKind {
 pub struct Header {
     /// The format's version.
     pub icee_study: u32,
-    /// The pool's file as it was.
-    pub pool: PoolFile,
+    /// The request that created the study.
+    #[serde(default)]
+    pub from: Origin,
+    /// The sheet as it was.
+    pub pool: SheetFile,
     /// The column that names the rows; their numbers do where there is none.
     pub id: Option<String>,
-    /// The column in which values are filled in, if the pool has one; never learned from.
+    /// The column in which results are filled in; never an input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// The columns that are learned from, with their codes.
+    /// The input columns, with their codes.
     pub columns: Vec<Column>,
-    /// Which values are good.
+    /// Which results are good.
     pub direction: Direction,
-    /// Between which ends values can lie at all.
+    /// The range of possible results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
-    /// Further outcomes of the same experiment, and what is wanted of them.
+    /// Additional objectives and constraints.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub further: Vec<Further>,
-    /// The column that says what a row costs; never learned from.
+    /// The column with the cost of a row; never an input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<String>,
     /// What an earlier study of such rows has found.
@@ -81,20 +108,23 @@ pub struct Header {
     pub earlier: Option<Earlier>,
     /// What picks the rows.
     pub sampler: SamplerKind,
-    /// Fixes all that is random.
+    /// Fixes everything that is random.
     pub seed: u64,
-    /// The learned model that picks them; older studies do not say.
+    /// The learned model that picks them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelPin>,
+    /// The results that the sheet had.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outcomes: Vec<ToldValue>,
 }
 
-/// What an earlier study has found: its rows, taken into this one's journal, so that nothing else is needed to read it.
+/// What an earlier study has found: its rows, copied into this one's journal, so that nothing else is needed to read it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Earlier {
     /// The study's name.
     pub study: String,
-    /// The rows that have a value.
+    /// The rows that have a result.
     pub rows: Vec<EarlierRow>,
 }
 
@@ -102,9 +132,9 @@ pub struct Earlier {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EarlierRow {
-    /// What stood in it, in the order of the columns that are learned from.
+    /// Its cells, in the order of the input columns.
     pub cells: Vec<String>,
-    /// Its value, the mean of several.
+    /// Its result, the mean of its replicates.
     #[serde(with = "as_text")]
     pub value: f64,
 }
@@ -125,76 +155,135 @@ impl std::fmt::Display for ModelPin {
     }
 }
 
-/// A file and what would show that it has changed.
+impl From<ModelPin> for ModelName {
+    fn from(ModelPin { name, hash }: ModelPin) -> ModelName {
+        ModelName { name, hash }
+    }
+}
+
+/// A sheet, and what would show that it has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PoolFile {
-    /// Where it lies, from the journal's folder.
-    pub path: PathBuf,
-    /// Its length, without a byte order mark.
+pub struct SheetFile {
+    /// The file that the study follows, from the journal's folder; none where the sheet came with a request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// The length of its text, without a byte order mark.
     pub bytes: u64,
     /// Its rows.
     pub rows: usize,
-    /// Its checksum, sixteen hexadecimal digits.
+    /// The checksum of its text, sixteen hexadecimal digits.
     pub fingerprint: String,
-    /// Its columns of which the study makes nothing: whether one is new, nothing else would say. Older studies do not say.
+    /// The SHA-256 of its bytes, under which it is kept beside the journal; upgraded journals do not know it of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub others: Option<Vec<String>>,
+    pub hash: Option<String>,
+    /// Its columns that the study does not use: whether one is new, nothing else would say.
+    #[serde(default)]
+    pub others: Vec<String>,
 }
 
-/// Any other line.
+/// Any other line: what one request has changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// The request.
+    #[serde(default)]
+    pub from: Origin,
+    /// What it has changed, in order.
+    pub changes: Vec<Entry>,
+}
+
+/// A change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Entry {
-    /// Rows that were suggested, all at once.
+    /// Rows were suggested, all at once.
     Ask {
         /// Which.
         rows: Vec<RowName>,
         /// What picked them.
         sampler: SamplerKind,
-        /// When they are to be given back, in seconds since 1970, where nothing was told of them.
+        /// When the reservation expires, in seconds since 1970.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<u64>,
-        /// Who tries them, if that was said.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        by: Option<String>,
+        /// What else was asked of them.
+        #[serde(default, skip_serializing_if = "Asked::is_plain")]
+        asked: Asked,
     },
-    /// Outcomes, told all at once.
+    /// Results were recorded, all at once.
     Tell {
         /// Of which rows.
         outcomes: Vec<ToldValue>,
-        /// Who had the row until his time was up and tells it all the same; whoever has it now goes on. Empty where he had no name.
+        /// The name of the person whose reservation had expired; whoever has the row now keeps it. Empty where there was no name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         late: Option<String>,
     },
-    /// From here on this learned model is used.
-    Model(ModelPin),
-    /// Rows that were suggested and will not be tried: as if they had not been suggested.
+    /// The reservations of rows in progress are extended.
+    Renew {
+        /// Which.
+        rows: Vec<RowName>,
+        /// Until when at least, in seconds since 1970.
+        until: u64,
+    },
+    /// Suggested rows are released: as if they had not been suggested.
     Withdraw {
         /// Which.
         rows: Vec<RowName>,
     },
-    /// Rows whose outcomes were told by mistake: as if they had not been told.
+    /// Reservations have expired.
+    Expire {
+        /// Of which rows.
+        rows: Vec<RowName>,
+    },
+    /// The results of rows are deleted: as if they had not been recorded.
     Forget {
         /// Which.
         rows: Vec<RowName>,
     },
+    /// The goals are these from here on; the direction stays.
+    Goals {
+        /// The range of possible results.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bounds: Option<Bounds>,
+        /// Additional objectives and constraints: those from before first, in their order.
+        further: Vec<Further>,
+    },
     /// The sheet has changed: its rows from here on, and what was filled in.
     Sheet {
-        /// The file as it is now.
-        pool: PoolFile,
+        /// The sheet as it is now.
+        pool: SheetFile,
         /// How its columns are coded now.
         columns: Vec<Column>,
-        /// The rows with an outcome or a suggestion, and those with which somebody is late: where each was and is, by number from one.
+        /// The rows with results or in progress, and those with an expired reservation: where each was and is, by number from one.
         moved: Vec<[usize; 2]>,
         /// What was filled in.
         outcomes: Vec<ToldValue>,
     },
+    /// From here on this learned model is used.
+    Model(ModelPin),
     /// The last line that still counts does not count any more.
     Undo {},
 }
 
-/// A row of the pool.
+/// What was asked of suggested rows, beside their number: rows in progress are repeated to the same request alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// The condition that they satisfy.
+    #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// The columns in which they are the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub same: Vec<String>,
+}
+
+impl Asked {
+    fn is_plain(&self) -> bool {
+        *self == Asked::default()
+    }
+}
+
+/// A row of the sheet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowName {
@@ -203,7 +292,7 @@ pub struct RowName {
     /// Its id, where a column gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What stands in it, sixteen hexadecimal digits: found again by this when the sheet has changed. Older studies do not say.
+    /// What stands in it, sixteen hexadecimal digits: found again by this when the sheet has changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }
@@ -215,25 +304,30 @@ impl RowName {
     }
 }
 
-/// The outcome of one row.
+/// What several rows are called.
+pub fn shown_all(rows: &[RowName]) -> Vec<String> {
+    rows.iter().map(RowName::shown).collect()
+}
+
+/// The result of one row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToldValue {
     /// Which row.
     pub row: RowName,
-    /// Its value; `None` where the experiment failed.
+    /// Its result; `None` where the experiment failed.
     #[serde(with = "as_text")]
     pub value: Option<f64>,
-    /// The further outcomes, in the order of the header; `None` where one was not measured.
+    /// The further results, in the order of the goals; `None` where one was not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "as_text")]
     pub further: Vec<Option<f64>>,
-    /// Whether it takes the place of an outcome told earlier.
+    /// Whether it corrects an earlier result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replaces: bool,
-    /// Whether it is one more value of a row that has some.
+    /// Whether it is a replicate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
-    /// Whether there is no value because the experiment cannot be made.
+    /// Whether there is no result because the experiment cannot be made.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub impossible: bool,
 }
@@ -241,9 +335,9 @@ pub struct ToldValue {
 /// What came out of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
-    /// A value.
+    /// A number.
     Value(f64),
-    /// It was made and failed: as bad as the worst value told.
+    /// It was made and failed: as bad as the worst result.
     Failed,
     /// It cannot be made: says nothing about other rows.
     Impossible,
@@ -262,17 +356,17 @@ impl From<Option<f64>> for Outcome {
     }
 }
 
-/// An outcome with the further ones that were measured beside it.
+/// An outcome with the further results that were measured beside it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// The one that the study is about.
     pub outcome: Outcome,
-    /// The others, in the order of the header; empty where there are none.
+    /// The others, in the order of the goals; empty where there are none.
     pub further: Vec<Option<f64>>,
 }
 
 impl Measured {
-    /// Whether another one is the same, with further outcomes where this one has gaps.
+    /// Whether another one is the same, with further results where this one has none.
     pub fn is_completed_by(&self, other: &Measured) -> bool {
         let mut pairs = self.further.iter().zip(&other.further);
         self.outcome == other.outcome && pairs.all(|(mine, other)| mine.is_none() || mine == other)
@@ -286,7 +380,7 @@ impl From<Outcome> for Measured {
 }
 
 impl Header {
-    /// The columns of a sheet of which the study makes nothing.
+    /// The columns of a sheet that the study does not use.
     pub fn others(&self, table: &Table) -> Vec<String> {
         let learned = self.columns.iter().map(|column| &column.name);
         let given = [&self.id, &self.value, &self.cost].into_iter().flatten();
@@ -295,14 +389,14 @@ impl Header {
         table.header().iter().filter(|name| !name.is_empty() && !known.contains(name)).cloned().collect()
     }
 
-    /// What is wanted of the outcomes.
+    /// What is wanted of the results.
     pub fn goals(&self) -> Goals {
         Goals { direction: self.direction, bounds: self.bounds.unwrap_or_default(), further: self.further.clone() }
     }
 }
 
 impl ToldValue {
-    /// An outcome of a row.
+    /// The outcome of a row.
     pub fn new(row: RowName, Measured { outcome, further }: Measured) -> ToldValue {
         let value = if let Outcome::Value(value) = outcome { Some(value) } else { None };
         let impossible = outcome == Outcome::Impossible;
@@ -321,9 +415,8 @@ impl ToldValue {
 
 /// One line of JSON.
 pub fn to_line(record: &impl Serialize) -> Result<String> {
-    serde_json::to_string(record).map_err(|error| Error::Study(format!("cannot be written as JSON: {error}")))
+    serde_json::to_string(record).map_err(bug)
 }
-
 /// Numbers as text: not every reader of JSON gives the very number back that was written.
 mod as_text {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
@@ -384,9 +477,9 @@ mod tests {
         fn outcomes_come_back_bit_for_bit(value in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO, row in 1usize.., replaces: bool) {
             let row = RowName { row, id: Some("ä \"q\"".into()), key: None };
             let outcomes = vec![ToldValue { replaces, ..ToldValue::new(row, Outcome::Value(value).into()) }];
-            let entry = Entry::Tell { outcomes, late: None };
-            let back: Entry = serde_json::from_str(&to_line(&entry).unwrap()).unwrap();
-            prop_assert_eq!(&back, &entry);
+            let line = Line { from: Origin::default(), changes: vec![Entry::Tell { outcomes, late: None }] };
+            let back: Line = serde_json::from_str(&to_line(&line).unwrap()).unwrap();
+            prop_assert_eq!(&back, &line);
         }
     }
 
@@ -401,6 +494,8 @@ mod tests {
             "{\"tell\":{\"outcomes\":[{\"row\":{\"row\":1},\"value\":\"one\"}]}}",
         ] {
             assert!(serde_json::from_str::<Entry>(line).is_err(), "{line}");
+            let whole = format!("{{\"changes\":[{line}]}}");
+            assert!(serde_json::from_str::<Line>(&whole).is_err(), "{line}");
         }
     }
 }

@@ -1,11 +1,12 @@
 //! A file of results, which may be the sheet of candidates itself: which outcome each line holds, and of which row.
 
-use crate::Result;
 use crate::encode::Encoder;
+use crate::error::{OrProblem, Result};
 use crate::record::{Header, Measured};
 use crate::units;
 use crate::values::Columns;
 use icee_base::table::Table;
+use icee_protocol::Note;
 
 /// The column of values where none is named, and where the sheet has a column of that name that is learned from.
 pub const VALUE: &str = "value";
@@ -55,20 +56,20 @@ pub struct Said {
 ///
 /// # Errors
 /// Where a column is missing, or with every line whose value makes no sense.
-pub fn read(table: &mut Table, header: &Header, value: &str, row: &str) -> Result<(Vec<Line>, Vec<String>)> {
+pub fn read(table: &mut Table, header: &Header, value: &str, row: &str) -> Result<(Vec<Line>, Vec<Note>)> {
     let named = |table: &Table, name: &str| table.header().iter().any(|column| column == name);
     let names = header.id.as_deref().unwrap_or(row);
-    let id = if named(table, names) { Some(table.column(names)?) } else { None };
+    let id = if named(table, names) { Some(table.column(names).or_problem()?) } else { None };
     let missing: Vec<&str> =
         header.columns.iter().map(|column| column.name.as_str()).filter(|name| !named(table, name)).collect();
     if id.is_none() && !missing.is_empty() {
         let near = table.header().iter().find(|name| name.eq_ignore_ascii_case(names));
-        let near = near.map_or_else(String::new, |near| format!("; rename \"{near}\" to \"{names}\" if it is meant"));
+        let near = near.map_or_else(String::new, |near| format!("; rename \"{near}\" to \"{names}\" if you mean it"));
         let problem = format!(
             "line 1: nothing says which row a line is about: there is no column \"{names}\", nor {} to find rows by their cells{near}",
             missing.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
         );
-        return Err(table.broken(vec![problem]).into());
+        return Err(table.broken(vec![problem])).or_problem();
     }
     let encoder = if id.is_none() { Some(Encoder::new(table, &header.columns)?) } else { None };
     let further = header.further.iter().map(|further| further.name.as_str());
@@ -77,7 +78,7 @@ pub fn read(table: &mut Table, header: &Header, value: &str, row: &str) -> Resul
     let beside = header.columns.iter().filter(|_| id.is_some());
     let beside: Vec<_> = beside.filter_map(|column| Some((table.column(&column.name).ok()?, column))).collect();
     let mut lines = Vec::new();
-    table.scan(|table, row| {
+    let scanned = table.scan(|table, row| {
         if let Some(measured) = columns.measured(table, row)? {
             let named = match &encoder {
                 Some(encoder) => Named::Cells(encoder.key(table, row)),
@@ -90,7 +91,8 @@ pub fn read(table: &mut Table, header: &Header, value: &str, row: &str) -> Resul
             lines.push(Line { number: row.line, row: named, measured, cells: cells.collect() });
         }
         Ok(())
-    })?;
+    });
+    scanned.or_problem()?;
     let notes = columns.finish(table)?;
     Ok((lines, notes))
 }

@@ -2,66 +2,37 @@
 //!
 //! Nothing of this stands in the journal. Every forecast is made anew, from what was told before the row.
 
-use crate::Result;
-use crate::answer::Forecast;
+use crate::answer::forecast;
+use crate::error::Result;
 use crate::record::SamplerKind;
-use crate::study::{Study, not_loaded};
+use crate::study::Study;
 use crate::trials::{Trial, Trials};
 use icee_bo::belief::Belief;
-use serde::Serialize;
+use icee_protocol::{Forecast, LEVELS, Reviewed, ReviewedRow};
 
 /// Rows that are looked back at: the latest.
 const REVIEWED: usize = 64;
-/// The probabilities of the intervals that are checked.
-pub const LEVELS: [f64; 3] = [0.5, 0.8, 0.95];
-
-/// A study from its first value to the latest.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Review {
-    /// The rows with an outcome, in the order told.
-    pub steps: Vec<Step>,
-    /// How many forecasts were checked.
-    pub checked: usize,
-    /// How many of them held: the values that lay in the intervals of [`LEVELS`].
-    pub held: [usize; 3],
-}
-
-/// One row that was told.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Step {
-    /// What the user calls it.
-    pub id: String,
-    /// Its value; none where it failed or cannot be made.
-    pub value: Option<f64>,
-    /// The best value up to here of those rows whose limits hold.
-    pub best: Option<f64>,
-    /// What was to be expected of it by what was told before; nothing where that was too little, or is long ago.
-    pub forecast: Option<Forecast>,
-}
-
 impl Study {
     /// Looks back at all that was told.
     ///
     /// # Errors
     /// Where the pool cannot be used.
-    pub fn review(&mut self, sampler: Option<SamplerKind>) -> Result<Review> {
+    pub fn review(&mut self, sampler: Option<SamplerKind>) -> Result<Reviewed> {
         self.load()?;
-        let (sampler, _) = self.resolve(sampler)?;
-        self.check_model(sampler)?;
-        let mut predictor = self.predictor(sampler)?;
-        let Some(rows) = &self.rows else { return Err(not_loaded()) };
+        let mut predictor = self.looking(sampler)?;
+        let rows = self.loaded()?;
         let goals = self.header.goals();
         let least = predictor.surrogate.least_history();
-        let mut review = Review { steps: Vec::new(), checked: 0, held: [0; LEVELS.len()] };
+        let mut review = Reviewed { steps: Vec::new(), checked: 0, held: [0; LEVELS.len()] };
         let mut best: Option<(f64, f64)> = None;
         for (at, trial) in self.trials.told.iter().enumerate() {
             let looked_at = at + REVIEWED >= self.trials.told.len() && trial.value().is_some();
             let aims = looked_at.then(|| self.aims_after(&self.trials.first(at))).filter(|aims| aims.suffice(least));
-            let mut forecast = None;
+            let mut predicted = None;
             if let Some(aims) = aims {
                 let beliefs = predictor.predict_all(&rows.points, &aims.histories(predictor.history), &[trial.row])?;
                 let beliefs: Vec<&Belief> = beliefs.iter().map(|beliefs| &beliefs[0]).collect();
-                forecast = Some(Forecast::new(&beliefs, &aims, &aims.front(), &goals));
+                predicted = Some(forecast(&beliefs, &aims, &aims.front(), &goals));
                 let value = aims.main().units.standard(trial.value().unwrap_or_default());
                 review.checked += 1;
                 for (level, held) in LEVELS.into_iter().zip(&mut review.held) {
@@ -76,7 +47,8 @@ impl Study {
                 best = Some((losses[0], value));
             }
             let best = best.map(|(_, value)| value);
-            review.steps.push(Step { id: trial.name.shown(), value: trial.value(), best, forecast });
+            let (id, value) = (trial.name.shown(), trial.value());
+            review.steps.push(ReviewedRow { id, value, best, forecast: predicted });
         }
         Ok(review)
     }
@@ -87,10 +59,8 @@ impl Study {
         rows_wanted: &[usize],
         sampler: Option<SamplerKind>,
     ) -> Result<Option<Vec<Forecast>>> {
-        let (sampler, _) = self.resolve(sampler)?;
-        self.check_model(sampler)?;
-        let mut predictor = self.predictor(sampler)?;
-        let Some(rows) = &self.rows else { return Err(not_loaded()) };
+        let mut predictor = self.looking(sampler)?;
+        let rows = self.loaded()?;
         let goals = self.header.goals();
         let aims = self.aims();
         if !aims.suffice(predictor.surrogate.least_history()) {
@@ -98,11 +68,11 @@ impl Study {
         }
         let front = aims.front();
         let beliefs = predictor.predict_all(&rows.points, &aims.histories(predictor.history), rows_wanted)?;
-        let forecast = |at: usize| {
+        let of_row = |at: usize| {
             let beliefs: Vec<&Belief> = beliefs.iter().map(|beliefs| &beliefs[at]).collect();
-            Forecast::new(&beliefs, &aims, &front, &goals)
+            forecast(&beliefs, &aims, &front, &goals)
         };
-        Ok(Some((0..rows_wanted.len()).map(forecast).collect()))
+        Ok(Some((0..rows_wanted.len()).map(of_row).collect()))
     }
 }
 

@@ -1,20 +1,18 @@
 //! The rows of a study's pool: its file, checked against what it was, and the points that the rows are.
 
-use crate::cells::Cells;
-use crate::condition::Condition;
+use crate::condition::{Condition, UnknownWord};
 use crate::encode::{Column, Encoder, cell_key};
-use crate::formats;
-use crate::record::{Header, Measured, PoolFile, RowName};
+use crate::error::{OrProblem, Result, stored};
+use crate::record::{Header, Measured, RowName, SheetFile};
 use crate::results::{Line, Named, Said};
-use crate::study::shown;
 use crate::units::{self, Cell};
 use crate::values::Columns;
-use crate::{Error, Result};
 use icee_base::files::{FileError, folder_of};
 use icee_base::names::nearest;
-use icee_base::table::{Table, TableError, is_missing};
+use icee_base::table::{Table, is_missing};
 use icee_bo::columns::Words;
 use icee_bo::pool::Pool;
+use icee_protocol::{Cells, Note, Problem};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -26,8 +24,6 @@ const HINTS: usize = 20;
 const HINTED_LENGTH: usize = 200;
 /// Columns in which rows may have to be the same.
 const MOST_SAME: usize = 256;
-/// A byte order mark, which does not count as text.
-const MARK: u64 = 3;
 
 /// Numbers that differ by no more than this share are the same, written by another program.
 const SAME: f64 = 1e-12;
@@ -71,24 +67,7 @@ pub enum Place {
 }
 
 impl Rows {
-    /// Reads the pool of a study; `None` where it is not as the journal says.
-    ///
-    /// # Errors
-    /// Where it cannot be read.
-    pub fn load(path: &Path, header: &Header) -> Result<Option<Rows>> {
-        if !path.exists() {
-            return Err(Error::Study(format!(
-                "the pool {} is gone; put it back, or say where it lies now with --pool FILE",
-                path.display()
-            )));
-        }
-        // No more is read than is asked for.
-        let most = header.pool.bytes.saturating_add(MARK);
-        let Some(table) = formats::read_regular(path, most)? else { return Ok(None) };
-        Rows::of(table, header)
-    }
-
-    /// The same of a table at hand.
+    /// The rows of a sheet; `None` where it is not as the journal says.
     ///
     /// # Errors
     /// Where it cannot be read.
@@ -103,13 +82,14 @@ impl Rows {
     ///
     /// # Errors
     /// With every line whose value makes no sense.
-    pub fn outcomes(&mut self) -> Result<(Vec<Found>, Vec<String>)> {
+    pub fn outcomes(&mut self) -> Result<(Vec<Found>, Vec<Note>)> {
         let mut columns = Columns::new(&self.table, self.results.iter().map(String::as_str))?;
         let mut found = Vec::new();
-        self.table.scan(|table, row| {
+        let scanned = self.table.scan(|table, row| {
             found.extend(columns.measured(table, row)?.map(|measured| (row.index, row.line, measured)));
             Ok(())
-        })?;
+        });
+        scanned.or_problem()?;
         let notes = columns.finish(&self.table)?;
         let named = found.into_iter().map(|(row, line, measured)| (self.name(self.first[row]), line, measured));
         Ok((named.collect(), notes))
@@ -119,7 +99,7 @@ impl Rows {
     ///
     /// # Errors
     /// With the column and both cells, in words.
-    pub fn check_cells(&self, row: &RowName, said: &[Said]) -> std::result::Result<(), String> {
+    pub fn check_cells(&self, row: &RowName, said: &[Said]) -> Result<()> {
         let here = if said.is_empty() { vec![] } else { self.table.cells(row.row - 1) };
         for Said { column, cell, number } in said {
             let Some(place) = self.table.header().iter().position(|name| name == column) else { continue };
@@ -131,11 +111,8 @@ impl Rows {
             };
             // What was exported has numbers as they stand in the sheet, whatever the notation.
             if !is_same && here[place] != *cell && !is_missing(cell) && !is_missing(&here[place]) {
-                return Err(format!(
-                    "{} has the {column} \"{}\" in the sheet, and \"{cell}\" here; mend the line, or leave that cell empty",
-                    shown(row),
-                    here[place]
-                ));
+                let (column, here, there) = (column.clone(), here[place].clone(), cell.clone());
+                return Err(Problem::CellsDiffer { row: row.shown(), column, here, there });
             }
         }
         Ok(())
@@ -153,24 +130,24 @@ impl Rows {
     pub fn settings(&mut self, columns: &[String]) -> Result<Vec<u64>> {
         let mut places: Vec<usize> = Vec::new();
         for name in columns.iter().take(MOST_SAME + 1) {
-            let place = self.table.column(name)?;
+            let place = self.table.column(name).or_problem()?;
             if places.contains(&place) {
-                return Err(Error::Study(format!("--same: \"{name}\" stands there twice")));
+                return Err(Problem::SameTwice { column: name.clone() });
             }
             places.push(place);
         }
         if places.len() > MOST_SAME {
-            return Err(Error::Study(format!("--same: at most {MOST_SAME} columns can be the same")));
+            return Err(Problem::SameTooMany { most: MOST_SAME });
         }
         let mut settings = Vec::with_capacity(self.keys.len());
         let units = &self.units;
-        self.table.scan(|table, row| {
+        let scanned = self.table.scan(|table, row| {
             let key =
                 |key, &place: &usize| cell_key(key, table, row.cell(place), units.get(&place).map(String::as_str));
             settings.push(places.iter().fold(0, key));
             Ok(())
-        })?;
-        Ok(settings)
+        });
+        scanned.or_problem().map(|()| settings)
     }
 
     /// For each row the first with the same cells, which stands for all of them; itself where a column names the rows.
@@ -204,7 +181,7 @@ impl Rows {
     /// # Errors
     /// Where they do not fit each other.
     pub fn encode(mut table: Table, header: &Header) -> Result<Rows> {
-        let place = |name: &Option<String>| name.as_deref().map(|name| table.column(name)).transpose();
+        let place = |name: &Option<String>| name.as_deref().map(|name| table.column(name).or_problem()).transpose();
         let (id, cost) = (place(&header.id)?, place(&header.cost)?);
         // Where the value is filled in, so is all that is measured beside it.
         let results = header.value.iter().chain(header.further.iter().map(|further| &further.name));
@@ -213,7 +190,7 @@ impl Rows {
         let (mut points, mut keys, mut cells) = (Vec::new(), Vec::new(), Encoder::cells(&header.columns));
         let mut mark = header.earlier.as_ref().map(|_| Words::new(CAMPAIGN));
         let mut costs = cost.map(|_| Vec::new());
-        table.scan(|table, row| {
+        let scanned = table.scan(|table, row| {
             if let (Some(cost), Some(costs)) = (cost, &mut costs) {
                 costs.push(
                     price(table, row.cell(cost))
@@ -228,28 +205,31 @@ impl Rows {
                 mark.push(Some("now"));
             }
             Ok(())
-        })?;
+        });
+        scanned.or_problem()?;
         let rows = table.rows();
         if let (Some(earlier), Some(mark)) = (&header.earlier, &mut mark) {
             let mut table = earlier.table(&header.columns)?;
             let encoder = Encoder::new(&table, &header.columns)?;
-            table.scan(|table, row| {
+            let scanned = table.scan(|table, row| {
                 encoder.encode(table, row, &mut points);
                 encoder.collect(table, row, &mut cells);
                 points.push(1.0);
                 mark.push(Some("earlier"));
                 Ok(())
-            })?;
+            });
+            scanned.or_problem()?;
         }
         if rows != header.pool.rows {
-            return Err(Error::Study(format!("the pool has {rows} rows, not {}", header.pool.rows)));
+            return Err(stored("sheet", format!("it has {rows} rows, not {}", header.pool.rows)));
         }
         let unit = |column: &Column| Some((table.column(&column.name).ok()?, column.code.unit()?.to_owned()));
         let units = header.columns.iter().filter_map(unit).collect();
         let widths = header.columns.iter().map(|column| column.code.width()).chain(mark.as_ref().map(|_| 1)).collect();
         let columns = cells.finish().into_iter().chain(mark.map(Words::finish)).collect();
         let dimension = encoder.dimension() + usize::from(header.earlier.is_some());
-        let points = Pool::new(points, dimension)?.with_widths(widths)?.with_columns(columns)?;
+        let points = Pool::new(points, dimension).and_then(|points| points.with_widths(widths)?.with_columns(columns));
+        let points = points.or_problem()?;
         let mut places: HashMap<u64, usize> = HashMap::with_capacity(keys.len());
         let mut first_with = |(row, key): (usize, &u64)| *places.entry(*key).or_insert(row);
         let first = match id {
@@ -281,17 +261,18 @@ impl Rows {
     /// Where the condition makes no sense, or the table cannot be read any more.
     pub fn exclude(&mut self, condition: &str, taken: &mut [bool]) -> Result<()> {
         let condition = Condition::parse(condition, &self.table, &self.units)?;
-        Ok(self.table.scan(|table, row| {
+        let scanned = self.table.scan(|table, row| {
             taken[row.index] |= !condition.holds(table, row);
             Ok(())
-        })?)
+        });
+        scanned.or_problem()
     }
 
     /// What a condition compares with that stands nowhere: why it may be that no row satisfies it.
     ///
     /// # Errors
     /// As [`Rows::exclude`].
-    pub fn unknown_word(&mut self, condition: &str) -> Result<Option<String>> {
+    pub fn unknown_word(&mut self, condition: &str) -> Result<Option<UnknownWord>> {
         Condition::parse(condition, &self.table, &self.units)?.unknown_word(&mut self.table)
     }
 
@@ -310,7 +291,7 @@ impl Rows {
     ///
     /// # Errors
     /// Where the table cannot be read any more.
-    pub fn find_all(&mut self, lines: &[Line]) -> Result<Vec<std::result::Result<RowName, String>>> {
+    pub fn find_all(&mut self, lines: &[Line]) -> Result<Vec<Result<RowName>>> {
         let ids: Vec<&str> = lines
             .iter()
             .filter_map(|line| if let Named::Id(id) = &line.row { Some(id.as_str()) } else { None })
@@ -323,14 +304,13 @@ impl Rows {
         let found = self.first_two_with(keys.clone());
         let find = |key| match (found.get(&key).copied().unwrap_or_default(), self.id) {
             // Rows with names are experiments of their own, however alike they are.
-            ([Some(row), Some(other)], Some(id)) => Err(format!(
-                "rows {} and {} both have these cells; say which is meant in a column \"{}\"",
-                self.name(row).shown(),
-                self.name(other).shown(),
-                self.table.header()[id]
-            )),
+            ([Some(row), Some(other)], Some(id)) => Err(Problem::RowsAlike {
+                row: self.name(row).shown(),
+                other: self.name(other).shown(),
+                column: self.table.header()[id].clone(),
+            }),
             ([Some(row), _], _) => Ok(self.name(row)),
-            ([None, _], _) => Err("no row of the pool has these cells".to_owned()),
+            ([None, _], _) => Err(Problem::NoRowWithCells),
         };
         Ok(keys.map(find).collect())
     }
@@ -342,11 +322,11 @@ impl Rows {
     pub fn ids(&mut self) -> Result<Vec<String>> {
         let Some(column) = self.id else { return Ok((1..=self.keys.len()).map(|row| row.to_string()).collect()) };
         let mut ids = Vec::with_capacity(self.keys.len());
-        self.table.scan(|_, row| {
+        let scanned = self.table.scan(|_, row| {
             ids.push(row.cell(column).to_owned());
             Ok(())
-        })?;
-        Ok(ids)
+        });
+        scanned.or_problem().map(|()| ids)
     }
 
     /// A row's cells; the id, the value and columns without a name left out.
@@ -366,13 +346,19 @@ impl Rows {
     ///
     /// # Errors
     /// Where the table cannot be read any more.
-    pub fn find(&mut self, ids: &[&str]) -> Result<Vec<std::result::Result<RowName, String>>> {
+    pub fn find(&mut self, ids: &[&str]) -> Result<Vec<Result<RowName>>> {
         let size = self.keys.len();
         let Some(column) = self.id else {
             let number = |id: &&str| id.trim().parse::<usize>().ok().filter(|row| (1..=size).contains(row));
             let numbered = |id: &&str| match number(id) {
                 Some(row) => Ok(self.name(self.first[row - 1])),
-                None => Err(format!("there is no row \"{id}\"; rows are numbered from 1 to {size}")),
+                None => Err(Problem::RowUnknown {
+                    row: (*id).to_owned(),
+                    rows: size,
+                    column: None,
+                    nearest: None,
+                    example: None,
+                }),
             };
             return Ok(ids.iter().map(numbered).collect());
         };
@@ -391,13 +377,17 @@ impl Rows {
             hints += 1;
             let wanted = hints <= HINTS && id.len() <= HINTED_LENGTH;
             let near = if wanted { nearest(id, &known) } else { vec![] };
-            let example = || known.first().map(|first| format!("; rows are called by it, such as \"{first}\""));
-            let near = near.first().map(|near| format!("; did you mean \"{near}\"?"));
-            near.or_else(example).unwrap_or_default()
+            near.first().map(|near| (*near).to_owned())
         };
-        let resolve = |(id, place): (&&str, Option<usize>)| {
-            place.map(|index| self.name(index)).ok_or_else(|| format!("no row has the {header} \"{id}\"{}", hint(id)))
+        let mut unknown = |id: &str| Problem::RowUnknown {
+            row: id.to_owned(),
+            rows: size,
+            column: Some(header.clone()),
+            nearest: hint(id),
+            example: known.first().cloned(),
         };
+        let resolve =
+            |(id, place): (&&str, Option<usize>)| place.map(|index| self.name(index)).ok_or_else(|| unknown(id));
         Ok(ids.iter().zip(found).map(resolve).collect())
     }
 }
@@ -410,21 +400,6 @@ fn price(table: &Table, cell: &str) -> std::result::Result<f64, String> {
     }
 }
 
-/// Reads a pool for a new study. It will be read again and again, so it must be a regular file.
-///
-/// # Errors
-/// Where it cannot be read.
-pub fn read_pool(path: &Path) -> Result<Table> {
-    match formats::read_regular(path, u64::MAX) {
-        Ok(Some(table)) => Ok(table),
-        Ok(None) => Err(Error::Study(format!("{} has no end", path.display()))),
-        Err(Error::File(FileError::Io { source, .. })) if source.kind() == std::io::ErrorKind::NotFound => {
-            Err(TableError::Missing(path.to_owned()).into())
-        }
-        Err(error) => Err(error),
-    }
-}
-
 /// Checks that the ids of a table's rows are there and differ.
 ///
 /// # Errors
@@ -432,7 +407,7 @@ pub fn read_pool(path: &Path) -> Result<Table> {
 pub fn check_ids(table: &mut Table, column: usize) -> Result<()> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let name = table.header()[column].clone();
-    Ok(table.scan(|_, row| {
+    let scanned = table.scan(|_, row| {
         let id = row.cell(column);
         if id.is_empty() {
             return Err(format!("column {} ({name}): the id is missing", column + 1));
@@ -442,26 +417,27 @@ pub fn check_ids(table: &mut Table, column: usize) -> Result<()> {
                 seen.insert(id.to_owned(), row.line);
                 Ok(())
             }
-            Some(line) => Err(format!("column {} ({name}): the id \"{id}\" stands in line {line} already", column + 1)),
+            Some(line) => Err(format!("column {} ({name}): the id \"{id}\" is in line {line} already", column + 1)),
         }
-    })?)
+    });
+    scanned.or_problem()
 }
 
-/// A table as a journal remembers it, seen from the study's folder where it has one.
-pub fn pool_file(table: &Table, folder: Option<&Path>) -> Result<PoolFile> {
-    let absolute = table.path().canonicalize().map_err(FileError::io(table.path()))?;
-    let path = folder.map_or_else(|| absolute.clone(), |folder| relative(&real(folder), &absolute));
-    Ok(PoolFile { path, ..contents(table) })
+/// A sheet's file as a journal remembers it, seen from the study's folder where it has one.
+pub fn relative_to(folder: Option<&Path>, file: &Path) -> Result<PathBuf> {
+    let absolute = file.canonicalize().map_err(FileError::io(file)).or_problem()?;
+    Ok(folder.map_or_else(|| absolute.clone(), |folder| relative(&real(folder), &absolute)))
 }
 
-/// The same, wherever it lies.
-pub fn contents(table: &Table) -> PoolFile {
-    PoolFile {
-        path: PathBuf::new(),
+/// What would show that a sheet has changed, wherever it lies.
+pub fn contents(table: &Table) -> SheetFile {
+    SheetFile {
+        path: None,
         bytes: table.bytes(),
         rows: table.rows(),
         fingerprint: fingerprint(table),
-        others: None,
+        hash: None,
+        others: vec![],
     }
 }
 

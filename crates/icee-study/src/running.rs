@@ -1,6 +1,6 @@
-//! Rows that are being tried, and rows whose time was up while somebody was at it: what they tell later counts all the same.
+//! Rows in progress, and rows whose reservation expired: a late result counts all the same.
 
-use crate::record::RowName;
+use crate::record::{Asked, RowName, SamplerKind};
 use std::collections::{BTreeMap, HashMap};
 
 /// A row that is being tried.
@@ -14,6 +14,10 @@ pub struct RunningRow {
     pub until: Option<u64>,
     /// Who tries it.
     pub by: Option<String>,
+    /// The request that it answers.
+    pub asked: Asked,
+    /// What picked it.
+    pub sampler: SamplerKind,
 }
 
 /// All of them: kept so that a row is found, and goes, without a look at all others.
@@ -58,6 +62,13 @@ impl Running {
         self.turns.insert(running.row, self.suggested);
         self.rows.insert(self.suggested, running);
         self.suggested += 1;
+    }
+
+    /// A reservation lasts until then at least.
+    pub fn extend(&mut self, row: usize, until: u64) {
+        if let Some(running) = self.turns.get(&row).and_then(|turn| self.rows.get_mut(turn)) {
+            running.until = running.until.max(Some(until));
+        }
     }
 
     /// A row is given back: whoever had it for some time may be late.
@@ -134,7 +145,8 @@ mod tests {
 
     fn lent(by: &str) -> RunningRow {
         let name = RowName { row: 4, id: None, key: None };
-        RunningRow { row: 3, name, until: Some(7), by: Some(by.into()) }
+        let (asked, sampler) = (Asked::default(), SamplerKind::Random);
+        RunningRow { row: 3, name, until: Some(7), by: Some(by.into()), asked, sampler }
     }
 
     #[test]
@@ -159,6 +171,11 @@ mod tests {
         running.give_back(3);
         running.push(lent("ada"));
         assert_eq!(running.late(3, Some("ada")), None);
+        // A reservation is extended, and never shortened.
+        running.extend(3, 5);
+        assert_eq!(running.get(3).unwrap().until, Some(7));
+        running.extend(3, 9);
+        assert_eq!(running.get(3).unwrap().until, Some(9));
         // Who has a row for ever gives it back for good.
         running.remove(3);
         running.push(RunningRow { until: None, ..lent("ada") });

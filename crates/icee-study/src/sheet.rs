@@ -1,44 +1,27 @@
 //! The sheet as people keep it: rows are added, sorted and filled in while the study goes on.
 //!
-//! The journal says what the sheet was. Where it has changed, the rows that have an outcome or a suggestion are looked up in
-//! the new one, by their ids or their cells, and one line of the journal says where they are now and what was filled in.
+//! The journal says what the sheet was, and every version that was read is kept beside it. Where the file has changed, the rows
+//! with a result or in progress are looked up in the new one, by their ids or their cells, and one line of the journal says where
+//! they are now and what was filled in. What is looked at never depends on what became of the file since.
 
 use crate::drift::Drift;
 use crate::encode::{Code, Column, Scale};
+use crate::error::{OrProblem, Result, shown};
 use crate::formats;
-use crate::record::{Entry, Header, PoolFile, RowName, ToldValue};
-use crate::rows::{Place, Rows, check_ids, contents, pool_file, read_pool};
-use crate::study::{Study, not_loaded, shown};
+use crate::record::{Entry, Header, RowName, SheetFile, ToldValue};
+use crate::rows::{Place, Rows, check_ids, contents, relative_to};
+use crate::storage::KeptSheet;
+use crate::study::Study;
 use crate::survey::survey;
-use crate::tell::{Repeat, Report, Source, TellSummary, shortened};
+use crate::tell::{Repeat, Report, Source};
 use crate::trials::Trials;
-use crate::{Error, Result, units};
+use crate::units;
 use icee_base::table::{Table, TableError, is_missing};
-use serde::{Deserialize, Serialize};
+use icee_protocol::{CellChange, Conflict, Note, Problem, Updated, shortened};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// What was taken in of a sheet that has changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SheetChange {
-    /// Whether the file is another one than before.
-    pub changed: bool,
-    /// Rows before.
-    pub rows_before: usize,
-    /// Rows now.
-    pub rows: usize,
-    /// What was filled in.
-    pub told: TellSummary,
-}
-
-/// A sheet that is to take the place of the one that was read before.
-struct NewSheet<'a> {
-    bytes: &'a [u8],
-    /// Puts it somewhere, given where the one before lies; says where.
-    put: &'a mut dyn FnMut(&Path) -> Result<PathBuf>,
-}
-
-/// What becomes of the rows that were told or suggested.
+/// What becomes of the rows with a result or in progress.
 #[derive(Default)]
 struct Moved {
     /// Where each was and is, by number from one.
@@ -47,184 +30,204 @@ struct Moved {
     kept: Vec<ToldValue>,
     /// Rows that have other cells now and were suggested as they were.
     withdrawn: Vec<RowName>,
-    /// The same of both in words.
-    said: Vec<String>,
+    /// The same of both as notes.
+    notes: Vec<Note>,
 }
 
-/// What is done with rows that were told and have other cells now.
+/// What is done with measured rows that have other cells now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Corrected {
     /// They are refused.
     #[default]
     Refuse,
-    /// Their cells were corrected: they keep what was told of them. Where they were only suggested, they are not any more.
+    /// Their cells were corrected: they keep their results. Rows in progress are released.
     Keep,
 }
 
+/// A sheet that is to take the place of the one that was read before.
+#[derive(Clone, Debug)]
+pub enum NewSheet {
+    /// The file that the study follows from now on.
+    File(PathBuf),
+    /// Its bytes, in no file.
+    Bytes(Vec<u8>),
+}
+
+/// The sheet as it is now.
+struct Found {
+    bytes: Vec<u8>,
+    /// The file that the study follows, from the journal's folder.
+    path: Option<PathBuf>,
+    /// What it is called in messages.
+    name: PathBuf,
+}
+
 impl Study {
-    /// Takes in what has changed in the sheet since it was last read: rows added, removed or sorted otherwise, and values filled
-    /// in. Corrected values need [`Repeat::Replace`], and corrected rows [`Corrected::Keep`].
+    /// Updates the study from its sheet: rows added, removed or sorted otherwise, and results filled in. Corrected results need
+    /// [`Repeat::Replace`], and corrected rows [`Corrected::Keep`]. A new sheet takes the place of the one before.
     ///
     /// # Errors
-    /// Where a row that was told or suggested is gone or has changed, or the sheet cannot be used; then nothing changes.
-    pub fn update(&mut self, repeat: Repeat, corrected: Corrected) -> Result<SheetChange> {
-        Ok(self.alone(|study| study.update_alone(repeat, corrected, None))?.0)
+    /// Where a measured row or one in progress is gone or has changed, or the sheet cannot be used; then nothing changes.
+    pub fn update(&mut self, repeat: Repeat, corrected: Corrected, new: Option<NewSheet>) -> Result<Updated> {
+        self.refresh()?;
+        let rows = self.header.pool.rows;
+        let unchanged = Updated { rows_before: rows, rows, ..Updated::default() };
+        let Some(found) = self.found(new)? else { return Ok(unchanged) };
+        Ok(self.alone(|study| study.update_alone(repeat, corrected, found))?.0)
     }
 
-    /// The same of a sheet at hand, which takes the place of the one that was read before. When all is well with it, and before the
-    /// journal says so, `put` puts it where it is to lie, and says where that is: who dies in between leaves a sheet that the next ask
-    /// takes in.
-    ///
-    /// # Errors
-    /// As [`Study::update`], and where it cannot be put there.
-    pub fn update_to(
-        &mut self,
-        sheet: &[u8],
-        repeat: Repeat,
-        corrected: Corrected,
-        put: &mut dyn FnMut(&Path) -> Result<PathBuf>,
-    ) -> Result<SheetChange> {
-        Ok(self.alone(|study| study.update_alone(repeat, corrected, Some(NewSheet { bytes: sheet, put })))?.0)
-    }
-
-    /// Puts a new sheet where it is to lie.
-    fn put(&mut self, sheet: Option<NewSheet<'_>>) -> Result<()> {
-        if let Some(NewSheet { put, .. }) = sheet {
-            let place = put(&self.pool)?;
-            self.elsewhere |= place != self.pool;
-            self.pool = place;
+    /// The sheet that is to be read, where it may be another one than before.
+    fn found(&self, new: Option<NewSheet>) -> Result<Option<Found>> {
+        match new {
+            Some(NewSheet::Bytes(bytes)) => match self.sheet_path() {
+                Some(path) => Err(Problem::SheetIsFile { path: shown(&path) }),
+                None => Ok(Some(Found { bytes, path: None, name: self.sheet_name() })),
+            },
+            Some(NewSheet::File(file)) => {
+                let bytes = formats::read_bytes(&file)?;
+                let path = Some(relative_to(self.folder.as_deref(), &file)?);
+                Ok(Some(Found { bytes, path, name: file }))
+            }
+            None => {
+                let Some(bytes) = self.read_file()? else { return Ok(None) };
+                Ok(Some(Found { bytes, path: self.header.pool.path.clone(), name: self.sheet_name() }))
+            }
         }
-        Ok(())
     }
 
-    /// The same under the lock, and where rows that were told or suggested are now.
+    /// Updates the study where its file has changed: a line of its own, whatever becomes of the request. A file that is gone is only
+    /// mentioned, because the sheet is kept.
+    pub(crate) fn follow_sheet(&mut self) -> Result<()> {
+        self.follow_sheet_known(false)
+    }
+
+    /// The same where rows are about to be named. Rows that are known by their numbers and have just been found to have others: nobody
+    /// can say whether a number is meant as it was or as it is.
+    pub(crate) fn follow_sheet_known(&mut self, named: bool) -> Result<()> {
+        self.refresh()?;
+        let found = match self.found(None) {
+            Ok(Some(found)) => found,
+            Ok(None) => return Ok(()),
+            Err(problem) => {
+                self.notes.push(Note::Unread { problem: Box::new(problem) });
+                return Ok(());
+            }
+        };
+        let hash = crate::storage::digest(&found.bytes);
+        if self.header.pool.hash.as_ref() == Some(&hash) || self.same_text.as_ref() == Some(&hash) {
+            return Ok(());
+        }
+        let origin = std::mem::take(&mut self.origin);
+        self.origin.at = origin.at;
+        let updated = self.alone(|study| study.update_alone(Repeat::Refuse, Corrected::Refuse, found));
+        self.origin = origin;
+        let (change, moved) = updated?;
+        if !change.changed {
+            self.same_text = Some(hash);
+            return Ok(());
+        }
+        let Updated { rows_before, rows, told, .. } = change;
+        self.notes.push(Note::SheetUpdated { rows_before, rows, told });
+        match moved.into_iter().find(|[was, is]| was != is) {
+            Some([was, is]) if named && self.header.id.is_none() => {
+                Err(Problem::NumbersMoved { sheet: shown(&self.sheet_name()), was, is })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The same under the lock, and where measured rows and those in progress are now.
     fn update_alone(
         &mut self,
         repeat: Repeat,
         corrected: Corrected,
-        new: Option<NewSheet<'_>>,
-    ) -> Result<(SheetChange, Vec<[usize; 2]>)> {
+        found: Found,
+    ) -> Result<(Updated, Vec<[usize; 2]>)> {
         let before = self.header.pool.rows;
-        let given = |new: &NewSheet<'_>| formats::table(&self.pool, new.bytes.to_vec());
-        let known = match &new {
-            Some(new) => Rows::of(given(new)?, &self.header)?,
-            None => Rows::load(&self.pool, &self.header)?,
-        };
-        if let Some(rows) = known {
-            // The file may be another one all the same.
-            self.put(new)?;
-            self.rows = Some(rows);
-            let unchanged = SheetChange { rows_before: before, rows: before, ..SheetChange::default() };
+        let Found { bytes, path, name } = found;
+        let sheet = KeptSheet::new(bytes);
+        let mut table = formats::table(&name, sheet.bytes.clone())?;
+        let moved_only = path != self.header.pool.path;
+        if contents(&table).fingerprint == self.header.pool.fingerprint && !moved_only {
+            let unchanged = Updated { rows_before: before, rows: before, ..Updated::default() };
             return Ok((unchanged, vec![]));
         }
-        let mut table = new.as_ref().map_or_else(|| read_pool(&self.pool), given)?;
+        self.try_to_load();
         let (columns, footers) = recoded(&mut table, &self.header.columns)?;
-        for name in [&self.header.value, &self.header.id, &self.header.cost].into_iter().flatten() {
-            table.column(name).map_err(renamed)?;
+        for column in [&self.header.value, &self.header.id, &self.header.cost].into_iter().flatten() {
+            table.column(column).map_err(renamed)?;
         }
         if let Some(id) = &self.header.id {
-            let column = table.column(id)?;
+            let column = table.column(id).or_problem()?;
             check_ids(&mut table, column)?;
         }
-        let pool = match new {
-            None if !self.copied => pool_file(&table, self.folder.as_deref())?,
-            // Wherever it will lie, or lies for a moment.
-            _ => PoolFile { path: self.header.pool.path.clone(), ..contents(&table) },
-        };
-        let pool = PoolFile { others: Some(self.header.others(&table)), ..pool };
+        let others = self.header.others(&table);
+        let pool = SheetFile { path, hash: Some(sheet.hash.clone()), others, ..contents(&table) };
         let header = Header { pool: pool.clone(), columns: columns.clone(), ..self.header.clone() };
         let mut rows = Rows::encode(table, &header)?;
-        let Moved { places: moved, kept, withdrawn, said: corrections } = self.moved(&mut rows, corrected)?;
-        // Outcomes are compared with what is known of the rows at their new places.
-        let sheet =
+        let Moved { places: moved, kept, withdrawn, notes } = self.moved(&mut rows, corrected, &name)?;
+        // Results are compared with what is known of the rows at their new places.
+        let entry =
             |outcomes| Entry::Sheet { pool: pool.clone(), columns: columns.clone(), moved: moved.clone(), outcomes };
-        let withdrawn = (!withdrawn.is_empty()).then_some(Entry::Withdraw { rows: withdrawn });
         let mut after = self.trials.clone();
-        withdrawn.iter().for_each(|entry| after.take_in(entry.clone()));
-        after.take_in(sheet(kept.clone()));
+        let withdrawn = (!withdrawn.is_empty()).then_some(Entry::Withdraw { rows: withdrawn });
+        withdrawn.iter().for_each(|entry| after.take_in(entry.clone(), None));
+        after.take_in(entry(kept.clone()), None);
         let (lines, said) = rows.outcomes()?;
         let found = Report::of_lines(lines.into_iter(), Source::Sheet);
-        let (outcomes, told) =
-            after.checked(&found, repeat, &header.goals()).map_err(|problems| self.broken_sheet(problems))?;
-        let way = "mend the sheet, and undo takes it back";
-        self.notes.extend(corrections);
+        let (outcomes, told) = after
+            .checked(&found, repeat, &header.goals())
+            .map_err(|problems| Problem::of_lines(shown(&name), problems))?;
+        self.notes.extend(notes);
         self.notes.extend(said);
-        self.notes.extend(after.doubts(&outcomes, |row| rows.cells(row - 1), way));
+        self.notes.extend(after.doubts(&outcomes, |row| rows.cells(row - 1), true));
         let drift = Drift { before: &self.header, now: &header, trials: &after, found: &found, sheet: rows.header() };
         self.notes.extend(drift.notes());
         self.notes.extend(footers.into_iter().filter(|_| header.pool.rows > before));
-        self.put(new)?;
-        withdrawn.into_iter().try_for_each(|entry| self.record(entry))?;
-        self.record(sheet([kept, outcomes].concat()))?;
+        withdrawn.into_iter().try_for_each(|entry| self.change(entry))?;
+        self.change_sheet(entry([kept, outcomes].concat()), sheet)?;
         self.rows = Some(rows);
-        let change = SheetChange { changed: true, rows_before: before, rows: header.pool.rows, told };
+        let change = Updated { changed: true, rows_before: before, rows: header.pool.rows, told };
         Ok((change, moved))
     }
 
-    /// Where the rows that were told or suggested are now.
-    fn moved(&self, rows: &mut Rows, corrected: Corrected) -> Result<Moved> {
+    /// Where measured rows and those in progress are now.
+    fn moved(&self, rows: &mut Rows, corrected: Corrected, sheet: &Path) -> Result<Moved> {
         let told = self.trials.told.iter().map(|trial| (&trial.name, Some(&trial.known)));
         let running = self.trials.running().map(|running| (&running.name, None));
         let all: Vec<_> = told.chain(running).collect();
-        if self.header.id.is_none() && all.iter().any(|(name, ..)| name.key.is_none()) {
-            return Err(Error::Study(format!(
-                "{} has changed, and this study is from a version that did not note down what stands in a row; put the old file \
-                 back, or create a new study of the sheet and tell that what is known",
-                self.pool.display()
-            )));
-        }
         let names: Vec<&RowName> = all.iter().map(|(name, ..)| *name).collect();
-        let (mut moved, mut seen, mut problems) = (Moved::default(), HashSet::new(), Vec::new());
-        let study = self.called();
+        let (mut moved, mut seen, mut conflicts) = (Moved::default(), HashSet::new(), Vec::new());
         for (place, (name, known)) in rows.places(&names)?.into_iter().zip(all) {
-            let was = known.map_or("asked for".to_owned(), |known| format!("told ({})", known.describe()));
-            let way = if known.is_some() { "icee study forget" } else { "icee study withdraw" };
+            let described = known.map(|known| known.describe());
+            let (changes, now) = match place {
+                Place::Changed(row) => self.edited(name, rows, row),
+                _ => (vec![], None),
+            };
             match (place, corrected, known) {
-                // A row that is measured again is both told and running.
+                // A row that is measured again is both measured and in progress.
                 (Place::At(row), ..) => moved.places.extend(seen.insert(name.row).then_some([name.row, row + 1])),
                 (Place::Changed(row), Corrected::Keep, Some(known)) => {
                     moved.places.extend(seen.insert(name.row).then_some([name.row, row + 1]));
                     moved.kept.extend(Report::of_corrected(rows.name(row), known));
-                    let changes = self.changes(name, rows, row);
-                    moved.said.push(format!("{} keeps what was told of it ({}); {changes}", shown(name), known.describe()));
+                    moved.notes.push(Note::RowKept { row: name.shown(), known: known.describe(), changes, now });
                 }
-                (Place::Changed(row), Corrected::Keep, None) => {
+                (Place::Changed(_), Corrected::Keep, None) => {
                     moved.withdrawn.push(name.clone());
-                    let changes = self.changes(name, rows, row);
-                    moved.said.push(format!("{} was asked for and is not any more; {changes}", shown(name)));
+                    moved.notes.push(Note::RowReleased { row: name.shown(), changes, now });
                 }
-                (Place::Changed(row), Corrected::Refuse, None) => problems.push(format!(
-                    "{} was {was} and has other cells now ({}); give it back first: `{way} {study} --row {}`",
-                    shown(name),
-                    self.changes(name, rows, row),
-                    name.shown()
-                )),
-                (Place::Changed(row), Corrected::Refuse, Some(_)) => problems.push(format!(
-                    "{} was {was} and has other cells now ({}); `icee study update {study} --keep` keeps what is known of it, `{way}` drops it",
-                    shown(name),
-                    self.changes(name, rows, row)
-                )),
-                (Place::Gone, ..) if self.header.id.is_some() => {
-                    problems.push(format!("{} was {was} and is gone; put it back, or drop it with `{way}`", shown(name)));
-                }
-                (Place::Gone, ..) => {
-                    // Which row it has become nobody can say.
-                    let keep = if corrected == Corrected::Keep { "; --keep needs one" } else { "" };
-                    let again = if self.header.value.is_some() && known.is_some() {
-                        "; where it was corrected, its result is taken in again from the sheet"
-                    } else {
-                        ""
-                    };
-                    problems.push(format!(
-                        "{} was {was} and no row has its cells any more: without an id column, rows are found by what stands in the columns that are \
-                         learned from{keep}. Put it back, or drop it with `{way} {study} --row {}`{again}",
-                        shown(name),
-                        name.row
-                    ));
-                }
+                (Place::Changed(_) | Place::Gone, ..) => conflicts.push(Conflict {
+                    row: name.shown(),
+                    known: described,
+                    gone: place == Place::Gone,
+                    changes,
+                    now,
+                    has_id: self.header.id.is_some(),
+                    has_results: self.header.value.is_some(),
+                }),
             }
         }
-        // Where a row stands now with which somebody is late, so that he can tell what came out of it.
+        // Where a row with an expired reservation stands now, so that its result can still be recorded.
         let late: Vec<&RowName> = self.trials.late_rows().collect();
         let mut ends: HashSet<usize> = moved.places.iter().map(|[_, is]| *is).collect();
         for (place, name) in rows.places(&late)?.into_iter().zip(late) {
@@ -235,97 +238,49 @@ impl Study {
                 moved.places.push([name.row, row + 1]);
             }
         }
-        moved.said = shortened(moved.said);
-        if problems.is_empty() { Ok(moved) } else { Err(self.broken_sheet(shortened(problems))) }
+        moved.notes = shortened(moved.notes).0;
+        if conflicts.is_empty() {
+            return Ok(moved);
+        }
+        let (conflicts, more) = shortened(conflicts);
+        Err(Problem::SheetConflicts { sheet: shown(sheet), conflicts, more })
     }
 
-    /// What is different in a row: column by column where the sheet from before is still at hand, and otherwise what stands there now.
-    fn changes(&self, name: &RowName, rows: &Rows, row: usize) -> String {
+    /// What is different in a row: column by column where the sheet from before is at hand, and otherwise what stands there now.
+    fn edited(&self, name: &RowName, rows: &Rows, row: usize) -> (Vec<CellChange>, Option<String>) {
         let now = rows.cells(row);
         let before = self.cells(name.row);
         let was = |column: &String| before.0.iter().find(|(name, _)| name == column).map(|(_, cell)| cell);
         let learned = |column: &String| self.header.columns.iter().any(|known| known.name == *column);
         let other = now.0.iter().filter(|(column, _)| learned(column));
-        let other =
-            other.filter_map(|(column, cell)| was(column).filter(|was| *was != cell).map(|was| (column, was, cell)));
-        let changes: Vec<String> =
-            other.map(|(column, was, is)| format!("{column} was \"{was}\" and is \"{is}\"")).collect();
-        if changes.is_empty() { format!("now {}", now.in_short()) } else { changes.join(", ") }
+        let change = |(column, cell): &(String, String)| {
+            let was = was(column).filter(|was| *was != cell)?.clone();
+            Some(CellChange { column: column.clone(), was, is: cell.clone() })
+        };
+        let changes: Vec<CellChange> = other.filter_map(change).collect();
+        let now = changes.is_empty().then(|| now.in_short());
+        (changes, now)
     }
-
-    fn broken_sheet(&self, problems: Vec<String>) -> Error {
-        TableError::Content { path: self.pool.clone(), problems }.into()
-    }
-
-    /// Takes in what others wrote, reads the pool, and takes in what has changed in it. By way of the lock, so that who may not
-    /// write hears of it now and not in the end. Says where rows that were told or suggested are now, if that was found out.
-    pub(crate) fn load_and_update(&mut self) -> Result<Vec<[usize; 2]>> {
-        self.alone(|_| Ok(()))?;
-        if self.rows.is_some() {
-            return Ok(vec![]);
-        }
-        self.rows = Rows::load(&self.pool, &self.header)?;
-        let mut moved = vec![];
-        if self.rows.is_none() {
-            let (change, places) = self.alone(|study| study.update_alone(Repeat::Refuse, Corrected::Refuse, None))?;
-            self.notes.push(format!("{} has changed: {change}", self.pool.display()));
-            moved = places;
-        }
-        self.rows.as_ref().map(|_| moved).ok_or_else(not_loaded)
-    }
-}
-
-impl std::fmt::Display for SheetChange {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let TellSummary { new, again, replaced, .. } = self.told;
-        write!(f, "{} rows", self.rows)?;
-        match self.rows.cmp(&self.rows_before) {
-            std::cmp::Ordering::Greater => write!(f, " ({} more)", self.rows - self.rows_before)?,
-            std::cmp::Ordering::Less => write!(f, " ({} fewer)", self.rows_before - self.rows)?,
-            std::cmp::Ordering::Equal => {}
-        }
-        let parts = [(new, "told"), (again, "told again"), (replaced, "replaced")];
-        for (count, what) in parts.iter().filter(|(count, _)| *count > 0) {
-            write!(f, ", {count} {what}")?;
-        }
-        Ok(())
-    }
-}
-
-/// Where the sheet lies, by what stands in the journal.
-pub(crate) fn place(folder: Option<&Path>, header: &Header) -> PathBuf {
-    let path = &header.pool.path;
-    folder.map_or_else(|| path.clone(), |folder| folder.join(path))
 }
 
 /// Said where rows are the same experiment as others.
-pub(crate) fn repeated(rows: &Rows) -> Option<String> {
+pub(crate) fn repeated(rows: &Rows) -> Option<Note> {
     let again = || rows.first_of_each().iter().enumerate().filter(|(row, first)| row != *first);
     let (row, first) = again().next()?;
-    let others = match again().count() {
-        1 => String::new(),
-        more => format!(", and so on ({more} rows)"),
-    };
-    Some(format!(
-        "row {} has the same cells as row {}{others} in all columns that are learned from: they count as one experiment. Where they \
-         are not, create the study with --id COLUMN",
-        row + 1,
-        first + 1
-    ))
+    Some(Note::EqualRows { row: row + 1, first: first + 1, rows: again().count() })
 }
 
-/// What a new study is told by its sheet, and what should be known of how that was read.
-pub(crate) fn first_outcomes(rows: &mut Rows, header: &Header, path: &Path) -> Result<(Vec<ToldValue>, Vec<String>)> {
+/// The results that a new study's sheet has, and what should be known of how they were read.
+pub(crate) fn first_outcomes(rows: &mut Rows, header: &Header, file: &Path) -> Result<(Vec<ToldValue>, Vec<Note>)> {
     let (lines, said) = rows.outcomes()?;
     let found = Report::of_lines(lines.into_iter(), Source::Sheet);
     let told = Trials::new(header).checked(&found, Repeat::Refuse, &header.goals());
-    let broken = |problems| TableError::Content { path: path.to_owned(), problems }.into();
-    told.map(|(outcomes, _)| (outcomes, said)).map_err(broken)
+    told.map(|(outcomes, _)| (outcomes, said)).map_err(|problems| Problem::of_lines(shown(file), problems))
 }
 
 /// The codes of the same columns in a sheet that has changed: other ends and words, but numbers stay numbers and scales
 /// what they were. And the lines that may be no rows.
-fn recoded(table: &mut Table, columns: &[Column]) -> Result<(Vec<Column>, Vec<String>)> {
+fn recoded(table: &mut Table, columns: &[Column]) -> Result<(Vec<Column>, Vec<Note>)> {
     let place = |column: &Column| table.column(&column.name).map_err(renamed);
     let places: Vec<usize> = columns.iter().map(place).collect::<Result<_>>()?;
     let kept = |Column { name, code }: &Column| {
@@ -341,8 +296,8 @@ fn recoded(table: &mut Table, columns: &[Column]) -> Result<(Vec<Column>, Vec<St
             (Code::Number { unit: Some(before), .. }, Some(Code::Number { unit: Some(unit), .. }))
                 if unit != before =>
             {
-                let problem = format!("column \"{name}\" was in {before} and is in {unit} now; mend the cells");
-                return Err(table.broken(vec![problem]).into());
+                let fault = format!("column \"{name}\" was in {before} and is in {unit} now. Correct the cells.");
+                return Err(table.broken(vec![fault])).or_problem();
             }
             (Code::Number { log, unit: before, .. }, Some(Code::Number { low, high, missing, unit, .. })) => {
                 let unit = unit.clone().or_else(|| before.clone());
@@ -352,7 +307,7 @@ fn recoded(table: &mut Table, columns: &[Column]) -> Result<(Vec<Column>, Vec<St
             // All of its cells are the same now, or it is a column of names.
             (code, None) => code.clone(),
             (Code::Number { unit, .. }, Some(Code::Category { .. })) => {
-                return Err(words_among_numbers(table, name, unit.as_deref())?.into());
+                return Err(words_among_numbers(table, name, unit.as_deref())?).or_problem();
             }
             // It was asked to be categories.
             (Code::Category { .. }, Some(Code::Number { .. })) => code.clone(),
@@ -363,18 +318,18 @@ fn recoded(table: &mut Table, columns: &[Column]) -> Result<(Vec<Column>, Vec<St
 }
 
 /// Said of a column that is not there any more.
-fn renamed(error: TableError) -> Error {
-    Error::Study(format!("{error}; a study keeps its columns, so rename it back"))
+fn renamed(error: TableError) -> Problem {
+    Problem::ColumnGone { fault: error.to_string() }
 }
 
 /// Said of a column that had numbers and has words now, line by line.
 fn words_among_numbers(table: &mut Table, name: &str, unit: Option<&str>) -> Result<TableError> {
-    let place = table.column(name)?;
+    let place = table.column(name).or_problem()?;
     let words = table.scan(|table, row| {
         let cell = row.cell(place);
         match is_missing(cell) || units::number(table, cell, unit).is_some() {
             true => Ok(()),
-            false => Err(format!("column \"{name}\" has numbers, and \"{cell}\" is none; mend the cell")),
+            false => Err(format!("column \"{name}\" has numbers, and \"{cell}\" is none. Correct the cell.")),
         }
     });
     Ok(words.err().unwrap_or_else(|| table.broken(vec![format!("column \"{name}\" had numbers and has words now")])))

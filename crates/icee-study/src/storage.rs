@@ -1,21 +1,50 @@
 //! Where a study is kept: what it needs of a file, of a database, of memory.
 //!
-//! A study is a list of lines. Lines are appended, one at a time, and none ever changes. A [`Home`] is where such a list is,
-//! or will be; whoever works with it opens it and has a [`Storage`] of its own, which knows how far it was taken in. Threads,
-//! processes and machines that work on one study each open it for themselves.
+//! A study is a list of lines, and the sheets that it was read from. Lines are appended, one at a time, and none ever changes. A
+//! [`Home`] is where they are, or will be; each user of a study opens it and has a [`Storage`] of its own, which knows how far it was
+//! read. Threads, processes and machines that work on one study each open it for themselves.
 //!
 //! Neither says how lines are kept. A journal file has checksums, and may end in half a line; a database has numbered rows of
 //! text, and needs neither. [`conformance::check`](crate::conformance::check) puts any of them to the test.
 
-use crate::Result;
+use crate::error::Result;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long one waits for the lock before it is said.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How the name of a sheet ends that has come along with a journal and lies beside it; it goes before the path in the journal.
-pub const SHEETS: [&str; 2] = ["sheet.csv", "sheet.xlsx"];
+/// A version of a sheet, under the hash of its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptSheet {
+    /// The SHA-256 of its bytes, in hexadecimal digits.
+    pub hash: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl KeptSheet {
+    /// A sheet with its hash.
+    pub fn new(bytes: Vec<u8>) -> KeptSheet {
+        KeptSheet { hash: digest(&bytes), bytes }
+    }
+
+    /// Whether it is what its hash says.
+    pub fn is_sound(&self) -> bool {
+        digest(&self.bytes) == self.hash
+    }
+}
+
+/// The SHA-256 of some bytes, in hexadecimal digits.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
+        // Writing to a text cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
 
 /// Where one study is kept, or will be. Having one costs nothing: there need not be a study yet.
 pub trait Home: Send + Sync {
@@ -28,18 +57,12 @@ pub trait Home: Send + Sync {
         None
     }
 
-    /// Where the sheet lies, if that is known here better than in the study's lines: of a study that was brought from elsewhere
-    /// the sheet has come along, and what its lines say of paths is about another machine.
-    fn sheet(&self) -> Option<PathBuf> {
-        None
-    }
-
-    /// Begins a study with these lines, at least one, all of them at once: others find all or none. They are durable when
-    /// this returns. Of several who do so at the same time, one succeeds.
+    /// Begins a study with these lines, at least one, all of them at once, and the sheets that they name: others find all or none.
+    /// They are durable when this returns. Of several who do so at the same time, one succeeds.
     ///
     /// # Errors
     /// Where there is a study already, or it cannot be written; then everything is as it was.
-    fn create(&self, lines: &[String]) -> Result<()>;
+    fn create(&self, lines: &[String], sheets: &[KeptSheet]) -> Result<()>;
 
     /// Opens the study, with nothing taken in yet. This waits for nobody, and needs no right to write.
     ///
@@ -48,7 +71,7 @@ pub trait Home: Send + Sync {
     fn open(&self) -> Result<Box<dyn Storage>>;
 }
 
-/// A study that was opened, and how far it was taken in.
+/// A study that was opened, and how far it was read.
 ///
 /// A line is the text of a JSON object without line breaks. It comes back as it was given, to every reader, in one order that is
 /// the same for all. Who has seen a line sees it ever after: there is no taking back but by another line.
@@ -111,6 +134,24 @@ pub trait Storage: Send {
     /// Where it cannot be written, or the lock was lost meanwhile; then no line was added, and nothing was taken in. (Where an
     /// answer got lost on the way from a server, it may be there all the same: the next to read finds it, and it is new.)
     fn append(&mut self, line: &str) -> Result<()>;
+
+    /// Keeps a version of the sheet: it is durable when this returns. One that is kept already stays as it is. Only under the lock.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    fn keep(&mut self, sheet: &KeptSheet) -> Result<()>;
+
+    /// A version of the sheet that was kept.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is not what its hash says.
+    fn kept(&mut self, hash: &str) -> Result<Option<Vec<u8>>>;
+
+    /// Drops a version of the sheet; one that is not kept is no error. Only under the lock.
+    ///
+    /// # Errors
+    /// Where that cannot be done.
+    fn drop_kept(&mut self, hash: &str) -> Result<()>;
 
     /// Puts what was read behind the last whole line out of the way, if there is something, and says where it is now, for a
     /// message. It is durable there before it is taken away here. Only under the lock. A storage whose lines are there whole or not

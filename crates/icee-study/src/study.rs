@@ -1,95 +1,85 @@
-//! The study itself: predicting and remembering, in turns with other processes.
+//! The study itself: what it knows, and how it is read and written in turns with other processes.
 
+use crate::error::{Result, bug, shown, stored};
+use crate::formats;
+use crate::goals::Goals;
 use crate::journal::JournalFile;
 use crate::models::{Models, Width};
 use crate::predictor::Predictor;
-use crate::record::{Entry, Header, ModelPin, RowName, SamplerKind, to_line};
-use crate::replay::{entries, follow, header_of, replay, standing};
+use crate::record::{Entry, Header, Line, ModelPin, Origin, SamplerKind, to_line};
+use crate::replay::{Tally, follow, header_of, is_undo, parse, replay, standing};
 use crate::rows::Rows;
-use crate::sheet;
-use crate::storage::{Home, News, Storage};
+use crate::storage::{Home, KeptSheet, News, Storage};
 use crate::trials::Trials;
-use crate::{Error, Result};
+use icee_protocol::{Note, Problem};
 use std::path::{Path, PathBuf};
 
-/// A search for the best row of a pool, kept in one file, or wherever lines can be appended.
+/// Bytes of all versions of a sheet that are kept beside a journal; of more, the oldest but the first are dropped.
+const MOST_KEPT: u64 = 256 << 20;
+
+/// A search for the best row of a sheet, kept in one file, or wherever lines can be appended.
 pub struct Study {
     pub(crate) journal: Box<dyn Storage>,
     /// What the journal is called in messages.
     name: String,
     /// The folder that paths in the journal start from.
     pub(crate) folder: Option<PathBuf>,
-    /// With the sheet as it is now.
+    /// With the sheet and the goals as they are now.
     pub(crate) header: Header,
     /// As the first line says.
     first: Header,
     pub(crate) trials: Trials,
+    pub(crate) tally: Tally,
     pub(crate) models: Models,
-    /// Where the pool lies.
-    pub(crate) pool: PathBuf,
-    /// Whether that was said by whoever opened the study, rather than by the journal.
-    pub(crate) elsewhere: bool,
-    /// Whether it is kept where the lines are: then its file is a copy of the moment, whose path is nobody's business.
-    pub(crate) copied: bool,
-    /// The pool, once it was needed.
+    /// The rows, once they were needed.
     pub(crate) rows: Option<Rows>,
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Vec<Note>,
+    /// The request that is being done.
+    pub(crate) origin: Origin,
+    /// What it has changed so far, made already and not written down yet.
+    pending: Vec<Entry>,
+    /// Versions of the sheet that the pending changes name.
+    to_keep: Vec<KeptSheet>,
+    /// The hash of the sheet's file where its text is the same as that of the version that is kept.
+    pub(crate) same_text: Option<String>,
     /// Whether the journal ends in an incomplete line.
     torn: bool,
     waiting: Box<dyn Fn(&Path) + Send + Sync>,
 }
 
 impl Study {
-    /// The file of a study of that name in a folder.
-    ///
-    /// # Errors
-    /// Where the name could not be a file's on every system.
-    pub fn path(folder: &Path, name: &str) -> Result<PathBuf> {
-        let usable = |c: char| c.is_alphanumeric() || "-_.".contains(c);
-        let sound = !name.is_empty() && name.len() <= 100 && name.chars().all(usable);
-        if !sound || name.starts_with('.') || name.ends_with('.') {
-            return Err(Error::Study(format!(
-                "\"{name}\" cannot be the name of a study; use letters, digits, - _ and . (not first or last)"
-            )));
-        }
-        Ok(folder.join(format!("{name}.jsonl")))
-    }
-
-    /// Opens a study; `pool` says where the pool lies, if it is no longer where it was. That needs no right to write, and
-    /// nor does any look at it.
+    /// Opens a study. That needs no right to write, and nor does any look at it.
     ///
     /// # Errors
     /// Where there is none, or its file is damaged.
-    pub fn open(path: &Path, pool: Option<&Path>, models: Models) -> Result<Study> {
-        Study::open_in(&JournalFile(path.to_owned()), pool, models)
+    pub fn open(path: &Path, models: Models) -> Result<Study> {
+        Study::open_in(&JournalFile(path.to_owned()), models)
     }
 
     /// Opens a study in any storage.
     ///
     /// # Errors
     /// As [`Study::open`].
-    pub fn open_in(home: &dyn Home, pool: Option<&Path>, models: Models) -> Result<Study> {
-        let (name, folder, beside) = (home.name(), home.folder(), home.sheet());
-        let copied = pool.is_none() && beside.is_some() && folder.is_none();
-        let pool = pool.or(beside.as_deref());
+    pub fn open_in(home: &dyn Home, models: Models) -> Result<Study> {
+        let (name, folder) = (home.name(), home.folder());
         let mut journal = home.open()?;
         let news = journal.look()?;
         let header = header_of(&name, &news)?;
-        let elsewhere = pool.is_some();
-        let pool = pool.map_or_else(|| sheet::place(folder.as_deref(), &header), Path::to_owned);
         let mut study = Study {
             journal,
             name,
             folder,
             first: header.clone(),
-            header,
-            trials: Trials::default(),
+            trials: Trials::new(&header),
+            tally: Tally::default(),
+            header: Header { outcomes: vec![], ..header },
             models,
-            pool,
-            elsewhere,
-            copied,
             rows: None,
             notes: vec![],
+            origin: Origin::default(),
+            pending: vec![],
+            to_keep: vec![],
+            same_text: None,
             torn: news.is_torn(),
             waiting: Box::new(|_| ()),
         };
@@ -97,28 +87,28 @@ impl Study {
         Ok(study)
     }
 
-    /// What is done, once, where asking or telling has to wait for more than a second because another process is at work on
-    /// the study's file (or whatever its storage is called).
+    /// What is done, once, where a change has to wait for more than a second because another process is at work on the study's
+    /// file (or whatever its storage is called).
     pub fn when_waiting(&mut self, say: impl Fn(&Path) + Send + Sync + 'static) {
         self.waiting = Box::new(say);
     }
 
     /// What the user should know; each note is given once.
-    pub fn take_notes(&mut self) -> Vec<String> {
+    pub fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)
     }
 
-    /// The name under which commands know it, as far as its file says.
-    pub(crate) fn called(&self) -> String {
-        Path::new(&self.name).file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    /// What is wanted of the results.
+    pub(crate) fn goals(&self) -> Goals {
+        self.header.goals()
     }
 
-    fn width(&self) -> Width {
+    pub(crate) fn width(&self) -> Width {
         Width::of(&self.header.columns, self.header.earlier.is_some())
     }
 
     /// What picks the rows, and what is to be said about it.
-    pub(crate) fn resolve(&self, wanted: Option<SamplerKind>) -> Result<(SamplerKind, Option<String>)> {
+    pub(crate) fn resolve(&self, wanted: Option<SamplerKind>) -> Result<(SamplerKind, Option<Note>)> {
         match wanted {
             Some(wanted) => self.models.resolve(Some(wanted), self.width()),
             None => Ok((self.header.sampler, None)),
@@ -133,80 +123,133 @@ impl Study {
     /// The learned model at hand, which must be the one that the study has been using, if any.
     pub(crate) fn check_model(&self, sampler: SamplerKind) -> Result<Option<ModelPin>> {
         let used = self.trials.model.as_ref();
-        let here = self.models.pin(self.width(), used).filter(|_| sampler == SamplerKind::Icee);
+        let here = self.models.pin(self.width(), used).filter(|_| sampler == SamplerKind::Learned);
         match (used, here) {
-            (Some(used), Some(here)) if *used != here => Err(Error::OtherModel { pinned: used.clone(), here }),
+            (Some(used), Some(here)) if *used != here => {
+                Err(Problem::OtherModel { pinned: used.clone().into(), here: here.into() })
+            }
             (_, here) => Ok(here),
         }
     }
 
-    /// Goes on with the learned model that a new study would use, whatever was used before; the journal says from where on. Without effect where
-    /// the sampler, the study's own unless another is named, is no learned model.
-    ///
-    /// # Errors
-    /// Where the pool or the journal cannot be used.
-    pub fn accept_model(&mut self, sampler: Option<SamplerKind>) -> Result<()> {
-        self.load()?;
-        self.alone(|study| {
-            let learned = study.resolve(sampler)?.0 == SamplerKind::Icee;
-            let here = study.models.pin(study.width(), None).filter(|_| learned);
-            match here.filter(|here| study.trials.model.as_ref() != Some(here)) {
-                Some(here) => study.record(Entry::Model(here)),
-                None => Ok(()),
-            }
-        })
+    /// What predicts for a look: with the study's own model.
+    pub(crate) fn looking(&self, sampler: Option<SamplerKind>) -> Result<Predictor> {
+        let (sampler, _) = self.resolve(sampler)?;
+        self.check_model(sampler)?;
+        self.predictor(sampler)
     }
 
-    /// Reads the pool, if that has not happened yet.
+    /// The sheet's file, if the study follows one.
+    pub fn sheet_path(&self) -> Option<PathBuf> {
+        let path = self.header.pool.path.as_ref()?;
+        Some(self.folder.as_ref().map_or_else(|| path.clone(), |folder| folder.join(path)))
+    }
+
+    /// What the sheet is called in messages.
+    pub(crate) fn sheet_name(&self) -> PathBuf {
+        self.sheet_path().unwrap_or_else(|| PathBuf::from("sheet"))
+    }
+
+    /// Reads the sheet as the journal says that it is, if that has not happened yet.
     pub(crate) fn load(&mut self) -> Result<()> {
         if self.rows.is_none() {
-            self.rows = Rows::load(&self.pool, &self.header)?;
+            self.rows = Some(self.read_sheet()?);
         }
-        let changed = || {
-            let pool = self.pool.display();
-            Error::Conflict(format!(
-                "{pool} has changed since it was last read; `icee study update` or the next ask takes it in"
-            ))
-        };
-        self.rows.as_ref().map(|_| ()).ok_or_else(changed)
+        Ok(())
     }
 
-    /// That the rows at hand are still those of the sheet: under the lock, another process may have taken in a newer one.
-    pub(crate) fn still_loaded(&self) -> Result<()> {
-        match self.rows {
-            Some(_) => Ok(()),
-            None => Err(Error::Conflict("another process has taken in a newer sheet meanwhile; do it again".into())),
+    fn read_sheet(&mut self) -> Result<Rows> {
+        let hash = self.header.pool.hash.clone();
+        let kept = hash.as_deref().map(|hash| self.journal.kept(hash)).transpose()?.flatten();
+        // Somebody may have removed what was kept: the file itself is as good where it has not changed.
+        let bytes = kept.map_or_else(|| self.read_file(), |bytes| Ok(Some(bytes)));
+        let not_kept = || Problem::SheetNotKept { hash: hash.clone().unwrap_or_default() };
+        let bytes = bytes.ok().flatten().ok_or_else(not_kept)?;
+        let table = formats::table(&self.sheet_name(), bytes)?;
+        Rows::of(table, &self.header)?.ok_or_else(not_kept)
+    }
+
+    /// The bytes of the sheet's file; none where the study follows no file.
+    pub(crate) fn read_file(&self) -> Result<Option<Vec<u8>>> {
+        let Some(path) = self.sheet_path() else { return Ok(None) };
+        match formats::read_bytes(&path) {
+            Err(Problem::FileMissing { .. }) => Err(Problem::SheetGone { path: shown(&path) }),
+            bytes => bytes.map(Some),
         }
     }
 
-    /// Reads the pool where that is only for show.
+    /// The rows at hand.
+    pub(crate) fn loaded(&self) -> Result<&Rows> {
+        self.rows.as_ref().ok_or_else(not_loaded)
+    }
+
+    /// Reads the sheet where that is only for show.
     pub(crate) fn try_to_load(&mut self) {
-        if let Err(error) = self.load() {
-            self.notes.push(error.to_string());
+        if let Err(problem) = self.load() {
+            self.notes.push(Note::Unread { problem: Box::new(problem) });
         }
     }
 
-    /// Does some work while no other process is at work on the study, with all they did taken in.
+    /// Does some work while no other process is at work on the study, with all they did taken in. What it changes is one line.
     pub(crate) fn alone<T>(&mut self, work: impl FnOnce(&mut Study) -> Result<T>) -> Result<T> {
-        self.journal.lock(&|| (self.waiting)(Path::new(&self.name)))?;
-        let result = self.catch_up().and_then(|()| work(self));
-        self.journal.unlock()?;
-        result
+        self.lock()?;
+        let done = self.catch_up().and_then(|()| work(self)).and_then(|done| self.write().map(|()| done));
+        self.unlock(done)
     }
 
-    /// Takes in what is new, and mends the end of the journal. Only under the lock.
+    fn lock(&mut self) -> Result<()> {
+        let name = Path::new(&self.name);
+        self.journal.lock(&|| (self.waiting)(name))
+    }
+
+    /// Lets the others in; what was not written down is not changed either.
+    fn unlock<T>(&mut self, done: Result<T>) -> Result<T> {
+        if done.is_err() {
+            self.roll_back();
+        }
+        let unlocked = self.journal.unlock();
+        let done = done?;
+        unlocked.map(|()| done)
+    }
+
+    /// Writes down what has been changed since the study was at a position. False where others have written meanwhile: then nothing
+    /// of it is changed.
+    pub(crate) fn commit(&mut self, seen: crate::storage::Position) -> Result<bool> {
+        if self.pending.is_empty() {
+            return Ok(true);
+        }
+        self.lock()?;
+        let mut write = || {
+            let news = self.journal.read()?;
+            if self.journal.position() != seen || !news.lines.is_empty() {
+                return Ok(false);
+            }
+            self.set_aside(&news)?;
+            self.write().map(|()| true)
+        };
+        let done = write();
+        if matches!(done, Ok(false)) {
+            self.roll_back();
+        }
+        self.unlock(done)
+    }
+
+    /// Takes in what is new, and repairs the end of the journal. Only under the lock.
     fn catch_up(&mut self) -> Result<()> {
         let news = self.journal.read()?;
-        if let Some(place) = self.journal.set_aside(&news)? {
-            self.notes.push(format!(
-                "the journal's last line was incomplete, perhaps after a crash; it was moved to {place} and the rest is whole"
-            ));
-        }
-        self.torn = false;
+        self.set_aside(&news)?;
         self.take_in(&news)
     }
 
-    /// Takes in what others have written meanwhile, and changes nothing. Asking and telling do so by themselves.
+    fn set_aside(&mut self, news: &News) -> Result<()> {
+        if let Some(place) = self.journal.set_aside(news)? {
+            self.notes.push(Note::TornMoved { place });
+        }
+        self.torn = false;
+        Ok(())
+    }
+
+    /// Takes in what others have written meanwhile, and changes nothing. Changes do so by themselves.
     ///
     /// # Errors
     /// Where the journal cannot be used.
@@ -222,40 +265,41 @@ impl Study {
         if known == 0 {
             // The beginning, also of a file that has taken the place of the one that was read before.
             if header_of(name, news)? != self.first {
-                return Err(Error::stored(name, "it is another study now; open it anew"));
+                return Err(stored(name, "it is another study now. Open it anew."));
             }
-            self.trials = replay(name, &self.first, &news.lines[1..])?;
+            (self.trials, self.tally) = replay(name, &self.first, &news.lines[1..])?;
         } else if !news.lines.is_empty() {
-            let entries = entries(name, &news.lines, known + 1)?;
-            if entries.iter().any(|(_, entry)| *entry == Entry::Undo {}) {
+            let lines = parse(name, &news.lines, known + 1)?;
+            if lines.iter().any(|(_, line)| is_undo(line)) {
                 // What was taken in may not count any more.
                 return self.read_again();
             }
             // All of them or, where one makes no sense, none.
-            let mut trials = self.trials.clone();
-            follow(&mut trials, name, entries)?;
-            self.trials = trials;
+            let (mut trials, mut tally) = (self.trials.clone(), self.tally.clone());
+            lines.iter().for_each(|(number, line)| tally.count(*number, line));
+            tally.last = lines.last().map(|(_, line)| line.clone());
+            follow(&mut trials, name, lines)?;
+            (self.trials, self.tally) = (trials, tally);
         }
         self.journal.accept(news);
-        self.follow_sheet();
+        self.follow_now();
         Ok(())
     }
 
-    /// Knows the sheet as the journal says it is now.
-    fn follow_sheet(&mut self) {
-        let (pool, columns) = self
-            .trials
-            .sheet
-            .as_ref()
-            .map_or((&self.first.pool, &self.first.columns), |(pool, columns)| (pool, columns));
-        if self.header.pool == *pool && self.header.columns == *columns {
-            return;
+    /// Knows the sheet and the goals as the journal says they are now.
+    fn follow_now(&mut self) {
+        let (first, header) = (&self.first, &mut self.header);
+        let (pool, columns) = self.trials.sheet.as_ref().map_or((&first.pool, &first.columns), |now| (&now.0, &now.1));
+        let (bounds, further) =
+            self.trials.goals.as_ref().map_or((&first.bounds, &first.further), |now| (&now.0, &now.1));
+        if header.pool != *pool || header.columns != *columns {
+            (header.pool, header.columns) = (pool.clone(), columns.clone());
+            (self.rows, self.same_text) = (None, None);
         }
-        self.header = self.trials.with_sheet(&self.first);
-        if !self.elsewhere {
-            self.pool = sheet::place(self.folder.as_deref(), &self.header);
+        if header.bounds != *bounds || header.further != *further {
+            (header.bounds, header.further) = (*bounds, further.clone());
+            self.rows = None;
         }
-        self.rows = None;
     }
 
     /// Takes in the journal from its beginning.
@@ -280,41 +324,104 @@ impl Study {
 
     pub(crate) fn mention_torn(&mut self) {
         if std::mem::take(&mut self.torn) {
-            let note =
-                "the journal's last line is incomplete, perhaps after a crash, and does not count; the rest is whole";
-            self.notes.push(note.into());
+            self.notes.push(Note::Torn);
         }
     }
 
-    /// Writes an entry down and takes it in.
-    pub(crate) fn record(&mut self, entry: Entry) -> Result<()> {
-        self.trials.check(&entry).map_err(Error::Study)?;
-        self.journal.append(&to_line(&entry)?)?;
-        self.trials.take_in(entry);
-        self.follow_sheet();
+    /// Makes a change. It is written down at the end of the request.
+    pub(crate) fn change(&mut self, entry: Entry) -> Result<()> {
+        self.trials.check(&entry).map_err(bug)?;
+        self.trials.take_in(entry.clone(), self.origin.by.as_deref());
+        self.pending.push(entry);
+        self.follow_now();
         Ok(())
     }
 
-    /// Takes back the last line that still counts, and says what it was; none where there is nothing but the header. Only under
-    /// the lock.
-    pub(crate) fn undo_last(&mut self) -> Result<Option<Entry>> {
+    /// The same of a sheet that is kept as soon as the change is written down.
+    pub(crate) fn change_sheet(&mut self, entry: Entry, sheet: KeptSheet) -> Result<()> {
+        self.to_keep.push(sheet);
+        self.change(entry)
+    }
+
+    /// Writes down what was changed, as one line. Only under the lock.
+    fn write(&mut self) -> Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        for sheet in std::mem::take(&mut self.to_keep) {
+            self.journal.keep(&sheet)?;
+        }
+        let line = Line { from: self.origin.clone(), changes: self.pending.clone() };
+        self.journal.append(&to_line(&line)?)?;
+        self.pending.clear();
+        self.tally.count(self.journal.lines(), &line);
+        self.tally.last = Some(line);
+        self.prune();
+        Ok(())
+    }
+
+    /// Drops the oldest versions of the sheet where all are too many bytes; the first and the latest stay.
+    fn prune(&mut self) {
+        let sheets = self.tally.sheets.clone();
+        let Some((latest, older)) = sheets.split_last() else { return };
+        let mut size = |hash: &String| self.journal.kept(hash).ok().flatten().map_or(0, |bytes| bytes.len() as u64);
+        let is_large = self.header.pool.bytes.saturating_mul(sheets.len() as u64) > MOST_KEPT;
+        if !is_large || older.len() < 2 {
+            return;
+        }
+        let mut left = MOST_KEPT.saturating_sub(size(latest)).saturating_sub(size(&older[0]));
+        let mut gone = Vec::new();
+        for hash in older[1..].iter().rev() {
+            match left.checked_sub(size(hash)) {
+                Some(rest) => left = rest,
+                None => gone.push(hash),
+            }
+        }
+        // One that cannot be dropped takes room, and does no harm.
+        gone.into_iter().for_each(|hash| drop(self.journal.drop_kept(hash)));
+    }
+
+    /// Forgets what was changed and not written down: all is as it was before.
+    pub(crate) fn put_back(&mut self, before: Trials) {
+        self.pending.clear();
+        self.to_keep.clear();
+        self.trials = before;
+        self.follow_now();
+    }
+
+    /// Takes back what was changed and not written down.
+    pub(crate) fn roll_back(&mut self) {
+        self.to_keep.clear();
+        if !std::mem::take(&mut self.pending).is_empty() {
+            self.journal.rewind();
+            // Where this fails, the next look begins anew.
+            let again = self.journal.look().and_then(|news| self.take_in(&news));
+            if again.is_err() {
+                self.journal.rewind();
+            }
+        }
+    }
+
+    /// Takes back the last line that still counts, and gives it; none where there is nothing but the header. Only under the lock.
+    pub(crate) fn undo_last(&mut self) -> Result<Option<Line>> {
         self.journal.rewind();
         let news = self.journal.read()?;
-        let entries = entries(&self.name, news.lines.get(1..).unwrap_or_default(), 2)?;
-        let mut standing = standing(&self.name, entries)?;
+        let lines = parse(&self.name, news.lines.get(1..).unwrap_or_default(), 2)?;
+        let mut standing = standing(&self.name, lines)?;
         self.journal.accept(&news);
         let Some((_, last)) = standing.pop() else { return Ok(None) };
-        self.journal.append(&to_line(&Entry::Undo {})?)?;
+        let line = Line { from: self.origin.clone(), changes: vec![Entry::Undo {}] };
+        self.journal.append(&to_line(&line)?)?;
         self.read_again()?;
         Ok(Some(last))
     }
 }
 
-pub(crate) fn not_loaded() -> Error {
-    Error::Study("the pool is not loaded".into())
+fn not_loaded() -> Problem {
+    bug("the sheet is not loaded")
 }
 
-/// A row's name for a message.
-pub(crate) fn shown(name: &RowName) -> String {
-    format!("row \"{}\"", name.shown())
+/// The file of a study of that name in a folder.
+pub fn journal_path(folder: &Path, name: &icee_protocol::StudyName) -> PathBuf {
+    folder.join(format!("{name}.jsonl"))
 }

@@ -1,10 +1,11 @@
 //! What stands in a pool's columns, and how each is to be coded.
 
-use crate::Result;
 use crate::encode::{Code, Column, Scale, level_of};
+use crate::error::{OrProblem, Result, shown};
 use crate::footer::Tail;
 use crate::units::{Cell, Units, is_unit};
 use icee_base::table::Table;
+use icee_protocol::{LeftOut, Mixed, Note, Problem};
 use std::collections::HashMap;
 
 /// Categories of one column that have a coordinate of their own.
@@ -21,9 +22,9 @@ pub struct Survey {
     /// The columns that are learned from.
     pub columns: Vec<Column>,
     /// What a user should know about them.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Lines that may be no rows.
-    pub footers: Vec<String>,
+    pub footers: Vec<Note>,
 }
 
 /// What one pass finds out about a column.
@@ -92,43 +93,34 @@ impl Seen {
 
     /// How its cells were read where another way is possible; and, where words keep numbers from being numbers, what is wrong. Of
     /// a column that is taken as somebody wants it there is less to say.
-    fn doubts(&self, name: &str, is_wanted: bool, is_kept: bool) -> (Vec<String>, Option<String>) {
+    fn doubts(&self, name: &str, is_wanted: bool, used: bool) -> (Vec<Note>, Option<Note>) {
+        let column = || name.to_owned();
         let mut as_read = Vec::new();
         if let Some((line, share)) = self.share.as_ref().filter(|_| self.units.common() == Ok(Some("%"))) {
-            as_read.push(format!(
-                "in column \"{name}\" numbers without % are taken to be in %, too: \"{share}\" in line {line} is {share} %"
-            ));
+            as_read.push(Note::UnitAssumed { column: column(), unit: "%".into(), cell: share.clone(), line: *line });
         }
         if is_wanted {
             return (as_read, None);
         }
         if self.thousands > 0 && self.thousands == self.numbers.len() && self.words == 0 {
-            as_read.push(format!(
-                "in column \"{name}\" a point is read as a decimal point; if it separates thousands, take it out and create the study anew"
-            ));
+            as_read.push(Note::DecimalPoint { column: column(), example: None, created: true });
         }
         if self.words > 0 && self.dates == self.words {
-            as_read.push(format!(
-                "column \"{name}\" has dates, which are words here; if it is not to be learned from, add --ignore \"{name}\""
-            ));
+            as_read.push(Note::Dates { column: column() });
         }
-        let becomes = if is_kept { "is taken as categories" } else { "is left out" };
         let units = self.units.mixed().filter(|_| self.only_units);
         let mixed = match (&self.first_word, units) {
-            (Some((line, word)), _) if self.foreign == self.words => Some(format!(
-                "column \"{name}\" looks like numbers in another notation (\"{word}\", line {line}) and {becomes}; write them \
-                 like 1200.5, or with decimal commas in a file with semicolons, and create the study anew"
-            )),
-            (_, Some((first, second))) => Some(format!(
-                "column \"{name}\" mixes units (\"{}\", line {}; \"{}\", line {}) and {becomes}; mend the cells and \
-                 create the study anew if it should be numbers",
-                first.cell, first.line, second.cell, second.line
-            )),
-            (Some((line, word)), None) if self.among_words > 0 => Some(format!(
-                "column \"{name}\" mixes {} numbers with words (first \"{word}\", line {line}) and {becomes}; \
-                 mend the cells and create the study anew if it should be numbers",
-                self.among_words
-            )),
+            (Some((line, word)), _) if self.foreign == self.words => {
+                Some(Note::Notation { column: column(), word: word.clone(), line: *line, used })
+            }
+            (_, Some((first, second))) => {
+                let [first, second] = [first, second].map(|seen| (seen.cell.clone(), seen.line));
+                Some(Note::MixedUnits { column: column(), first, second, used })
+            }
+            (Some((line, word)), None) if self.among_words > 0 => {
+                let (numbers, word) = (self.among_words, (word.clone(), *line));
+                Some(Note::MixedWords(Mixed { column: column(), numbers, word, used }))
+            }
             _ => None,
         };
         (as_read, mixed)
@@ -142,7 +134,7 @@ impl Seen {
 pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -> Result<Survey> {
     let mut seen: Vec<Seen> = places.iter().map(|_| Seen::default()).collect();
     let (mut tail, width) = (Tail::default(), table.header().len());
-    table.scan(|table, row| {
+    let scanned = table.scan(|table, row| {
         for (seen, &place) in seen.iter_mut().zip(places) {
             seen.see(table, row.line, row.cell(place));
         }
@@ -150,10 +142,11 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
         let filled = places.iter().filter(|&&place| !row.cell(place).is_empty()).count();
         tail.see(row.line, first.unwrap_or_default(), filled);
         Ok(())
-    })?;
+    });
+    scanned.or_problem()?;
     seen.iter_mut().for_each(Seen::settle);
     if table.rows() == 0 {
-        return Err(table.broken(vec!["there is no row below the header".into()]).into());
+        return Err(table.broken(vec!["there is no row below the header".into()])).or_problem();
     }
     let scale_of: HashMap<&str, Scale> = scales.iter().rev().map(|(name, scale)| (name.as_str(), *scale)).collect();
     let wanted = |table: &Table, place: usize| scale_of.get(table.header()[place].as_str()).copied();
@@ -162,14 +155,15 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
     let worded = places.iter().zip(&seen).filter(|(place, seen)| by_words(table, **place, seen));
     let worded: Vec<usize> = worded.map(|(&place, _)| place).collect();
     let mut levels = count_levels(table, &worded)?.into_iter();
-    let (mut columns, mut notes) = (Vec::new(), table.doubts());
+    let remarks = table.doubts().into_iter().map(|remark| Note::Remark { remark });
+    let (mut columns, mut notes) = (Vec::new(), remarks.collect::<Vec<_>>());
     for (&place, seen) in places.iter().zip(&mut seen) {
         let name = table.header()[place].clone();
         let scale = wanted(table, place);
         let as_numbers = matches!(scale, Some(Scale::Log | Scale::Linear));
         if let Some((line, word)) = seen.first_word.as_ref().filter(|_| as_numbers) {
             let problem = format!("line {line}: column \"{name}\" should be numbers and has \"{word}\"");
-            return Err(table.broken(vec![problem]).into());
+            return Err(table.broken(vec![problem])).or_problem();
         }
         let code = if by_words(table, place, seen) {
             code_of_words(levels.next().unwrap_or_default(), table.rows(), scale)
@@ -179,7 +173,7 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
         let code = match (code, scale) {
             (Ok(Code::Number { low, .. }), Some(Scale::Log)) if low <= 0.0 => {
                 let problem = format!("column \"{name}\" has {low}, and only numbers above 0 have a logarithm");
-                return Err(table.broken(vec![problem]).into());
+                return Err(table.broken(vec![problem])).or_problem();
             }
             (Ok(Code::Number { low, high, missing, unit, .. }), Some(scale)) => {
                 Ok(Code::Number { low, high, log: scale == Scale::Log, missing, unit })
@@ -193,7 +187,7 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
                 columns.push(Column { name, code });
             }
             // How it would have been read is of no interest then, but what is wrong with it is.
-            Err(reason) => notes.push(mixed.unwrap_or_else(|| format!("column \"{name}\" is left out: {reason}"))),
+            Err(why) => notes.push(mixed.unwrap_or(Note::LeftOut { column: name, why })),
         }
     }
     let names: Vec<(String, Scale)> =
@@ -203,8 +197,7 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
         return survey(table, places, &names);
     }
     if columns.is_empty() {
-        let all = notes.join("; ");
-        return Err(table.broken(vec![format!("no column says anything about the rows ({all})")]).into());
+        return Err(Problem::NoInputs { file: shown(table.path()), notes });
     }
     let footers = tail.doubts(places.len());
     Ok(Survey { columns, notes, footers })
@@ -250,7 +243,7 @@ fn is_foreign(text: &str) -> bool {
 fn count_levels(table: &mut Table, places: &[usize]) -> Result<Vec<HashMap<String, usize>>> {
     let mut counts: Vec<HashMap<String, usize>> = vec![HashMap::new(); places.len()];
     if !places.is_empty() {
-        table.scan(|_, row| {
+        let scanned = table.scan(|_, row| {
             for (counts, &place) in counts.iter_mut().zip(places) {
                 let level = level_of(row.cell(place));
                 match counts.get_mut(level) {
@@ -259,7 +252,8 @@ fn count_levels(table: &mut Table, places: &[usize]) -> Result<Vec<HashMap<Strin
                 }
             }
             Ok(())
-        })?;
+        });
+        scanned.or_problem()?;
     }
     Ok(counts)
 }
@@ -268,16 +262,14 @@ fn code_of_words(
     counts: HashMap<String, usize>,
     rows: usize,
     scale: Option<Scale>,
-) -> std::result::Result<Code, String> {
+) -> std::result::Result<Code, LeftOut> {
     let total = counts.len();
     if total == 1 {
-        return Err("all cells are equal".into());
+        return Err(LeftOut::Constant);
     }
     let all_differ = total == rows && rows >= NAMES && scale.is_none();
     if all_differ || (total > MOST_LEVELS && 2 * total > rows) {
-        return Err(format!(
-            "{total} different texts in {rows} rows are names, not categories (as names of the rows: --id)"
-        ));
+        return Err(LeftOut::Names { words: total, rows });
     }
     let mut levels: Vec<(String, usize)> = counts.into_iter().collect();
     levels.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -286,20 +278,20 @@ fn code_of_words(
     Ok(Code::Category { levels: levels.into_iter().map(|(level, _)| level).collect(), others })
 }
 
-fn code_of_numbers(seen: &mut Seen) -> std::result::Result<Code, String> {
+fn code_of_numbers(seen: &mut Seen) -> std::result::Result<Code, LeftOut> {
     let missing = seen.missing > 0;
     let numbers = &mut seen.numbers;
     if numbers.is_empty() {
-        return Err("all cells are missing".into());
+        return Err(LeftOut::Empty);
     }
     let middle = numbers.len() / 2;
     let median = *numbers.select_nth_unstable_by(middle, f64::total_cmp).1;
     let (low, high) = numbers.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &x| (l.min(x), h.max(x)));
     if low == high {
-        return Err("all numbers are equal".into());
+        return Err(LeftOut::Constant);
     }
     if !(high - low).is_finite() {
-        return Err(format!("its numbers, {low} to {high}, are too far apart"));
+        return Err(LeftOut::TooFar { low, high });
     }
     let log = low > 0.0 && high / low >= LOG_SPAN && median < low + LOG_MEDIAN * (high - low);
     let unit = seen.units.common().ok().flatten().map(str::to_owned);

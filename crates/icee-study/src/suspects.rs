@@ -1,13 +1,13 @@
-//! The columns of a sheet that are learned from, and those that may not be meant to be: results, and running numbers.
+//! The input columns of a sheet, and those that are perhaps none: results, and running numbers.
 
+use crate::create::StudyOptions;
+use crate::encode::Column;
+use crate::error::{OrProblem, Result};
 use crate::goals::Further;
-use crate::rows::read_pool;
-use crate::survey::{Survey, survey};
 use crate::units::{Cell, Units};
-use crate::{Error, Result, StudyOptions};
 use icee_base::table::{Table, is_missing};
+use icee_protocol::{ColumnRole, Grounds, Note, Problem, Suspicion, render};
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 
 /// Columns of a new study's sheet: no program makes more.
 const MOST_COLUMNS: usize = 1 << 14;
@@ -36,113 +36,95 @@ const MANY_GAPS: f64 = 0.5;
 /// Rows below which a running number proves nothing.
 const FEW: usize = 5;
 
-/// A column that may not be meant to be learned from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Suspect {
-    /// Which.
-    pub column: String,
-    /// Why: the rest of a sentence that begins with the column.
-    pub reason: String,
-    /// Whether it may be what the study is about, rather than a column to leave out.
-    pub is_result: bool,
-    /// Whether it would be learned from; where nothing stands in it yet, say, it is not.
-    pub is_learned: bool,
+/// A column of a sheet, as far as it says whether it is an input.
+#[derive(Default)]
+struct Seen {
+    numbers: usize,
+    empty: usize,
+    /// The first number.
+    first: Option<f64>,
+    /// Whether some cell is not one more than that above.
+    is_broken: bool,
+    /// Whether something stands in a row without a result.
+    stray: bool,
+    units: Units,
 }
 
-impl fmt::Display for Suspect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Suspect { column, reason, is_result, is_learned } = self;
-        let option = if *is_result { "value" } else { "ignore" };
-        match is_learned {
-            true => write!(
-                f,
-                "column \"{column}\" {reason} and is learned from like any other; if that is not meant, add --{option} \"{column}\""
-            ),
-            false => {
-                write!(f, "column \"{column}\" {reason}; if that is what you measure, add --{option} \"{column}\"")
+impl Seen {
+    fn see(&mut self, row: usize, line: usize, text: &str, cell: &Cell<'_>, is_open: bool) {
+        self.stray |= is_open && *cell != Cell::Missing;
+        self.units.see(line, text, cell);
+        // A series with a unit was set up, not counted out.
+        let number = if let Cell::Number(number) = cell { Some(*number) } else { None };
+        if row == 0 {
+            self.first = number;
+        }
+        self.numbers += usize::from(number.is_some());
+        self.empty += usize::from(*cell == Cell::Missing);
+        self.is_broken |= number.zip(self.first).is_none_or(|(number, first)| number != first + row as f64);
+    }
+
+    fn has_numbers(&self) -> bool {
+        self.numbers > 0 || matches!(self.units.common(), Ok(Some(_)))
+    }
+
+    fn is_running_number(&self, rows: usize) -> bool {
+        rows >= FEW && self.numbers == rows && !self.is_broken && matches!(self.first, Some(0.0 | 1.0))
+    }
+
+    /// Why it is perhaps not an input, and whether it may be the result. `value` is the column of results, if there is one.
+    fn suspicion(&self, name: &str, value: Option<(&str, &Seen)>, rows: usize) -> Option<(Grounds, bool)> {
+        match value {
+            Some((results, value)) if value.empty > 0 && self.empty < rows && !self.stray => {
+                // It is ignored, rather than taken for what the study is about.
+                Some((Grounds::WithResults { results: results.to_owned() }, false))
             }
+            None if is_result_name(name) => Some((Grounds::NamedLikeResult, true)),
+            None if self.has_numbers() && self.empty as f64 > MANY_GAPS * rows as f64 => {
+                Some((Grounds::ManyEmpty { empty: self.empty, rows }, true))
+            }
+            _ => self.is_running_number(rows).then_some((Grounds::RunningNumber, false)),
         }
     }
 }
 
-/// The columns of a pool that would be learned from and perhaps should not.
+/// The columns of a sheet that would be inputs and perhaps should not.
 ///
 /// # Errors
-/// Where the pool cannot be read.
-pub fn suspects(options: &StudyOptions) -> Result<Vec<Suspect>> {
-    let mut table = read_pool(&options.pool)?;
-    check_width(&table)?;
-    let width = table.header().len();
-    let (mut numbers, mut gaps, mut counts) = (vec![0usize; width], vec![0usize; width], vec![true; width]);
-    let mut first = vec![0.0; width];
-    let value = options.value.as_deref().map(|value| table.column(value)).transpose()?;
-    // Whether something stands in a row without a value.
-    let mut stray = vec![false; width];
-    let mut units: Vec<Units> = (0..width).map(|_| Units::default()).collect();
-    table.scan(|table, row| {
+/// Where the sheet cannot be read.
+pub(crate) fn suspects(table: &mut Table, options: &StudyOptions) -> Result<Vec<Suspicion>> {
+    // Who names the inputs has thought about it.
+    if options.columns.is_some() {
+        return Ok(vec![]);
+    }
+    let value = options.value.as_deref().map(|value| table.column(value).or_problem()).transpose()?;
+    let mut seen: Vec<Seen> = table.header().iter().map(|_| Seen::default()).collect();
+    let scanned = table.scan(|table, row| {
         let is_open = value.is_some_and(|value| is_missing(row.cell(value)));
-        for place in 0..width {
+        for (place, seen) in seen.iter_mut().enumerate() {
             let text = row.cell(place);
-            let cell = Cell::read(table, text);
-            stray[place] |= is_open && cell != Cell::Missing;
-            units[place].see(row.line, text, &cell);
-            match cell {
-                Cell::Number(number) => {
-                    numbers[place] += 1;
-                    if row.index == 0 {
-                        first[place] = number;
-                    }
-                    counts[place] &= number == first[place] + row.index as f64;
-                }
-                // A series with a unit was set up, not counted out.
-                Cell::Quantity(..) => counts[place] = false,
-                Cell::Missing | Cell::Word => {
-                    gaps[place] += usize::from(cell == Cell::Missing);
-                    counts[place] = false;
-                }
-            }
+            seen.see(row.index, row.line, text, &Cell::read(table, text), is_open);
         }
         Ok(())
-    })?;
-    let rows = table.rows();
+    });
+    scanned.or_problem()?;
     let given = [&options.id, &options.value, &options.cost].into_iter().flatten().chain(&options.ignore);
     let named: HashSet<&String> = given.chain(options.further.iter().map(|further| &further.name)).collect();
-    let has_numbers = |place: usize| numbers[place] > 0 || matches!(units[place].common(), Ok(Some(_)));
-    let mut found = Vec::new();
-    for (place, name) in table.header().iter().enumerate() {
-        // Who names the columns to learn from has thought about it.
-        if name.is_empty() || named.contains(name) || options.columns.is_some() {
-            continue;
-        }
-        let reason = if let Some(value) = value.filter(|&value| gaps[value] > 0 && gaps[place] < rows && !stray[place])
-        {
-            // It is left out, rather than taken for what the study is about.
-            Some((format!("is filled in only where \"{}\" is", table.header()[value]), false))
-        } else if value.is_none() && is_result_name(name) {
-            Some(("is named like a result".to_owned(), true))
-        } else if value.is_none() && has_numbers(place) && gaps[place] as f64 > MANY_GAPS * rows as f64 {
-            Some((format!("is empty in {} of {rows} rows", gaps[place]), true))
-        } else if rows >= FEW && numbers[place] == rows && counts[place] && (first[place] == 0.0 || first[place] == 1.0)
-        {
-            Some(("is a running number".to_owned(), false))
-        } else {
-            None
-        };
-        let suspect = |(reason, is_result)| Suspect { column: name.clone(), reason, is_result, is_learned: true };
-        found.extend(reason.map(suspect));
-    }
-    if !found.is_empty() {
-        // What is wrong with the options, and that nothing can be learned from, is said when the study is created.
-        let places = chosen_columns(&table, options, &mut vec![]);
-        let survey = places.and_then(|places| survey(&mut table, &places, &options.scales));
-        if let Ok(Survey { columns, .. }) = survey {
-            let is_learned = |name: &String| columns.iter().any(|column| column.name == *name);
-            found.iter_mut().for_each(|suspect| suspect.is_learned = is_learned(&suspect.column));
-            // What is left out anyway nobody has to leave out.
-            found.retain(|suspect| suspect.is_result || suspect.is_learned);
-        }
-    }
-    Ok(found)
+    let results = value.map(|place| (table.header()[place].as_str(), &seen[place]));
+    let columns = table.header().iter().zip(&seen).filter(|(name, _)| !name.is_empty() && !named.contains(name));
+    let suspicion = |(name, column): (&String, &Seen)| {
+        let (grounds, is_result) = column.suspicion(name, results, table.rows())?;
+        let reason = render::grounds(&grounds);
+        Some(Suspicion { column: name.clone(), grounds, is_result, is_input: true, reason })
+    };
+    Ok(columns.filter_map(suspicion).collect())
+}
+
+/// Those of them that matter, where these are the inputs: what is not used anyway nobody has to ignore.
+pub(crate) fn relevant(mut found: Vec<Suspicion>, inputs: &[Column]) -> Vec<Suspicion> {
+    found.iter_mut().for_each(|found| found.is_input = inputs.iter().any(|input| input.name == found.column));
+    found.retain(|found| found.is_result || found.is_input);
+    found
 }
 
 /// Whether one of the words of a name says that it is a result: "Yield (%)", "final_score".
@@ -161,43 +143,41 @@ pub(crate) fn check_width(table: &Table) -> Result<()> {
         return Ok(());
     }
     let words = format!("line 1: there are {width} columns; at most {MOST_COLUMNS} are read, so leave some out");
-    Err(table.broken(vec![words]).into())
+    Err(table.broken(vec![words])).or_problem()
 }
 
-/// The places of the columns to learn from.
-pub(crate) fn chosen_columns(table: &Table, options: &StudyOptions, notes: &mut Vec<String>) -> Result<Vec<usize>> {
-    let mut roles: HashMap<usize, &str> = HashMap::new();
-    let mut role = |name: &str, role: &'static str| match roles.insert(table.column(name)?, role) {
-        Some(other) => Err(Error::Study(format!("\"{name}\" {other}, so it is not the one that {role}"))),
+/// The places of the input columns.
+pub(crate) fn chosen_columns(table: &Table, options: &StudyOptions, notes: &mut Vec<Note>) -> Result<Vec<usize>> {
+    let mut roles: HashMap<usize, ColumnRole> = HashMap::new();
+    let mut role = |name: &str, role: ColumnRole| match roles.insert(table.column(name).or_problem()?, role) {
+        Some(other) => Err(Problem::TwoRoles { column: name.to_owned(), role, other }),
         None => Ok(()),
     };
     let given =
-        [(&options.id, "names the rows"), (&options.value, "holds the values"), (&options.cost, "says what rows cost")];
+        [(&options.id, ColumnRole::Names), (&options.value, ColumnRole::Results), (&options.cost, ColumnRole::Costs)];
     for (name, what) in given {
         name.as_deref().map_or(Ok(()), |name| role(name, what))?;
     }
     for Further { name, .. } in &options.further {
         // Where results are not filled in here, they come from elsewhere.
         if options.value.is_some() || table.header().contains(name) {
-            role(name, "holds the values")?;
+            role(name, ColumnRole::Results)?;
         }
     }
     let ignored: HashSet<usize> =
-        options.ignore.iter().map(|name| table.column(name)).collect::<std::result::Result<_, _>>()?;
+        options.ignore.iter().map(|name| table.column(name).or_problem()).collect::<Result<_>>()?;
     if let Some(names) = &options.columns {
         let (mut places, mut seen) = (Vec::new(), HashSet::new());
         for name in names {
-            let place = table.column(name)?;
+            let place = table.column(name).or_problem()?;
             if !seen.insert(place) {
-                return Err(Error::Study(format!("--columns names \"{name}\" twice")));
+                return Err(Problem::ColumnTwice { column: name.clone() });
             }
-            if let Some(role) = roles.get(&place) {
-                return Err(Error::Study(format!(
-                    "\"{name}\" {role} and is not learned from; leave it out of --columns"
-                )));
+            if let Some(&role) = roles.get(&place) {
+                return Err(Problem::NotAnInput { column: name.clone(), role });
             }
             if ignored.contains(&place) {
-                return Err(Error::Study(format!("\"{name}\" stands in --columns and in --ignore")));
+                return Err(Problem::InputIgnored { column: name.clone() });
             }
             places.push(place);
         }
@@ -208,13 +188,13 @@ pub(crate) fn chosen_columns(table: &Table, options: &StudyOptions, notes: &mut 
         table.header().iter().enumerate().filter(|(place, _)| !roles.contains_key(place) && !ignored.contains(place))
     {
         if name.is_empty() {
-            notes.push(format!("column {} has no name and is left out", place + 1));
+            notes.push(Note::Unnamed { column: place + 1 });
             continue;
         }
         // Finds names that stand there twice.
-        places.push(table.column(name)?);
+        places.push(table.column(name).or_problem()?);
         if options.id.is_none() && name.eq_ignore_ascii_case("id") {
-            notes.push(format!("column \"{name}\" is learned from like any other; if it names the rows, create the study with --id {name}"));
+            notes.push(Note::IdIsInput { column: name.clone() });
         }
     }
     Ok(places)
@@ -225,13 +205,20 @@ mod tests {
     use super::*;
     use crate::scratch::Scratch;
 
+    fn found(pool: &std::path::Path, options: &StudyOptions) -> Vec<Suspicion> {
+        let mut table = Table::read(pool).unwrap();
+        let found = suspects(&mut table, options).unwrap();
+        let places = chosen_columns(&table, options, &mut vec![]).unwrap();
+        relevant(found, &crate::survey::survey(&mut table, &places, &[]).unwrap().columns)
+    }
+
     #[test]
     fn results_and_running_numbers_are_pointed_out() {
         let scratch = Scratch::new("suspects");
         let pool = scratch.file("pool.csv");
         std::fs::write(&pool, "no,heat,Yield (%),note\n1,5,3,\n2,5,,\n3,9,,2\n4,8,,\n5,1,,\n").unwrap();
         let of = |options: StudyOptions| {
-            let found = suspects(&StudyOptions { pool: pool.clone(), ..options }).unwrap();
+            let found = found(&pool, &options);
             found.into_iter().map(|suspect| (suspect.column, suspect.is_result)).collect::<Vec<_>>()
         };
         let all = [("no".to_owned(), false), ("Yield (%)".to_owned(), true), ("note".to_owned(), true)];
@@ -248,11 +235,9 @@ mod tests {
         // What is left out anyway nobody has to leave out; an empty column may still be meant for results.
         let rows: String = (1..=12).map(|k| format!("{k},{},2026-05-{k:02},,\n", k % 3)).collect();
         std::fs::write(&pool, format!("no,heat,day,Yield,done by\n{rows}")).unwrap();
-        let found = suspects(&StudyOptions { pool: pool.clone(), ..StudyOptions::default() }).unwrap();
-        let said: Vec<String> = found.iter().map(ToString::to_string).collect();
-        assert!(said[0].starts_with("column \"no\" is a running number and is learned from"), "{said:?}");
-        let empty = "column \"Yield\" is named like a result; if that is what you measure, add --value \"Yield\"";
-        assert_eq!(said[1..], [empty], "{said:?}");
+        let found = found(&pool, &StudyOptions::default());
+        let said: Vec<_> = found.iter().map(|found| (&*found.column, &*found.reason, found.is_input)).collect();
+        assert_eq!(said, [("no", "is a running number", true), ("Yield", "is named like a result", false)]);
         // Units make a number no less a result, and a series is no running number.
         std::fs::write(&pool, "time,heat,got\n1 h,5,3 %\n2 h,5,\n3 h,9,\n4 h,8,\n5 h,1,\n").unwrap();
         assert_eq!(of(StudyOptions::default()), [("got".to_owned(), true)]);

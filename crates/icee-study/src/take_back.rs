@@ -1,79 +1,57 @@
-//! Taking back: what was suggested and will not be tried, what was told by mistake, the last entry. The journal keeps it all.
+//! Releasing suggestions, extending reservations, deleting results, undoing. The journal keeps it all.
 
-use crate::record::{Entry, RowName};
+use crate::error::Result;
+use crate::record::{Entry, Line, RowName, shown_all};
 use crate::running::RunningRow;
-use crate::study::{Study, shown};
+use crate::study::Study;
 use crate::trials::Trials;
-use crate::{Error, Result};
+use icee_protocol::{Deed, Problem, Step, render};
 use std::collections::{HashMap, HashSet};
 
 impl Study {
-    /// Takes back the suggestion of rows that will not be tried: they may be suggested again. Whoever says who he is (`by`) gives back no
-    /// row that another has by now.
+    /// Releases rows that will not be tried: they may be suggested again. With a name (`by`), rows that someone else has are refused.
     ///
     /// # Errors
-    /// Where a row is not known, not running or another's; then nothing changes.
+    /// Where a row is not known, not in progress or another's; then nothing changes.
     pub fn withdraw(&mut self, ids: &[&str], by: Option<&str>) -> Result<()> {
-        self.take_back(
-            ids,
-            |study, row| running_of(&study.trials, row, by).map(drop),
-            Error::Conflict,
-            |rows| Entry::Withdraw { rows },
-        )
+        self.take_back(ids, |trials, row| running_of(trials, row, by).map(drop), |rows| Entry::Withdraw { rows })
     }
 
-    /// Forgets the outcomes of rows, told by mistake: all their values, or that they failed.
+    /// Extends the reservation of rows in progress until `until`, in seconds since 1970; none is shortened.
     ///
     /// # Errors
-    /// Where a row is not known or has no outcome; then nothing changes.
+    /// As [`Study::withdraw`].
+    pub fn renew(&mut self, ids: &[&str], until: u64, by: Option<&str>) -> Result<()> {
+        self.take_back(ids, |trials, row| running_of(trials, row, by).map(drop), |rows| Entry::Renew { rows, until })
+    }
+
+    /// Deletes the results of rows: all their values, or that they failed.
+    ///
+    /// # Errors
+    /// Where a row is not known or has no result; then nothing changes.
     pub fn forget(&mut self, ids: &[&str]) -> Result<()> {
-        self.take_back(
-            ids,
-            |study, row| {
-                let is_told = study.trials.outcome(row.row - 1).is_some();
-                is_told
-                    .then_some(())
-                    .ok_or_else(|| format!("{} has not been told: there is nothing to forget", shown(row)))
-            },
-            Error::Study,
-            |rows| Entry::Forget { rows },
-        )
+        let check = |trials: &Trials, row: &RowName| match trials.outcome(row.row - 1) {
+            Some(_) => Ok(()),
+            None => Err(Problem::NothingToForget { row: row.shown() }),
+        };
+        self.take_back(ids, check, |rows| Entry::Forget { rows })
     }
 
-    /// Takes back the last thing that was asked, told, withdrawn or forgotten, and says what it was.
+    /// Undoes the last step, and says what it was. One who has seen the study with so many lines does not take back what others
+    /// have written since.
     ///
     /// # Errors
-    /// Where nothing has happened yet.
-    pub fn undo(&mut self) -> Result<String> {
-        self.undo_if(|_| Ok(()))
-    }
-
-    /// The same for one who has seen the study with so many lines: what others have written since is not his to take back.
-    ///
-    /// # Errors
-    /// As [`Study::undo`], and where there are other lines by now.
-    pub fn undo_seen(&mut self, lines: u64) -> Result<String> {
-        self.undo_if(|study| match study.lines() == lines {
-            true => Ok(()),
-            false => Err(Error::Conflict(
-                "the study has changed meanwhile: look at it, then undo once more if need be".into(),
-            )),
-        })
-    }
-
-    fn undo_if(&mut self, check: impl FnOnce(&Study) -> Result<()>) -> Result<String> {
-        let undone = self.alone(|study| {
-            check(study)?;
-            study.undo_last()
+    /// Where nothing has happened yet, or there are other lines by now.
+    pub fn undo(&mut self, lines: Option<u64>) -> Result<Step> {
+        let undone = self.alone(|study| match lines {
+            Some(lines) if study.lines() != lines => Err(Problem::ChangedMeanwhile),
+            _ => study.undo_last(),
         })?;
-        undone
-            .as_ref()
-            .map(describe)
-            .ok_or_else(|| Error::Study("nothing has happened yet: there is nothing to undo".into()))
+        undone.as_ref().map(step).ok_or(Problem::NothingToUndo)
     }
 
     /// The rows as the journal has them, by what they were called when the sheet was last read; none where one of them has
-    /// neither an outcome nor a suggestion.
+    /// neither a result nor a suggestion.
     fn find_noted(&self, ids: &[&str]) -> Option<Vec<RowName>> {
         let told = self.trials.told.iter().map(|trial| &trial.name);
         let noted: HashMap<String, &RowName> =
@@ -84,76 +62,66 @@ impl Study {
     fn take_back(
         &mut self,
         ids: &[&str],
-        check: impl Fn(&Study, &RowName) -> std::result::Result<(), String>,
-        wrong: fn(String) -> Error,
+        check: impl Fn(&Trials, &RowName) -> Result<()>,
         entry: impl FnOnce(Vec<RowName>) -> Entry,
     ) -> Result<()> {
-        let (found, of_sheet): (Vec<RowName>, bool) = match self.find(ids) {
-            Ok(found) => (found.into_iter().collect::<std::result::Result<_, _>>().map_err(Error::Study)?, true),
-            // A sheet that cannot be taken in must not keep anybody from dropping the row that is in its way.
-            Err(error) => (self.find_noted(ids).ok_or(error)?, false),
-        };
-        let rows = each_once(found);
+        if ids.is_empty() {
+            return Err(Problem::NoRows);
+        }
+        // A sheet that cannot be imported must not keep anybody from dropping the row that is in its way.
+        let broken = self.follow_sheet_known(true).err();
         self.alone(|study| {
-            if of_sheet {
-                study.still_loaded()?;
-            }
-            let problems: Vec<String> = rows.iter().filter_map(|row| check(study, row).err()).collect();
-            match problems.is_empty() {
-                true => study.record(entry(rows)),
-                false => Err(wrong(problems.join("; "))),
-            }
+            let found = match broken {
+                None => study.find(ids)?.into_iter().collect::<Result<Vec<RowName>>>()?,
+                Some(problem) => study.find_noted(ids).ok_or(problem)?,
+            };
+            let rows = each_once(found);
+            let problems: Vec<Problem> = rows.iter().filter_map(|row| check(&study.trials, row).err()).collect();
+            if problems.is_empty() { study.change(entry(rows)) } else { Err(Problem::of_rows(problems)) }
         })
     }
 }
 
 /// Rows of which some may have been named twice.
-pub(crate) fn each_once(mut rows: Vec<RowName>) -> Vec<RowName> {
+fn each_once(mut rows: Vec<RowName>) -> Vec<RowName> {
     let mut seen = HashSet::new();
     rows.retain(|row| seen.insert(row.row));
     rows
 }
 
-/// A row that is being tried: by this person or worker, if that is said, or by whomever.
-///
-/// # Errors
-/// In words, where it is not.
-pub(crate) fn running_of<'t>(
-    trials: &'t Trials,
-    row: &RowName,
-    by: Option<&str>,
-) -> std::result::Result<&'t RunningRow, String> {
-    let not_running = || format!("{} is not running: it was not asked for, or has been told", shown(row));
-    let running = trials.running_row(row.row - 1).ok_or_else(not_running)?;
+/// A row in progress: of this person or worker, if that is said.
+fn running_of<'t>(trials: &'t Trials, row: &RowName, by: Option<&str>) -> Result<&'t RunningRow> {
+    let running = trials.running_row(row.row - 1).ok_or_else(|| Problem::NotRunning { row: row.shown() })?;
     match (&running.by, by.map(str::trim)) {
-        (Some(holder), Some(by)) if holder != by => Err(format!(
-            "{} is held by {holder} now; ask for another, or do it in their name (by: {holder})",
-            shown(row)
-        )),
+        (Some(holder), Some(by)) if holder != by => {
+            Err(Problem::HeldByOther { row: row.shown(), holder: holder.clone() })
+        }
         _ => Ok(running),
     }
 }
 
-/// What an entry did, for a message.
-fn describe(entry: &Entry) -> String {
-    let list = |rows: &[RowName]| {
-        let shown: Vec<String> = rows.iter().take(8).map(RowName::shown).collect();
-        let more =
-            if rows.len() > shown.len() { format!(" and {} more", rows.len() - shown.len()) } else { String::new() };
-        format!("{} {}{more}", if rows.len() == 1 { "row" } else { "rows" }, shown.join(", "))
-    };
-    match entry {
-        Entry::Ask { rows, .. } => format!("asking for {}", list(rows)),
+/// What a line did.
+pub(crate) fn step(line: &Line) -> Step {
+    let deeds: Vec<Deed> = line.changes.iter().filter_map(deed).collect();
+    let words = render::deeds(&deeds);
+    Step { deeds, by: line.from.by.clone(), at: line.from.at, words }
+}
+
+fn deed(entry: &Entry) -> Option<Deed> {
+    Some(match entry {
+        Entry::Ask { rows, .. } => Deed::Suggested { rows: shown_all(rows) },
         Entry::Tell { outcomes, .. } => {
-            let rows: Vec<RowName> = outcomes.iter().map(|told| told.row.clone()).collect();
-            format!("telling {}", list(&rows))
+            let mut rows: Vec<String> = outcomes.iter().map(|told| told.row.shown()).collect();
+            rows.dedup();
+            Deed::Recorded { rows }
         }
-        Entry::Withdraw { rows } => format!("withdrawing {}", list(rows)),
-        Entry::Forget { rows } => format!("forgetting {}", list(rows)),
-        Entry::Sheet { .. } => {
-            "taking in the sheet as it is now (the next ask takes it in again: change it first)".into()
-        }
-        Entry::Model(pin) => format!("going on with the model {pin}"),
-        Entry::Undo {} => "an undo".into(),
-    }
+        Entry::Renew { rows, .. } => Deed::Extended { rows: shown_all(rows) },
+        Entry::Withdraw { rows } => Deed::Released { rows: shown_all(rows) },
+        Entry::Expire { rows } => Deed::Expired { rows: shown_all(rows) },
+        Entry::Forget { rows } => Deed::Deleted { rows: shown_all(rows) },
+        Entry::Goals { .. } => Deed::GoalsChanged,
+        Entry::Sheet { .. } => Deed::SheetUpdated,
+        Entry::Model(pin) => Deed::ModelAccepted { model: pin.to_string() },
+        Entry::Undo {} => return None,
+    })
 }

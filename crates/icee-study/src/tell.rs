@@ -1,20 +1,19 @@
-//! Telling a study what came out: one row, or a file of many. All of it is taken, or nothing.
+//! Recording results: of one row, or a file of many. All of it, or nothing.
 
+use crate::ask::person;
+use crate::error::{OrProblem, Result, bug, shown};
 use crate::formats;
 use crate::goals::Goals;
 use crate::record::{Entry, Measured, Outcome, RowName, ToldValue};
 use crate::results;
-use crate::study::{Study, not_loaded, shown};
+use crate::study::Study;
 use crate::trials::{Known, Trial, Trials};
-use crate::{Error, Result, values};
+use crate::values;
 use icee_base::names::Unknown;
 use icee_base::table::Table;
-use serde::{Deserialize, Serialize};
+use icee_protocol::{Counts, Note, Problem, RowProblem};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// Problems that an error shows before it stops counting them out.
-const SHOWN: usize = 20;
 
 /// Rows that a note names before it counts them.
 pub(crate) const NAMED: usize = 3;
@@ -31,30 +30,11 @@ pub enum Repeat {
     Replace,
 }
 
-/// What was taken in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TellSummary {
-    /// Rows told for the first time.
-    pub new: usize,
-    /// Further measurements of rows.
-    pub again: usize,
-    /// Rows whose outcome was replaced by another.
-    pub replaced: usize,
-    /// Rows whose outcome was told again as it was.
-    pub unchanged: usize,
-}
-
 /// Outcomes of one row before they are checked.
 pub(crate) struct Report {
     pub row: RowName,
     pub outcomes: Vec<Measured>,
     pub source: Source,
-}
-
-/// Outcomes that are not taken: what is wrong, and what kind of error that is.
-struct Refused {
-    problems: Vec<String>,
-    kind: fn(String) -> Error,
 }
 
 /// Where outcomes stand.
@@ -106,15 +86,15 @@ impl Report {
     }
 
     /// Whether the values can be.
-    fn check(&self, goals: &Goals) -> std::result::Result<(), String> {
+    fn check(&self, goals: &Goals) -> Result<()> {
+        let row = || self.row.shown();
         for Measured { outcome, further } in &self.outcomes {
             let value = if let Outcome::Value(value) = outcome { Some(value) } else { None };
             if let Some(value) = value.into_iter().chain(further.iter().flatten()).find(|value| !value.is_finite()) {
-                return Err(format!("the value {value} of {} is not a finite number", shown(&self.row)));
+                return Err(Problem::ValueNotFinite { row: row(), text: value.to_string() });
             }
-            if let Some(value) = value.filter(|&&value| !goals.bounds.hold(value)) {
-                let (row, bounds) = (shown(&self.row), goals.bounds);
-                return Err(format!("the value {value} of {row} lies outside of what can be ({bounds}); mend it"));
+            if let Some(&value) = value.filter(|&&value| !goals.bounds.hold(value)) {
+                return Err(Problem::OutOfRange { row: row(), value, range: goals.bounds.into() });
             }
         }
         Ok(())
@@ -131,17 +111,16 @@ impl Report {
 }
 
 impl Study {
-    /// Tells what came out of a row: a value, or `None` for an experiment that failed, or [`Outcome::Impossible`]. The row
-    /// need not have been suggested.
+    /// Records the result of a row: a number, or `None` for an experiment that failed, or [`Outcome::Impossible`]. The row need not
+    /// have been suggested.
     ///
     /// # Errors
-    /// Where the row is not known, the value is not finite, or the row has an outcome and `repeat` refuses; then nothing
-    /// changes.
-    pub fn tell(&mut self, id: &str, outcome: impl Into<Outcome>, repeat: Repeat) -> Result<TellSummary> {
-        self.tell_measured(id, outcome, &[], repeat)
+    /// Where the row is not known, the result is not finite, or the row has one and `repeat` refuses; then nothing changes.
+    pub fn tell(&mut self, id: &str, outcome: impl Into<Outcome>, repeat: Repeat) -> Result<Counts> {
+        self.tell_by(None, id, outcome, &[], repeat)
     }
 
-    /// The same with further outcomes, by their names; those that are not there were not measured.
+    /// The same with further results, by their names; those that are not there were not measured.
     ///
     /// # Errors
     /// As [`Study::tell`], and where a name is not known.
@@ -151,11 +130,11 @@ impl Study {
         outcome: impl Into<Outcome>,
         further: &[(&str, f64)],
         repeat: Repeat,
-    ) -> Result<TellSummary> {
+    ) -> Result<Counts> {
         self.tell_by(None, id, outcome, further, repeat)
     }
 
-    /// The same by somebody: what he was asked for and is late with is another measurement where others have told the row meanwhile.
+    /// The same by somebody: where the reservation has expired and someone else has recorded the row, it is a replicate.
     ///
     /// # Errors
     /// As [`Study::tell_measured`].
@@ -166,147 +145,133 @@ impl Study {
         outcome: impl Into<Outcome>,
         further: &[(&str, f64)],
         repeat: Repeat,
-    ) -> Result<TellSummary> {
+    ) -> Result<Counts> {
         // 0 is 0, whatever its sign.
         let outcome = match outcome.into() {
             Outcome::Value(value) => Outcome::Value(value + 0.0),
             other => other,
         };
+        self.origin.by = by.map(person).transpose()?;
+        self.follow_sheet_known(true)?;
+        self.alone(|study| {
+            let values = study.further(further)?;
+            let row = study.find(&[id])?.swap_remove(0)?;
+            if study.header.id.is_none() && id.trim().parse() != Ok(row.row) {
+                study.notes.push(Note::SameCells { row: id.trim().to_owned(), of: row.row });
+            }
+            study.tell_row(row, outcome, values, repeat)
+        })
+    }
+
+    /// Further results in the order of the goals.
+    fn further(&self, further: &[(&str, f64)]) -> Result<Vec<Option<f64>>> {
         let names: Vec<&str> = self.header.further.iter().map(|further| further.name.as_str()).collect();
         let mut values = vec![None; names.len()];
         for (name, value) in further {
             let known = names.iter().position(|known| known == name);
-            values[known.ok_or_else(|| Unknown::new("outcome", name, &names))?] = Some(*value);
+            values[known.ok_or_else(|| Unknown::new("result", name, &names)).or_problem()?] = Some(*value);
         }
-        let row = self.find(&[id])?.swap_remove(0).map_err(Error::Study)?;
-        if self.header.id.is_none() && id.trim().parse() != Ok(row.row) {
-            self.notes.push(format!(
-                "row {} has the same cells as row {}: they are one experiment",
-                id.trim(),
-                row.row
-            ));
+        Ok(values)
+    }
+
+    fn tell_row(
+        &mut self,
+        row: RowName,
+        outcome: Outcome,
+        mut further: Vec<Option<f64>>,
+        repeat: Repeat,
+    ) -> Result<Counts> {
+        let by = self.origin.by.as_deref();
+        // One who says what is to become of it knows that there is a result.
+        let late = self.trials.late(row.row - 1, by).filter(|_| repeat == Repeat::Refuse).map(str::to_owned);
+        let before = self.trials.outcome(row.row - 1);
+        let is_replicate = late.is_some() && before.is_some();
+        let repeat = if is_replicate { Repeat::Again } else { repeat };
+        // A correction or completion leaves alone what is not named.
+        if let [known] = before.map(Trial::measurements).unwrap_or_default()
+            && repeat != Repeat::Again
+        {
+            further.iter_mut().zip(&known.further).for_each(|(new, known)| *new = new.or(*known));
         }
-        let by = by.map(str::trim);
-        let mut note = None;
-        let told = self.alone(|study| {
-            study.still_loaded()?;
-            // Whoever says what is to become of it knows that it was told.
-            let late = study.trials.late(row.row - 1, by).filter(|_| repeat == Repeat::Refuse).map(str::to_owned);
-            let before = study.trials.outcome(row.row - 1);
-            let repeat = if late.is_some() && before.is_some() { Repeat::Again } else { repeat };
-            // Who corrects or completes a measurement leaves alone what is not named.
-            if let [known] = before.map(Trial::measurements).unwrap_or_default()
-                && repeat != Repeat::Again
-            {
-                values.iter_mut().zip(&known.further).for_each(|(new, known)| *new = new.or(*known));
-            }
-            note = (late.is_some() && before.is_some()).then(|| {
-                format!("{} has been told by another meanwhile; this is kept as another measurement", shown(&row))
-            });
-            // What failed has no values.
-            let further = if matches!(outcome, Outcome::Value(_)) { values } else { vec![] };
-            let report = Report { row, outcomes: vec![Measured { outcome, further }], source: Source::Typed };
-            study.tell_alone(&[report], repeat, late, by)
-        })?;
-        let told = told.map_err(|Refused { problems, kind }| kind(problems.join("; ")))?;
+        let note = is_replicate.then(|| Note::LateReplicate { row: row.shown() });
+        // What failed has no values.
+        let further = if matches!(outcome, Outcome::Value(_)) { further } else { vec![] };
+        let report = Report { row, outcomes: vec![Measured { outcome, further }], source: Source::Typed };
+        let told = self.record(&[report], repeat, late);
+        let told = told?.map_err(|problems| Problem::of_rows(problems.into_iter().map(|row| row.problem).collect()))?;
         self.notes.extend(note);
         Ok(told)
     }
 
-    /// Tells all lines of a file of results: the column `value` (the study's own, or "value", where none is named) holds a
+    /// Records all lines of a file of results: the column `value` (the study's own, or "value", where none is named) holds a
     /// number, the word `failed` or `impossible`, or nothing. Rows are found by the study's id column, by a column with their
-    /// numbers ([`Study::row_column`]), or by their cells. A row that stands there several times was measured so often; what was told before
-    /// and stands there again is not told twice.
+    /// numbers ([`Study::row_column`]), or by their cells. A row that stands there several times has replicates; what was recorded before
+    /// and stands there again is not recorded twice.
     ///
     /// # Errors
-    /// With every line that cannot be told; then nothing changes.
-    pub fn tell_csv(&mut self, path: &Path, value: Option<&str>, repeat: Repeat) -> Result<TellSummary> {
-        self.tell_table(formats::read(path)?, value, repeat)
+    /// With every line that cannot be recorded; then nothing changes.
+    pub fn tell_csv(&mut self, path: &Path, value: Option<&str>, repeat: Repeat) -> Result<Counts> {
+        self.tell_table(formats::table(path, formats::read(path)?)?, value, repeat)
     }
 
     /// The same of a table at hand.
     ///
     /// # Errors
     /// As [`Study::tell_csv`].
-    pub fn tell_table(&mut self, mut table: Table, value: Option<&str>, repeat: Repeat) -> Result<TellSummary> {
+    pub fn tell_table(&mut self, mut table: Table, value: Option<&str>, repeat: Repeat) -> Result<Counts> {
         let learned = |name: &str| self.header.columns.iter().any(|column| column.name == name);
         if let Some(value) = value.filter(|value| learned(value)) {
-            return Err(Error::Study(format!(
-                "the column \"{value}\" is learned from; results stand in a column of their own"
-            )));
+            return Err(Problem::ResultsAreInputs { column: value.to_owned() });
         }
         let named = value.or(self.header.value.as_deref());
         let value = named.unwrap_or_else(|| results::value_column(learned)).to_owned();
-        self.load_and_update()?;
-        let (lines, said) = results::read(&mut table, &self.header, &value, self.row_column())?;
-        if lines.is_empty() {
-            let nothing = format!("no row has anything in the column \"{value}\"");
-            return Err(table.broken(vec![nothing]).into());
-        }
-        let Some(rows) = &mut self.rows else { return Err(not_loaded()) };
-        let (mut found, mut problems) = (Vec::new(), Vec::new());
-        for (row, line) in rows.find_all(&lines)?.into_iter().zip(&lines) {
-            match row.and_then(|row| rows.check_cells(&row, &line.cells).map(|()| row)) {
-                Ok(row) => found.push((row, line.number, line.measured.clone())),
-                Err(problem) => problems.push(format!("line {}: {problem}", line.number)),
+        self.follow_sheet_known(true)?;
+        let file = shown(table.path());
+        self.alone(|study| {
+            study.load()?;
+            let (lines, said) = results::read(&mut table, &study.header, &value, study.row_column())?;
+            if lines.is_empty() {
+                return Err(Problem::NoResults { file: file.clone(), column: value });
             }
-        }
-        if !problems.is_empty() {
-            return Err(table.broken(shortened(problems)).into());
-        }
-        let reports = Report::of_lines(found.into_iter(), Source::File);
-        let told = self.alone(|study| {
-            study.still_loaded()?;
-            study.tell_alone(&reports, repeat, None, None)
-        })?;
-        let told = told.map_err(|Refused { problems, kind }| kind(table.broken(problems).to_string()))?;
-        self.notes.extend(said);
-        Ok(told)
+            let Some(rows) = &mut study.rows else { return Err(bug("the sheet is not loaded")) };
+            let (mut found, mut problems) = (Vec::new(), Vec::new());
+            for (row, line) in rows.find_all(&lines)?.into_iter().zip(&lines) {
+                match row.and_then(|row| rows.check_cells(&row, &line.cells).map(|()| row)) {
+                    Ok(row) => found.push((row, line.number, line.measured.clone())),
+                    Err(problem) => problems.push(RowProblem { line: Some(line.number), problem }),
+                }
+            }
+            if !problems.is_empty() {
+                return Err(Problem::of_lines(file, problems));
+            }
+            let reports = Report::of_lines(found.into_iter(), Source::File);
+            let told = study.record(&reports, repeat, None)?.map_err(|problems| Problem::of_lines(file, problems))?;
+            study.notes.extend(said);
+            Ok(told)
+        })
     }
 
     /// The row of each id.
-    ///
-    /// Where rows are known by their numbers and have just been found to have others, nobody can say whether a number is meant
-    /// as it was or as it is.
-    pub(crate) fn find(&mut self, ids: &[&str]) -> Result<Vec<std::result::Result<RowName, String>>> {
-        let moved = self.load_and_update()?;
-        if let Some([was, is]) = moved.into_iter().find(|[was, is]| was != is && self.header.id.is_none()) {
-            return Err(Error::Study(format!(
-                "the rows of {} have other numbers now: row {was} has become row {is}. Nothing was done; look up the number that \
-                 is meant and say it again (a column that names the rows, --id, keeps this from happening)",
-                self.pool.display()
-            )));
-        }
-        self.rows.as_mut().ok_or_else(not_loaded)?.find(ids)
+    pub(crate) fn find(&mut self, ids: &[&str]) -> Result<Vec<Result<RowName>>> {
+        self.load()?;
+        let Some(rows) = &mut self.rows else { return Err(bug("the sheet is not loaded")) };
+        rows.find(ids)
     }
 
-    /// Checks and records outcomes that somebody tells. Only under the lock.
-    fn tell_alone(
+    /// Checks and records outcomes. Only under the lock.
+    fn record(
         &mut self,
         reports: &[Report],
         repeat: Repeat,
         late: Option<String>,
-        by: Option<&str>,
-    ) -> Result<std::result::Result<TellSummary, Refused>> {
-        let goals = self.header.goals();
-        let (outcomes, told) = match self.trials.checked(reports, repeat, &goals) {
+    ) -> Result<std::result::Result<Counts, Vec<RowProblem>>> {
+        let (outcomes, told) = match self.trials.checked(reports, repeat, &self.goals()) {
             Ok(new) => new,
-            Err(problems) => {
-                // What could be told of another row, or at another time, was told already.
-                let could_be = reports.iter().all(|report| report.check(&goals).is_ok());
-                let kind = if could_be { Error::Conflict } else { Error::Study };
-                return Ok(Err(Refused { problems, kind }));
-            }
+            Err(problems) => return Ok(Err(problems)),
         };
-        let doubts = self.trials.doubts(&outcomes, |row| self.cells(row), "undo takes it back");
+        let doubts = self.trials.doubts(&outcomes, |row| self.cells(row), false);
         if !outcomes.is_empty() {
-            let taken = outcomes.iter().filter_map(|told| self.trials.taken_from_another(told, by));
-            let rows: Vec<RowName> = taken.filter(|_| late.is_none()).cloned().collect();
-            if !rows.is_empty() {
-                // Given back, it is known who had it.
-                self.record(Entry::Withdraw { rows })?;
-            }
-            self.record(Entry::Tell { outcomes, late })?;
+            self.change(Entry::Tell { outcomes, late })?;
         }
         self.notes.extend(doubts);
         Ok(Ok(told))
@@ -320,26 +285,23 @@ impl Trials {
         reports: &[Report],
         repeat: Repeat,
         goals: &Goals,
-    ) -> std::result::Result<(Vec<ToldValue>, TellSummary), Vec<String>> {
-        let mut told = TellSummary::default();
+    ) -> std::result::Result<(Vec<ToldValue>, Counts), Vec<RowProblem>> {
+        let mut told = Counts::default();
         let (mut all, mut problems) = (Vec::new(), Vec::new());
         for report in reports {
             match report.check(goals).and_then(|()| self.news_of(report, repeat)) {
                 Ok(outcomes) => {
-                    told.count(&outcomes);
+                    count(&mut told, &outcomes);
                     all.extend(outcomes);
                 }
-                Err(problem) => problems.push(match report.source.line() {
-                    Some(line) => format!("line {line}: {problem}"),
-                    None => problem,
-                }),
+                Err(problem) => problems.push(RowProblem { line: report.source.line(), problem }),
             }
         }
-        if problems.is_empty() { Ok((all, told)) } else { Err(shortened(problems)) }
+        if problems.is_empty() { Ok((all, told)) } else { Err(problems) }
     }
 
     /// What a report adds to what is known of its row.
-    fn news_of(&self, report: &Report, repeat: Repeat) -> std::result::Result<Vec<ToldValue>, String> {
+    fn news_of(&self, report: &Report, repeat: Repeat) -> Result<Vec<ToldValue>> {
         let Report { row, outcomes, source } = report;
         let Some(before) = self.outcome(row.row - 1) else { return Ok(report.told()) };
         // What stands in a file was perhaps told from there before; whoever tells one row means to tell something new.
@@ -359,17 +321,14 @@ impl Trials {
             // What was measured later of the same experiment stands in the same line.
             Repeat::Replace | Repeat::Refuse if repeat == Repeat::Replace || completed => Ok(replacing(report.told())),
             _ => Err(match source {
-                Source::Sheet(_) => format!(
-                    "{} has {} here and {} in the study; `icee study update --replace` takes what stands here",
-                    shown(row),
-                    described(outcomes),
-                    before.known.describe()
-                ),
-                Source::Typed | Source::File(_) => format!(
-                    "{} was told already ({}); --replace corrects it, --again adds another measurement",
-                    shown(row),
-                    before.known.describe()
-                ),
+                Source::Sheet(_) => Problem::SheetDiffers {
+                    row: row.shown(),
+                    here: described(outcomes),
+                    known: before.known.describe(),
+                },
+                Source::Typed | Source::File(_) => {
+                    Problem::AlreadyMeasured { row: row.shown(), known: before.known.describe() }
+                }
             }),
         }
     }
@@ -381,7 +340,7 @@ fn replacing(mut news: Vec<ToldValue>) -> Vec<ToldValue> {
     news
 }
 
-/// What was measured: "5", or "5 (with 0.7 and nothing)" where there are further outcomes.
+/// What was measured: "5", or "5 (0.7, -)" where there are further results.
 fn described(outcomes: &[Measured]) -> String {
     let one = |Measured { outcome, further }: &Measured| {
         let value = match outcome {
@@ -390,8 +349,8 @@ fn described(outcomes: &[Measured]) -> String {
             Outcome::Impossible => values::IMPOSSIBLE.into(),
         };
         let further: Vec<String> =
-            further.iter().map(|value| value.map_or_else(|| "nothing".into(), |value| value.to_string())).collect();
-        if further.is_empty() { value } else { format!("{value} (with {})", further.join(" and ")) }
+            further.iter().map(|value| value.map_or_else(|| "-".into(), |value| value.to_string())).collect();
+        if further.is_empty() { value } else { format!("{value} ({})", further.join(", ")) }
     };
     outcomes.iter().map(one).collect::<Vec<_>>().join(", ")
 }
@@ -412,17 +371,15 @@ fn beyond(
     Some(left)
 }
 
-impl TellSummary {
-    /// Counts what was found to be new of a row.
-    fn count(&mut self, news: &[ToldValue]) {
-        match news.first() {
-            None => self.unchanged += 1,
-            Some(first) if first.replaces => self.replaced += 1,
-            Some(first) if !first.again => self.new += 1,
-            Some(_) => self.again += 1,
-        }
-        self.again += news.len().saturating_sub(1);
+/// Counts what was found to be new of a row.
+fn count(told: &mut Counts, news: &[ToldValue]) {
+    match news.first() {
+        None => told.unchanged += 1,
+        Some(first) if first.replaces => told.replaced += 1,
+        Some(first) if !first.again => told.new += 1,
+        Some(_) => told.again += 1,
     }
+    told.again += news.len().saturating_sub(1);
 }
 
 impl Known {
@@ -441,14 +398,4 @@ impl Known {
     pub(crate) fn describe(&self) -> String {
         described(&self.outcomes())
     }
-}
-
-/// The first problems, and how many more there are.
-pub(crate) fn shortened(mut problems: Vec<String>) -> Vec<String> {
-    if problems.len() > SHOWN {
-        let more = problems.len() - SHOWN;
-        problems.truncate(SHOWN);
-        problems.push(format!("and {more} more"));
-    }
-    problems
 }

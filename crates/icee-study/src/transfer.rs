@@ -1,130 +1,123 @@
-//! A study on its way to another place: its journal and its sheet, byte for byte.
+//! A study on its way to another place: its journal and its sheets.
 
+use crate::error::{OrProblem, Result, bug, stored};
 use crate::formats;
-use crate::journal::{JournalFile, write_new};
+use crate::journal::{JournalFile, sheets_of};
 use crate::memory::{incomplete, journal_of, lines_of};
-use crate::models::Models;
-use crate::replay::{header_of, replay};
+use crate::record::{Entry, Header, Line, to_line};
+use crate::replay::{header_of, parse, replay};
 use crate::rows::Rows;
-use crate::storage::{Home, News, SHEETS};
+use crate::storage::{Home, KeptSheet, News};
 use crate::study::Study;
-use crate::{Error, Result};
-use icee_base::files::{FileError, folder_of, read_regular, sync_folder};
+use icee_base::files::{FileError, folder_of, sync_folder};
+use icee_protocol::{Bundle, Content, Problem};
 use std::path::{Path, PathBuf};
-
-/// Bytes of a sheet.
-const MOST_BYTES: u64 = 1 << 30;
-
-/// A study's journal and sheet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StudyFiles {
-    /// The journal, with the checksums of its lines.
-    pub journal: String,
-    /// The sheet's file.
-    pub sheet: Vec<u8>,
-}
 
 impl Study {
     /// The study as it stands, to be taken to another place. Half a line that a crash has left does not come along.
     ///
     /// # Errors
-    /// Where the journal or the sheet cannot be read, or the sheet has changed and that was not taken in yet.
-    pub fn files(&mut self) -> Result<StudyFiles> {
+    /// Where the journal or the sheet cannot be read.
+    pub fn bundle(&mut self) -> Result<Bundle> {
         let lines = self.all_lines()?;
-        self.load()?;
-        let large = || FileError::content(self.pool(), "is too large to be moved");
-        let sheet = read_regular(self.pool(), MOST_BYTES)?.ok_or_else(large)?;
-        let files = StudyFiles { journal: journal_of(&lines), sheet };
-        // The sheet may have been saved a moment ago.
-        files.lines()?;
-        Ok(files)
-    }
-
-    /// Puts a journal away, and other files of the study: into a folder of its own in `deleted/` beside it, which is returned. Its name
-    /// is free again, and nothing is lost. It need not be one that can be opened.
-    ///
-    /// # Errors
-    /// Where something cannot be moved.
-    pub fn put_away(journal: &Path, others: &[PathBuf], now: u64) -> Result<PathBuf> {
-        let deleted = folder_of(journal).join("deleted");
-        let name = journal.file_stem().unwrap_or_default().to_string_lossy();
-        let label = |at: u64| if at == 0 { format!("{name}-{now}") } else { format!("{name}-{now}-{at}") };
-        let place = (0..).map(|at| deleted.join(label(at))).find(|place| !place.exists());
-        let place = place.unwrap_or_else(|| deleted.clone());
-        std::fs::create_dir_all(&place).map_err(FileError::io(&place))?;
-        for file in std::iter::once(journal).chain(others.iter().map(PathBuf::as_path)) {
-            let to = place.join(file.file_name().unwrap_or_default());
-            std::fs::rename(file, &to).map_err(FileError::io(file))?;
-            sync_folder(&to);
-            sync_folder(file);
+        if self.is_torn() {
+            return Err(incomplete("journal"));
         }
-        sync_folder(&place);
-        sync_folder(&deleted);
-        Ok(place)
+        let mut sheets = Vec::new();
+        for hash in self.tally.sheets.clone() {
+            // Of very large sheets the oldest versions are not kept.
+            sheets.extend(self.journal.kept(&hash)?.map(Content));
+        }
+        let bundle = Bundle { journal: journal_of(&lines), sheets };
+        Package::of(&bundle).map(|_| bundle)
     }
 }
 
-impl StudyFiles {
-    /// Those of a study that lies somewhere, its sheet at `pool` or where it is looked for otherwise.
-    ///
-    /// # Errors
-    /// As [`Study::files`], and where the journal ends in half a line.
-    pub fn read(journal: &Path, pool: Option<&Path>) -> Result<StudyFiles> {
-        let mut study = Study::open(journal, pool, Models::default())?;
-        let files = study.files()?;
-        if study.is_torn() { Err(incomplete("journal")) } else { Ok(files) }
-    }
+/// A bundle that was checked: what a [`Home`] is created of.
+pub struct Package {
+    /// The lines of the journal. They name no file: the sheets came with them.
+    pub lines: Vec<String>,
+    /// The sheets.
+    pub sheets: Vec<KeptSheet>,
+}
 
-    /// The lines of the journal, as a [`Home`] is created of, where all is sound: they make sense, and the sheet is theirs.
+impl Package {
+    /// Checks a bundle: the lines make sense, and its latest sheet is there.
     ///
     /// # Errors
     /// Where not.
-    pub fn lines(&self) -> Result<Vec<String>> {
+    pub fn of(bundle: &Bundle) -> Result<Package> {
         let name = "journal";
-        let lines = lines_of(self.journal.as_bytes())?;
+        let lines = lines_of(bundle.journal.as_bytes())?;
         let header = header_of(name, &News { lines: lines.clone(), ..News::default() })?;
-        let header = replay(name, &header, &lines[1..])?.with_sheet(&header);
-        let table = formats::table(Path::new("sheet"), self.sheet.clone())?;
-        let other = || {
-            let words = "the sheet is not the one that the journal is about; where the study is, `icee study update` takes in a sheet that \
-                         has changed";
-            Error::Study(words.into())
-        };
-        Rows::of(table, &header)?.ok_or_else(other)?;
-        Ok(lines)
+        let (trials, tally) = replay(name, &header, &lines[1..])?;
+        let now = trials.now(&header);
+        let sheets = bundle.sheets.iter().map(|Content(bytes)| KeptSheet::new(bytes.clone()));
+        let sheets: Vec<KeptSheet> = sheets.filter(|sheet| tally.sheets.contains(&sheet.hash)).collect();
+        let latest = sheets.iter().find(|sheet| now.pool.hash.as_ref() == Some(&sheet.hash));
+        let latest = latest.ok_or(Problem::OtherSheet)?;
+        Rows::of(formats::table(Path::new("sheet"), latest.bytes.clone())?, &now)?.ok_or(Problem::OtherSheet)?;
+        Ok(Package { lines: without_files(name, &lines)?, sheets })
     }
 
-    /// How the name of the sheet ends that lies beside the journal.
-    pub fn ending(&self) -> &'static str {
-        let [csv, workbook] = SHEETS;
-        if formats::is_archive(&self.sheet) { workbook } else { csv }
-    }
-
-    /// Writes both, the sheet beside the journal, and never over a file; says where the sheet is.
+    /// Creates the study.
     ///
     /// # Errors
-    /// Where one of them exists already, makes no sense or cannot be written; then nothing is left behind.
-    pub fn write(&self, journal: &Path) -> Result<PathBuf> {
-        let lines = self.lines()?;
-        if journal.exists() {
-            return Err(taken(journal));
-        }
-        let (folder, sheet) = (folder_of(journal), journal.with_extension(self.ending()));
-        std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
-        match write_new(&sheet, &self.sheet) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Err(taken(&sheet)),
-            written => written.map_err(FileError::io(&sheet))?,
-        }
-        JournalFile(journal.to_owned()).create(&lines).inspect_err(|_| {
-            // Without a journal it would only be in the way.
-            let _ = std::fs::remove_file(&sheet);
-        })?;
-        Ok(sheet)
+    /// Where there is one, or it cannot be written; then nothing is left behind.
+    pub fn create(&self, home: &dyn Home) -> Result<()> {
+        home.create(&self.lines, &self.sheets)
     }
 }
 
-fn taken(path: &Path) -> Error {
-    Error::Conflict(format!("{} exists already; choose another name", path.display()))
+/// Writes a bundle to files: its journal there, its sheets in a folder beside it, which is given back. Never over a file.
+///
+/// # Errors
+/// Where something is in the way, or cannot be written; then no journal is left behind.
+pub fn write_files(journal: &Path, bundle: &Bundle) -> Result<PathBuf> {
+    let sheets: Vec<KeptSheet> = bundle.sheets.iter().map(|Content(bytes)| KeptSheet::new(bytes.clone())).collect();
+    JournalFile(journal.to_owned()).create(&lines_of(bundle.journal.as_bytes())?, &sheets)?;
+    Ok(sheets_of(journal))
+}
+
+/// The same lines where no sheet is in a file: what they say of paths is about another machine.
+pub(crate) fn without_files(name: &str, lines: &[String]) -> Result<Vec<String>> {
+    let mut header: Header = serde_json::from_str(&lines[0]).map_err(bug)?;
+    header.pool.path = None;
+    let mut all = vec![to_line(&header)?];
+    for (_, mut line) in parse(name, &lines[1..], 2)? {
+        let Line { changes, .. } = &mut line;
+        for change in changes {
+            if let Entry::Sheet { pool, .. } = change {
+                pool.path = None;
+            }
+        }
+        all.push(to_line(&line)?);
+    }
+    Ok(all)
+}
+
+/// Moves a journal and its sheets out of the way: into a folder of its own in `deleted/` beside it, which is returned. Its name is
+/// free again, and nothing is lost. It need not be one that can be opened.
+///
+/// # Errors
+/// Where something cannot be moved.
+pub(crate) fn put_away(journal: &Path, now: u64) -> Result<PathBuf> {
+    let deleted = folder_of(journal).join("deleted");
+    let name = journal.file_stem().unwrap_or_default().to_string_lossy();
+    let label = |at: u64| if at == 0 { format!("{name}-{now}") } else { format!("{name}-{now}-{at}") };
+    let place = (0..).map(|at| deleted.join(label(at))).find(|place| !place.exists());
+    let place = place.ok_or_else(|| stored(&name, "no folder is free for it"))?;
+    std::fs::create_dir_all(&place).map_err(FileError::io(&place)).or_problem()?;
+    let sheets = sheets_of(journal);
+    for file in std::iter::once(journal).chain(sheets.is_dir().then_some(sheets.as_path())) {
+        let to = place.join(file.file_name().unwrap_or_default());
+        std::fs::rename(file, &to).map_err(FileError::io(file)).or_problem()?;
+        sync_folder(&to);
+        sync_folder(file);
+    }
+    sync_folder(&place);
+    sync_folder(&deleted);
+    Ok(place)
 }
 
 #[cfg(test)]
@@ -134,48 +127,52 @@ mod tests {
     use crate::{Models, Repeat, StudyOptions};
 
     #[test]
-    fn a_study_goes_on_elsewhere_byte_for_byte_or_not_at_all() {
+    fn a_study_goes_on_elsewhere_or_not_at_all() {
         let scratch = Scratch::new("transfer");
         let (pool, path) = (scratch.file("pool.csv"), scratch.file("a/s.jsonl"));
         std::fs::write(&pool, "a,kind\n1,x\n2,y\n3,x\n").unwrap();
-        let options = StudyOptions { pool: pool.clone(), ..StudyOptions::default() };
+        let options = StudyOptions { pool: pool.clone().into(), ..StudyOptions::default() };
         let mut study = Study::create(&path, &options, Models::default()).unwrap();
         study.tell("1", Some(1.0), Repeat::Refuse).unwrap();
         study.ask(1, None).unwrap();
-        study.undo().unwrap();
-        let files = study.files().unwrap();
-        assert_eq!(files.journal, std::fs::read_to_string(&path).unwrap());
+        study.undo(None).unwrap();
+        let bundle = study.bundle().unwrap();
+        assert_eq!(bundle.journal, std::fs::read_to_string(&path).unwrap());
         let there = scratch.file("b/t.jsonl");
-        assert_eq!(files.write(&there).unwrap(), scratch.file("b/t.sheet.csv"));
-        assert_eq!(std::fs::read(&there).unwrap(), std::fs::read(&path).unwrap());
-        // The sheet has come along; the path in the journal leads nowhere any more.
-        std::fs::remove_file(&pool).unwrap();
-        let mut moved = Study::open(&there, None, Models::default()).unwrap();
-        assert_eq!(moved.files().unwrap(), files);
+        let home = JournalFile(there.clone());
+        Package::of(&bundle).unwrap().create(&home).unwrap();
+        // The sheet has come along; the path in the journal is followed no more.
+        std::fs::write(&pool, "other\n1\n").unwrap();
+        let mut moved = Study::open(&there, Models::default()).unwrap();
+        assert_eq!(moved.sheet_path(), None);
+        let again = moved.bundle().unwrap();
+        assert_eq!(again.sheets, bundle.sheets);
+        assert_eq!(moved.summary(None).told, study.summary(None).told);
         moved.ask(1, None).unwrap();
-        assert!(files.write(&there).unwrap_err().to_string().contains("exists already"));
+        assert_eq!(Package::of(&bundle).unwrap().create(&home).unwrap_err().code(), "study-exists");
 
-        let wrong = |files: StudyFiles| {
-            let place = scratch.file("c/u.jsonl");
-            let words = files.write(&place).unwrap_err().to_string();
-            assert!(!place.exists() && !place.with_extension("sheet.csv").exists());
-            words
-        };
-        let journal = |journal: String| StudyFiles { journal, ..files.clone() };
-        assert!(
-            wrong(StudyFiles { sheet: b"a,kind\n1,x\n2,y\n4,x\n".to_vec(), ..files.clone() }).contains("not the one")
-        );
-        let mut bytes = files.journal.clone().into_bytes();
-        let second = files.journal.find('\n').unwrap() + 3;
-        bytes[second] = b'X';
-        let changed = String::from_utf8(bytes).unwrap();
-        assert!(wrong(journal(changed)).contains("line 2: its checksum does not fit"));
-        assert!(wrong(journal(files.journal[..files.journal.len() - 9].into())).contains("incomplete"));
-        assert!(wrong(journal("{}\n".into())).contains("not the header of a study"));
-        assert!(wrong(journal(String::new())).contains("empty"));
-        // A sheet that is in the way stays, and so does nothing else.
-        std::fs::write(scratch.file("d.sheet.csv"), "mine").unwrap();
-        assert!(files.write(&scratch.file("d.jsonl")).unwrap_err().to_string().contains("d.sheet.csv exists already"));
-        assert!(!scratch.file("d.jsonl").exists());
+        let code = |bundle: Bundle| Package::of(&bundle).map(|_| ()).unwrap_err().code();
+        let sheets = vec![Content(b"a,kind\n1,x\n2,y\n4,x\n".to_vec())];
+        assert_eq!(code(Bundle { sheets, ..bundle.clone() }), "other-sheet");
+        let journal = bundle.journal.replace("\"tell\"", "\"told\"");
+        assert_eq!(code(Bundle { journal, ..bundle.clone() }), "file");
+        let torn = bundle.journal[..bundle.journal.len() - 3].to_owned();
+        assert_eq!(code(Bundle { journal: torn, ..bundle }), "stored");
+    }
+
+    #[test]
+    fn what_is_deleted_can_be_brought_back() {
+        let scratch = Scratch::new("deleted");
+        let (pool, path) = (scratch.file("pool.csv"), scratch.file("s.jsonl"));
+        std::fs::write(&pool, "a\n1\n2\n3\n").unwrap();
+        let options = StudyOptions { pool: pool.into(), ..StudyOptions::default() };
+        Study::create(&path, &options, Models::default()).unwrap();
+        let place = put_away(&path, 7).unwrap();
+        assert!(place.ends_with("deleted/s-7") && !path.exists() && !sheets_of(&path).exists());
+        let mut back = Study::open(&place.join("s.jsonl"), Models::default()).unwrap();
+        assert_eq!(back.all_cells().unwrap().columns[0].cells.len(), 3);
+        // The name is free, and a second one of it goes beside the first.
+        Study::create(&path, &options, Models::default()).unwrap();
+        assert!(put_away(&path, 7).unwrap().ends_with("deleted/s-7-1"));
     }
 }

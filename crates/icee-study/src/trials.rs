@@ -1,8 +1,8 @@
-//! What a journal says so far: which rows have values, which failed or cannot be had, which are still running.
+//! What a journal says so far: which rows have results, which failed or are impossible, which are in progress.
 
 use crate::encode::Column;
-use crate::goals::{Further, Goals};
-use crate::record::{Entry, Header, ModelPin, Outcome, PoolFile, RowName, ToldValue};
+use crate::goals::{Bounds, Further, Goals};
+use crate::record::{Entry, Header, Line, ModelPin, Outcome, RowName, SheetFile, ToldValue};
 use crate::running::{Running, RunningRow};
 use std::collections::{HashMap, HashSet};
 
@@ -80,7 +80,9 @@ pub struct Trials {
     /// The learned model that has been used.
     pub model: Option<ModelPin>,
     /// The sheet, where it has changed since the study was created.
-    pub sheet: Option<(PoolFile, Vec<Column>)>,
+    pub sheet: Option<(SheetFile, Vec<Column>)>,
+    /// The goals, where they have changed since.
+    pub goals: Option<(Option<Bounds>, Vec<Further>)>,
     /// The rows of the pool.
     rows: usize,
     /// Outcomes of an experiment beside the one that the study is about.
@@ -91,17 +93,30 @@ pub struct Trials {
 }
 
 impl Trials {
-    /// Nothing so far, as a study begins.
+    /// Nothing so far, before the results that a header has.
     pub fn new(header: &Header) -> Trials {
         let (rows, further) = (header.pool.rows, header.further.len());
         Trials { model: header.model.clone(), rows, further, ..Trials::default() }
     }
 
-    /// A study's first line, with the sheet as it is now.
-    pub fn with_sheet(&self, first: &Header) -> Header {
-        let mut header = first.clone();
+    /// As a study begins.
+    ///
+    /// # Errors
+    /// In words, where the header's results make no sense.
+    pub fn beginning(header: &Header) -> Result<Trials, String> {
+        let mut trials = Trials::new(header);
+        trials.apply(Entry::Tell { outcomes: header.outcomes.clone(), late: None }, None)?;
+        Ok(trials)
+    }
+
+    /// A study's first line, with the sheet and the goals as they are now.
+    pub fn now(&self, first: &Header) -> Header {
+        let mut header = Header { outcomes: vec![], ..first.clone() };
         if let Some((pool, columns)) = &self.sheet {
             (header.pool, header.columns) = (pool.clone(), columns.clone());
+        }
+        if let Some((bounds, further)) = &self.goals {
+            (header.bounds, header.further) = (*bounds, further.clone());
         }
         header
     }
@@ -131,21 +146,21 @@ impl Trials {
         self.running.get(row).is_some()
     }
 
-    /// By what name somebody had a row until his time was up, if he may still tell what came out.
+    /// The name of the person whose reservation of a row has expired, and who may still record it.
     pub fn late(&self, row: usize, by: Option<&str>) -> Option<&str> {
         self.running.late(row, by)
     }
 
-    /// The rows with which somebody is late.
+    /// The rows with an expired reservation.
     pub fn late_rows(&self) -> impl Iterator<Item = &RowName> {
         self.running.late_rows()
     }
 
-    /// The row where somebody tells what another has for some time: that one may be at it still, and what he tells later counts as well.
-    pub fn taken_from_another(&self, told: &ToldValue, by: Option<&str>) -> Option<&RowName> {
-        let running = self.running_row(told.row.row - 1)?;
+    /// Whether somebody records a row that another has reserved: that one may be at it still, and a later result counts as well.
+    fn is_taken_from_another(&self, told: &ToldValue, by: Option<&str>) -> bool {
+        let Some(running) = self.running_row(told.row.row - 1) else { return false };
         let another = matches!((running.by.as_deref(), by), (Some(holder), Some(by)) if holder != by);
-        (another && running.until.is_some() && !self.is_completed_by(told)).then_some(&running.name)
+        another && running.until.is_some() && !self.is_completed_by(told)
     }
 
     /// Whether something is filled in of an experiment that was made: it says nothing about the one that is being made.
@@ -158,10 +173,22 @@ impl Trials {
         self.running.len()
     }
 
-    /// Takes in a line of the journal, or says why it makes no sense after those before it.
-    pub fn apply(&mut self, entry: Entry) -> Result<(), String> {
+    /// Follows a line of the journal, or says why it makes no sense after those before it.
+    ///
+    /// # Errors
+    /// In words; then some of its changes may have been made.
+    pub fn follow(&mut self, line: Line) -> Result<(), String> {
+        let by = line.from.by.as_deref();
+        line.changes.into_iter().try_for_each(|entry| self.apply(entry, by))
+    }
+
+    /// The same of one change, by somebody.
+    ///
+    /// # Errors
+    /// In words; then nothing has changed.
+    pub fn apply(&mut self, entry: Entry, by: Option<&str>) -> Result<(), String> {
         self.check(&entry)?;
-        self.take_in(entry);
+        self.take_in(entry, by);
         Ok(())
     }
 
@@ -175,10 +202,16 @@ impl Trials {
         match entry {
             Entry::Model(_) => {}
             Entry::Undo {} => return Err("there is nothing to undo".into()),
-            Entry::Withdraw { rows: names } => {
+            Entry::Goals { further, .. } => {
+                let known = self.further.min(further.len());
+                if known < self.further {
+                    return Err("a goal is gone".into());
+                }
+            }
+            Entry::Withdraw { rows: names } | Entry::Expire { rows: names } | Entry::Renew { rows: names, .. } => {
                 for name in names {
                     if !self.is_running(position(name)?) || !new.insert(name.row) {
-                        return Err(format!("row {} is not running", name.row));
+                        return Err(format!("row {} is not in progress", name.row));
                     }
                 }
             }
@@ -227,19 +260,31 @@ impl Trials {
         Ok(())
     }
 
-    /// Takes in a line that has been [checked](Trials::check).
-    pub fn take_in(&mut self, entry: Entry) {
+    /// Makes a change that has been [checked](Trials::check).
+    pub fn take_in(&mut self, entry: Entry, by: Option<&str>) {
         match entry {
             Entry::Model(pin) => self.model = Some(pin),
-            Entry::Ask { rows, until, by, .. } => {
+            Entry::Ask { rows, until, asked, sampler } => {
+                let by = by.map(str::to_owned);
                 for name in rows {
-                    self.running.push(RunningRow { row: name.row - 1, name, until, by: by.clone() });
+                    let asked = asked.clone();
+                    self.running.push(RunningRow { row: name.row - 1, name, until, by: by.clone(), asked, sampler });
                 }
             }
             Entry::Tell { outcomes, late } => {
-                outcomes.into_iter().for_each(|told| self.learn(told, late.as_deref()));
+                for told in outcomes {
+                    if late.is_none() && self.is_taken_from_another(&told, by) {
+                        // Released, it is known who had it.
+                        self.running.give_back(told.row.row - 1);
+                    }
+                    self.learn(told, late.as_deref());
+                }
             }
-            Entry::Withdraw { rows } => rows.iter().for_each(|name| self.running.give_back(name.row - 1)),
+            Entry::Renew { rows, until } => rows.iter().for_each(|name| self.running.extend(name.row - 1, until)),
+            Entry::Withdraw { rows } | Entry::Expire { rows } => {
+                rows.iter().for_each(|name| self.running.give_back(name.row - 1));
+            }
+            Entry::Goals { bounds, further } => self.aim_at(bounds, further),
             Entry::Forget { rows } => {
                 let gone: HashSet<usize> = rows.iter().map(|name| name.row - 1).collect();
                 let told = std::mem::take(&mut self.told).into_iter().filter(|trial| !gone.contains(&trial.row));
@@ -248,7 +293,7 @@ impl Trials {
             }
             Entry::Sheet { pool, columns, moved, outcomes } => {
                 if let Ok(after) = self.moved(pool.rows, &moved) {
-                    *self = Trials { sheet: Some((pool, columns)), ..after };
+                    *self = Trials { sheet: Some((pool, columns)), goals: self.goals.take(), ..after };
                 }
                 outcomes.into_iter().for_each(|told| self.learn(told, None));
             }
@@ -260,8 +305,17 @@ impl Trials {
     /// A study of the same rows in which this was told, and nothing is running.
     pub fn with_told(&self, told: Vec<Trial>) -> Trials {
         let places = told.iter().enumerate().map(|(place, trial)| (trial.row, place)).collect();
-        let (model, sheet) = (self.model.clone(), self.sheet.clone());
-        Trials { told, model, sheet, rows: self.rows, further: self.further, places, running: Running::default() }
+        let (model, sheet, goals) = (self.model.clone(), self.sheet.clone(), self.goals.clone());
+        Trials {
+            told,
+            model,
+            sheet,
+            goals,
+            rows: self.rows,
+            further: self.further,
+            places,
+            running: Running::default(),
+        }
     }
 
     /// The same trials where the rows have other numbers.
@@ -284,6 +338,17 @@ impl Trials {
         let at = |row: usize| places.get(&(row + 1)).map(|row| row - 1);
         after.running = self.running.moved(renamed, at)?;
         Ok(after)
+    }
+
+    /// Other goals: what was not measured so far is missing.
+    fn aim_at(&mut self, bounds: Option<Bounds>, further: Vec<Further>) {
+        self.further = further.len();
+        for trial in &mut self.told {
+            if let Known::Values(measurements) = &mut trial.known {
+                measurements.iter_mut().for_each(|measurement| measurement.further.resize(further.len(), None));
+            }
+        }
+        self.goals = Some((bounds, further));
     }
 
     fn learn(&mut self, told: ToldValue, late: Option<&str>) {
@@ -352,7 +417,7 @@ mod tests {
     use crate::aim::Aim;
     use crate::aims::Aims;
     use crate::goals::{Bounds, Direction};
-    use crate::record::ToldValue;
+    use crate::record::{Asked, ToldValue};
 
     fn empty(rows: usize) -> Trials {
         Trials { rows, ..Trials::default() }
@@ -385,19 +450,19 @@ mod tests {
     }
 
     fn ask(row: usize) -> Entry {
-        Entry::Ask { rows: vec![name(row)], sampler: SamplerKind::Random, until: None, by: None }
+        Entry::Ask { rows: vec![name(row)], sampler: SamplerKind::Random, until: None, asked: Asked::default() }
     }
 
     #[test]
     fn entries_are_followed_and_nonsense_is_refused() {
         let mut trials = empty(5);
         for entry in [ask(3), ask(1), tell(3, Some(2.0), false), tell(2, None, false), tell(2, Some(-1.0), true)] {
-            trials.apply(entry).unwrap();
+            trials.apply(entry, None).unwrap();
         }
         assert_eq!(running(&trials), [1]);
         // To measure it again; told so, it is not running any more.
-        trials.apply(ask(3)).unwrap();
-        trials.apply(again(3, 2.0)).unwrap();
+        trials.apply(ask(3), None).unwrap();
+        trials.apply(again(3, 2.0), None).unwrap();
         assert!(!trials.is_running(2));
         assert_eq!(trials.best(&goals(Direction::Minimize)).unwrap().row, 1);
         assert_eq!(trials.best(&goals(Direction::Maximize)).unwrap().row, 2);
@@ -405,7 +470,7 @@ mod tests {
         for nonsense in
             [ask(1), ask(6), ask(0), tell(3, None, false), tell(4, None, true), tell(5, Some(f64::NAN), false)]
         {
-            assert!(trials.clone().apply(nonsense.clone()).is_err(), "{nonsense:?}");
+            assert!(trials.clone().apply(nonsense.clone(), None).is_err(), "{nonsense:?}");
         }
     }
 
@@ -414,16 +479,16 @@ mod tests {
         let mut trials = empty(5);
         let rows = |row| vec![name(row)];
         for entry in [ask(1), ask(2), tell(3, Some(1.0), false), tell(4, Some(2.0), false), again(4, 4.0)] {
-            trials.apply(entry).unwrap();
+            trials.apply(entry, None).unwrap();
         }
         assert_eq!(trials.outcome(3).unwrap().outcomes(0).collect::<Vec<_>>(), [2.0, 4.0]);
         assert_eq!(trials.best(&goals(Direction::Maximize)).unwrap().value(), Some(3.0));
-        trials.apply(Entry::Withdraw { rows: rows(2) }).unwrap();
-        trials.apply(Entry::Forget { rows: rows(3) }).unwrap();
+        trials.apply(Entry::Withdraw { rows: rows(2) }, None).unwrap();
+        trials.apply(Entry::Forget { rows: rows(3) }, None).unwrap();
         assert_eq!(trials.taken(5), [true, false, false, true, false]);
         assert_eq!(trials.outcome(3).unwrap().row, 3);
         let impossible = ToldValue::new(name(5), Outcome::Impossible.into());
-        trials.apply(Entry::Tell { outcomes: vec![impossible], late: None }).unwrap();
+        trials.apply(Entry::Tell { outcomes: vec![impossible], late: None }, None).unwrap();
         // It is not to be asked for, and models hear nothing of it.
         assert!(trials.taken(5)[4]);
         let history = aim(&trials, Direction::Maximize).history;
@@ -435,7 +500,7 @@ mod tests {
             Entry::Undo {},
             again(3, 1.0),
         ] {
-            assert!(trials.clone().apply(nonsense.clone()).is_err(), "{nonsense:?}");
+            assert!(trials.clone().apply(nonsense.clone(), None).is_err(), "{nonsense:?}");
         }
     }
 
@@ -445,11 +510,11 @@ mod tests {
         let rows = 200_000;
         let mut trials = empty(rows);
         for row in 1..=rows {
-            trials.apply(ask(row)).unwrap();
+            trials.apply(ask(row), None).unwrap();
         }
         assert_eq!(trials.count_running(), rows);
         for row in (2..=rows).rev() {
-            trials.apply(tell(row, Some(row as f64), false)).unwrap();
+            trials.apply(tell(row, Some(row as f64), false), None).unwrap();
         }
         assert_eq!(running(&trials), [1]);
         assert_eq!(trials.values(0), rows - 1);
@@ -461,9 +526,9 @@ mod tests {
         let history = |scale: f64, offset: f64, direction| {
             let mut trials = empty(9);
             for (row, value) in values.into_iter().enumerate() {
-                trials.apply(tell(row + 1, Some(offset + scale * value), false)).unwrap();
+                trials.apply(tell(row + 1, Some(offset + scale * value), false), None).unwrap();
             }
-            trials.apply(tell(7, None, false)).unwrap();
+            trials.apply(tell(7, None, false), None).unwrap();
             let Aim { units, history, .. } = aim(&trials, direction);
             assert!((units.shown(history[2].value) - (offset + scale * 12.25)).abs() < 1e-6 * scale.abs());
             history
@@ -479,8 +544,8 @@ mod tests {
     #[test]
     fn what_is_beyond_all_numbers_is_the_greatest_one() {
         let mut trials = empty(2);
-        trials.apply(tell(1, Some(1.7e308), false)).unwrap();
-        trials.apply(tell(2, Some(-1.7e308), false)).unwrap();
+        trials.apply(tell(1, Some(1.7e308), false), None).unwrap();
+        trials.apply(tell(2, Some(-1.7e308), false), None).unwrap();
         let units = aim(&trials, Direction::Maximize).units;
         assert_eq!([-3.0, 3.0].map(|standard| units.shown(standard)), [f64::MAX, f64::MIN]);
     }

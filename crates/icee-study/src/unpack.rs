@@ -1,7 +1,8 @@
 //! What a workbook's file unpacks to, measured before anything of it is kept.
 
+use crate::error::Result;
 use crate::formats::broken;
-use crate::{Error, Result};
+use icee_protocol::Problem;
 use std::io::{Cursor, Read, Write};
 use std::path::Path;
 use zip::ZipArchive;
@@ -10,7 +11,7 @@ use zip::ZipArchive;
 const MERGED: &str = "mergeCell";
 
 /// A file that is no whole workbook.
-pub fn damaged(path: &Path, error: impl std::fmt::Display) -> Error {
+pub fn damaged(path: &Path, error: impl std::fmt::Display) -> Problem {
     broken(path, format!("cannot be read as a sheet ({error}); save it again as .xlsx, or as CSV"))
 }
 

@@ -1,11 +1,12 @@
 //! The columns in which outcomes stand, and what their cells come to. One look at a cell does not always say what it means: units
 //! and notations are those of the whole column.
 
-use crate::Result;
+use crate::error::{OrProblem, Result};
 use crate::record::{Measured, Outcome};
 use crate::survey::{is_foreign_quantity, is_grouped};
 use crate::units::{Cell, Trouble, Units};
 use icee_base::table::{Row, Table};
+use icee_protocol::Note;
 
 /// What stands in place of a value where the experiment failed, and where it cannot be made.
 pub const FAILED: &str = "failed";
@@ -83,17 +84,11 @@ impl Columns {
     ///
     /// # Errors
     /// Where they are not.
-    pub fn finish(self, table: &Table) -> Result<Vec<String>> {
+    pub fn finish(self, table: &Table) -> Result<Vec<Note>> {
         let mut notes = Vec::new();
-        notes.extend(match self.waiting {
-            0 => None,
-            1 => Some("one row has further outcomes and no value yet; they count when the value is there".to_owned()),
-            count => {
-                Some(format!("{count} rows have further outcomes and no value yet; they count when the value is there"))
-            }
-        });
+        notes.extend((self.waiting > 0).then_some(Note::Waiting { rows: self.waiting }));
         for column in self.value.iter().chain(self.further.iter().flatten()) {
-            column.check(self.comma.as_ref()).map_err(|problem| table.broken(vec![problem]))?;
+            column.check(self.comma.as_ref()).map_err(|problem| table.broken(vec![problem])).or_problem()?;
             notes.extend(column.doubts());
         }
         Ok(notes)
@@ -113,7 +108,7 @@ struct ValueColumn {
 
 impl ValueColumn {
     fn new(table: &Table, name: &str) -> Result<ValueColumn> {
-        let (place, name) = (table.column(name)?, name.to_owned());
+        let (place, name) = (table.column(name).or_problem()?, name.to_owned());
         Ok(ValueColumn { place, name, units: Units::default(), grouped: None, count_grouped: 0, numbers: 0 })
     }
 
@@ -185,19 +180,15 @@ impl ValueColumn {
     }
 
     /// How its numbers were taken where another way is possible, but not likely.
-    fn doubts(&self) -> Vec<String> {
+    fn doubts(&self) -> Vec<Note> {
         let mut doubts = Vec::new();
         if let (Ok(Some(unit)), Some((line, plain))) = (self.units.common(), self.units.plain()) {
-            doubts.push(format!(
-                "in column \"{}\" numbers without a unit are taken to be in {unit}, too (\"{plain}\", line {line})",
-                self.name
-            ));
+            let (column, unit, cell) = (self.name.clone(), unit.to_owned(), plain.to_owned());
+            doubts.push(Note::UnitAssumed { column, unit, cell, line: *line });
         }
         if let Some((line, grouped)) = self.grouped.as_ref().filter(|_| self.count_grouped == self.numbers) {
-            doubts.push(format!(
-                "in column \"{}\" a point is read as a decimal point (\"{grouped}\", line {line}); if it separates thousands, take it out",
-                self.name
-            ));
+            let (column, example) = (self.name.clone(), Some((grouped.clone(), *line)));
+            doubts.push(Note::DecimalPoint { column, example, created: false });
         }
         doubts
     }
@@ -238,7 +229,7 @@ mod tests {
     use std::path::Path;
 
     /// The outcomes of a column of a file, and what is noted.
-    fn noted(cells: &[&str], other: &str) -> std::result::Result<(Vec<Outcome>, Vec<String>), String> {
+    fn noted(cells: &[&str], other: &str) -> std::result::Result<(Vec<Outcome>, Vec<Note>), String> {
         let text = format!("row;other;got\n1;{other};{}\n", cells.join("\n1;1;"));
         let mut table = Table::of_bytes(Path::new("got.csv"), text.into()).unwrap();
         let mut columns = Columns::new(&table, ["got"].into_iter()).unwrap();
@@ -281,10 +272,8 @@ mod tests {
         // A number beside grams can hardly be anything else, but nobody has said so.
         let (values, notes) = noted(&["85 g", "1,5"], "1").unwrap();
         assert_eq!(values, [a, b]);
-        assert!(
-            notes[0].contains("\"got\" numbers without a unit are taken to be in g, too (\"1,5\", line 3)"),
-            "{notes:?}"
-        );
+        let assumed = Note::UnitAssumed { column: "got".into(), unit: "g".into(), cell: "1,5".into(), line: 3 };
+        assert_eq!(notes, [assumed]);
     }
 
     #[test]
@@ -296,7 +285,8 @@ mod tests {
         assert!(noted(&["1.250 g", "2"], "0,5").unwrap_err().contains("because \"0,5\" in line 2 has"));
         let (values, notes) = noted(&["1.250", "2.500"], "0.5").unwrap();
         assert_eq!(values[0], Outcome::Value(1.25));
-        assert!(notes[0].contains("a point is read as a decimal point (\"1.250\", line 2)"), "{notes:?}");
+        let point = Note::DecimalPoint { column: "got".into(), example: Some(("1.250".into(), 2)), created: false };
+        assert_eq!(notes, [point]);
         assert!(noted(&["1.250", "2.5"], "0.5").unwrap().1.is_empty());
     }
 

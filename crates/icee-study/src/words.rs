@@ -1,27 +1,30 @@
-//! What people type, as what it means: directions, bounds, wishes and times.
+//! What people type, as what it means: numbers, directions, ranges, goals and times.
 
+use crate::error::Result;
 use crate::goals::{Bounds, Direction, Further, Wanted};
+use crate::values::{FAILED, IMPOSSIBLE};
+use icee_protocol::{Amount, Problem};
 use std::str::FromStr;
 
 impl FromStr for Direction {
-    type Err = String;
+    type Err = Problem;
 
     /// A direction by any of its names; a target is a number of its own.
-    fn from_str(word: &str) -> Result<Direction, String> {
+    fn from_str(word: &str) -> Result<Direction> {
         match word.to_lowercase().as_str() {
             "maximize" | "maximise" | "maximum" | "max" | "higher" | "high" | "up" => Ok(Direction::Maximize),
             "minimize" | "minimise" | "minimum" | "min" | "lower" | "low" | "down" => Ok(Direction::Minimize),
-            _ => Err("say maximize where high values are good, minimize where low ones are".into()),
+            _ => Err(Problem::NotADirection { text: word.to_owned() }),
         }
     }
 }
 
 impl FromStr for Bounds {
-    type Err = String;
+    type Err = Problem;
 
-    /// Ends of values: `0..100`, `0..` or `..100`.
-    fn from_str(text: &str) -> Result<Bounds, String> {
-        let wrong = || format!("\"{text}\" are no bounds; write 0..100, 0.. or ..100");
+    /// A range: `0..100`, `0..` or `..100`.
+    fn from_str(text: &str) -> Result<Bounds> {
+        let wrong = || Problem::NotARange { text: text.to_owned() };
         let (low, high) = text.split_once("..").ok_or_else(wrong)?;
         let end = |text: &str| match text.trim() {
             "" => Ok(None),
@@ -35,14 +38,13 @@ impl FromStr for Bounds {
 }
 
 impl FromStr for Further {
-    type Err = String;
+    type Err = Problem;
 
-    /// A further outcome: its name, and a direction, a limit or a target.
-    fn from_str(text: &str) -> Result<Further, String> {
+    /// A goal: the name of a result, and a direction, a limit or a target.
+    fn from_str(text: &str) -> Result<Further> {
+        let all = text.to_owned();
         if text.contains("..") || text.matches(['<', '>', '≤', '≥']).count() > 1 {
-            return Err(format!(
-                "\"{text}\": values between two limits are asked for by their middle, such as \"pH = 7\""
-            ));
+            return Err(Problem::TwoLimits { text: all });
         }
         let number = |text: &str| text.trim().parse::<f64>().ok();
         let of = |name: &str, wanted| Ok(Further { name: name.trim().to_owned(), wanted });
@@ -54,16 +56,16 @@ impl FromStr for Further {
         ];
         for (sign, limit) in limits {
             if let Some((name, value)) = text.split_once(sign) {
-                let value = number(value).ok_or_else(|| format!("\"{}\" is not a number", value.trim()))?;
+                let value = number(value).ok_or_else(|| Problem::NotANumber { text: value.trim().to_owned() })?;
                 return of(name, limit(value));
             }
         }
-        let wrong = || format!("what is wanted of \"{text}\"? Write \"price min\", \"purity >= 95\" or \"pH = 7\"");
+        let wrong = || Problem::NotAGoal { text: all.clone() };
         // The last word says it; names may have blanks.
         let (name, wish) =
             text.split_once('=').or_else(|| text.trim().rsplit_once(char::is_whitespace)).ok_or_else(wrong)?;
         if name.trim_end().ends_with(['<', '>', '!']) {
-            return Err(format!("\"{text}\": a limit is written >= or <="));
+            return Err(Problem::LimitSign { text: all });
         }
         match number(wish) {
             Some(target) if text.contains('=') => of(name, Wanted::Best(Direction::Target(target))),
@@ -76,9 +78,9 @@ impl FromStr for Further {
 /// A time such as 90m, 8h or 3d, in seconds.
 ///
 /// # Errors
-/// Where it is none, in words for whoever typed it.
-pub fn duration(text: &str) -> Result<u64, String> {
-    let wrong = || format!("\"{text}\" is no time; write 90m, 8h or 3d");
+/// Where it is none.
+pub fn duration(text: &str) -> Result<u64> {
+    let wrong = || Problem::NotATime { text: text.to_owned() };
     let text = text.trim();
     let unit = text.chars().last().ok_or_else(wrong)?;
     let seconds = match unit.to_ascii_lowercase() {
@@ -94,15 +96,32 @@ pub fn duration(text: &str) -> Result<u64, String> {
     if (1.0..=1e10).contains(&total) { Ok(total as u64) } else { Err(wrong()) }
 }
 
+/// A number as people type it: with a decimal comma, too, unless that might separate thousands.
+///
+/// # Errors
+/// Where it is none.
+pub fn amount(amount: &Amount) -> Result<f64> {
+    let text = match amount {
+        Amount::Number(number) => return Ok(*number),
+        Amount::Text(text) => text.trim(),
+    };
+    if let Some(word) = [FAILED, IMPOSSIBLE].iter().find(|word| text.eq_ignore_ascii_case(word)) {
+        return Err(Problem::WordForValue { word: (*word).to_owned() });
+    }
+    let comma = text.split_once(',').filter(|(_, digits)| digits.len() != 3 && !text.contains('.'));
+    let plain = comma.map_or_else(|| text.to_owned(), |(whole, digits)| format!("{whole}.{digits}"));
+    plain.parse().map_err(|_| Problem::NotANumber { text: text.to_owned() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn wish(text: &str) -> Result<Further, String> {
+    fn wish(text: &str) -> Result<Further> {
         text.parse()
     }
 
-    fn ends(text: &str) -> Result<Bounds, String> {
+    fn ends(text: &str) -> Result<Bounds> {
         text.parse()
     }
 
@@ -121,17 +140,19 @@ mod tests {
         let purity = |wanted| Further { name: "purity".into(), wanted };
         assert_eq!(wish("purity>=95").unwrap(), purity(Wanted::AtLeast(95.0)));
         assert_eq!(wish("purity <= -2e3").unwrap(), purity(Wanted::AtMost(-2e3)));
-        for (text, said) in [
-            ("purity", "Write"),
-            ("purity good", "Write"),
-            ("purity >= high", "\"high\" is not a number"),
-            ("purity > 95", ">= or <="),
-            ("purity 95", "Write"),
-            ("purity<5", "Write"),
-            ("pH 6..8", "by their middle, such as \"pH = 7\""),
-            ("6 <= pH <= 8", "by their middle"),
+        for (text, code) in [
+            ("purity", "not-a-goal"),
+            ("purity good", "not-a-goal"),
+            ("purity >= high", "not-a-number"),
+            ("purity >= 9 >", "two-limits"),
+            ("purity 95", "not-a-goal"),
+            ("purity<5", "not-a-goal"),
+            ("purity < = 5", "limit-sign"),
+            ("purity > 95", "limit-sign"),
+            ("pH 6..8", "two-limits"),
+            ("6 <= pH <= 8", "two-limits"),
         ] {
-            assert!(wish(text).unwrap_err().contains(said), "{text}");
+            assert_eq!(wish(text).unwrap_err().code(), code, "{text}");
         }
     }
 
@@ -141,5 +162,15 @@ mod tests {
         assert_eq!(ends("-1.5 ..").unwrap(), Bounds { low: Some(-1.5), high: None });
         assert_eq!(ends("..3").unwrap(), Bounds { low: None, high: Some(3.0) });
         assert!(["", "..", "5", "a..b", "0..100..200"].iter().all(|text| ends(text).is_err()));
+    }
+
+    #[test]
+    fn numbers_as_people_type_them() {
+        let number = |text: &str| amount(&Amount::Text(text.into()));
+        assert_eq!([number("7,5"), number(" 7.5 "), number("-1e3")], [Ok(7.5), Ok(7.5), Ok(-1e3)]);
+        assert_eq!(amount(&Amount::Number(2.0)), Ok(2.0));
+        for (text, code) in [("1,234", "not-a-number"), ("7 g", "not-a-number"), ("Failed", "word-for-value")] {
+            assert_eq!(number(text).unwrap_err().code(), code, "{text}");
+        }
     }
 }

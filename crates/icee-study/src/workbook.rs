@@ -7,7 +7,7 @@
 //! - A file may claim anything: cells are taken one after the other and counted, and what the file unpacks to is measured before
 //!   anything is kept of it.
 
-use crate::Result;
+use crate::error::{OrProblem, Result};
 use crate::formats::broken;
 use crate::grid::{Grid, name_of};
 use crate::unpack::{damaged, measure};
@@ -55,7 +55,7 @@ pub fn text_of(path: &Path, bytes: &[u8], most: u64) -> Result<(String, Vec<Stri
             }
         }
         if !problems.is_empty() {
-            return Err(TableError::Content { path: path.to_owned(), problems }.into());
+            return Err(TableError::Content { path: path.to_owned(), problems }).or_problem();
         }
         if !grid.is_empty() {
             let large = || broken(path, format!("sheet \"{sheet}\" is too large; save it as CSV"));

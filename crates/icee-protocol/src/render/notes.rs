@@ -13,7 +13,8 @@ pub fn words(note: &Note, reader: &Reader) -> String {
             "The journal's last line was incomplete, perhaps after a crash. It was moved to {place}; the rest is whole."
         ),
         Note::Torn => {
-            "The journal's last line is incomplete, perhaps after a crash, and does not count. The rest is whole.".into()
+            "The journal's last line is incomplete, perhaps after a crash, and does not count. The rest is whole."
+                .into()
         }
         Note::Unread { problem } => super::problem(problem, reader),
         Note::Unencrypted { host } => format!("The token goes to {host} unencrypted. Use https, or an SSH tunnel."),
@@ -25,11 +26,13 @@ pub fn words(note: &Note, reader: &Reader) -> String {
         Note::FewerAlike { asked, rows } => {
             format!("No {asked} rows that are left share a setting; this one has {rows}.")
         }
-        Note::Scored { left, scored } => format!(
-            "{scored} of the {left} rows left were scored: neighbours of the best rows, and others at random."
-        ),
+        Note::Scored { left, scored } => {
+            format!("{scored} of the {left} rows left were scored: neighbours of the best rows, and others at random.")
+        }
         Note::Thinned { results, used, fitted, model } => match fitted {
-            None => format!("{model} predicts from {used} of the {results} results: the best, the latest, and a spread."),
+            None => {
+                format!("{model} predicts from {used} of the {results} results: the best, the latest, and a spread.")
+            }
             Some(fitted) => format!(
                 "{model} predicts from {used} of the {results} results (the best, the latest, and a spread) and is fitted to {fitted}."
             ),
@@ -65,11 +68,7 @@ pub fn words(note: &Note, reader: &Reader) -> String {
         Note::FarResults { results, more, low, high, in_sheet } => {
             let named = results.iter().map(|(value, row)| format!("{value} (row {row})"));
             let is = many(results.len() + more, "is", "are");
-            format!(
-                "{} {is} far from all results so far ({low} to {high}). {}",
-                listed(named, *more),
-                slip(*in_sheet)
-            )
+            format!("{} {is} far from all results so far ({low} to {high}). {}", listed(named, *more), slip(*in_sheet))
         }
         Note::StillInSheet { column } => format!(
             "The sheet's column {column} may still have these results. Empty the cells, or they are recorded again."
@@ -107,7 +106,11 @@ pub fn words(note: &Note, reader: &Reader) -> String {
             format!(
                 "{}, and nothing in the sheet's column \"{column}\".{}",
                 listed(named, *more),
-                hint("To delete all results of a row: ", forget(), ". What the sheet still has is then recorded again.")
+                hint(
+                    "To delete all results of a row: ",
+                    forget(),
+                    ". What the sheet still has is then recorded again."
+                )
             )
         }
         Note::Fewer { rows, more } => {
@@ -140,7 +143,8 @@ pub fn words(note: &Note, reader: &Reader) -> String {
         Note::Suspect(found) => suspect(found, reader),
         Note::LeftOut { column, why } => left_out(column, why, reader),
         Note::DecimalPoint { column, example, created } => {
-            let example = example.as_ref().map_or_else(String::new, |(cell, line)| format!(" (\"{cell}\", line {line})"));
+            let example =
+                example.as_ref().map_or_else(String::new, |(cell, line)| format!(" (\"{cell}\", line {line})"));
             let anew = if *created { " and create the study anew" } else { "" };
             format!(
                 "Column \"{column}\": a point is read as a decimal point{example}. If it separates thousands, delete it{anew}."
@@ -170,16 +174,20 @@ pub fn words(note: &Note, reader: &Reader) -> String {
             word.1,
             used_words(*used)
         ),
-        Note::UnitAssumed { column, unit, cell, line } => format!(
-            "Column \"{column}\": numbers without a unit are taken to be in {unit} (\"{cell}\", line {line})."
-        ),
+        Note::UnitAssumed { column, unit, cell, line } => {
+            format!("Column \"{column}\": numbers without a unit are taken to be in {unit} (\"{cell}\", line {line}).")
+        }
 
         Note::EarlierFirst => "The earlier study has results of the first goal alone.".into(),
         Note::EarlierOpposed { study, high_there } => {
             let (there, here) = if *high_there { ("high", "low") } else { ("low", "high") };
-            format!("The earlier study {study} looks for {there} results, this one for {here} ones. Its results are used as they are.")
+            format!(
+                "The earlier study {study} looks for {there} results, this one for {here} ones. Its results are used as they are."
+            )
         }
-        Note::PartPredicted { rows, of } => format!("{rows} of the {of} rows were predicted, evenly spread over the sheet."),
+        Note::PartPredicted { rows, of } => {
+            format!("{rows} of the {of} rows were predicted, evenly spread over the sheet.")
+        }
         Note::PartShown { shown, of } => format!("The latest {shown} of {of} results are shown."),
         Note::GoalUnmeasured { name, rows } => {
             format!("{rows} measured {} no result for \"{name}\" yet.", many(*rows, "row has", "rows have"))

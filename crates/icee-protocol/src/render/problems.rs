@@ -14,8 +14,7 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         Problem::NameMissing => "The study needs a name.".into(),
         Problem::NoStudy { name, place, known } => {
             let place = place.as_ref().map_or_else(String::new, |place| format!(" in {place}"));
-            let known =
-                if known.is_empty() { String::new() } else { format!(" Studies there: {}.", known.join(", ")) };
+            let known = if known.is_empty() { String::new() } else { format!(" Studies there: {}.", known.join(", ")) };
             let create = match reader.face {
                 Face::Terminal => format!(" Create it: `icee study create {name} --pool FILE`."),
                 Face::Python => " Create it: icee.Study.create.".into(),
@@ -91,10 +90,9 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         Problem::NotANumber { text } => {
             format!("\"{text}\" is not a number. Write it without a unit, like 1200.5.")
         }
-        Problem::WordForValue { word } => format!(
-            "\"{word}\" is not a number.{}",
-            hint("Give ", set(Set::Flag(word)), " in place of a result.")
-        ),
+        Problem::WordForValue { word } => {
+            format!("\"{word}\" is not a number.{}", hint("Give ", set(Set::Flag(word)), " in place of a result."))
+        }
         Problem::NotATime { text } => format!("\"{text}\" is no time. Write 90m, 8h or 3d."),
         Problem::NotFinite { text } => format!("{text} is not a finite number."),
         Problem::RangeReversed { low, high } => {
@@ -123,6 +121,14 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
             format!("\"{column}\" {}, so it is not an input. Leave it out of the inputs.", role_words(*role))
         }
         Problem::InputIgnored { column } => format!("\"{column}\" is listed as an input and as ignored."),
+        Problem::TooWide { coordinates, most } => format!(
+            "The inputs make {coordinates} coordinates; at most {most} can be used.{}",
+            hint("Choose fewer: ", set(Set::Option("columns")), ".")
+        ),
+        Problem::NoInputs { file, notes } => {
+            let notes: Vec<String> = notes.iter().map(|note| super::note(note, reader)).collect();
+            format!("{file}: no column can be used as an input. {}", notes.join(" "))
+        }
         Problem::SheetMissing => "Give the sheet of candidates.".into(),
         Problem::PathRefused => "A server does not read files by their paths. Send the sheet itself.".into(),
         Problem::Earlier { study, mismatches } => {
@@ -213,7 +219,9 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         Problem::NoneLeft { rows, running } => {
             format!("All {rows} rows are measured or in progress ({running}). Record their results first.")
         }
-        Problem::SameTwice { column } => format!("\"{column}\" is listed twice among the columns that are to be the same."),
+        Problem::SameTwice { column } => {
+            format!("\"{column}\" is listed twice among the columns that are to be the same.")
+        }
         Problem::SameTooMany { most } => format!("At most {most} columns can be the same."),
 
         Problem::SheetGone { path } => {
@@ -222,7 +230,10 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
                 Face::Python => Some("pool=".into()),
                 _ => None,
             };
-            format!("The sheet {path} is gone. Put it back{}.", pool.map_or_else(String::new, |pool| format!(", or say where it lies now: {pool}")))
+            format!(
+                "The sheet {path} is gone. Put it back{}.",
+                pool.map_or_else(String::new, |pool| format!(", or say where it lies now: {pool}"))
+            )
         }
         Problem::SheetNewer => "Someone else has updated the study from a newer sheet. Repeat the request.".into(),
         Problem::SheetConflicts { sheet, conflicts, more } => {
@@ -245,7 +256,10 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         Problem::NothingToUndo => "Nothing has happened yet, so there is nothing to undo.".into(),
         Problem::ChangedMeanwhile => "The study has changed since you looked. Look again, then undo.".into(),
         Problem::TooFewResults { needed, known } => {
-            format!("A prediction needs {needed} results; there {} {known}. Record more first.", many(*known, "is", "are"))
+            format!(
+                "A prediction needs {needed} results; there {} {known}. Record more first.",
+                many(*known, "is", "are")
+            )
         }
         Problem::Ahead { count, most } => format!("A page looks 1 to {most} rows ahead, not {count}."),
         Problem::TopZero => "Ask for at least one row.".into(),
@@ -292,7 +306,9 @@ fn mismatch(mismatch: &EarlierMismatch) -> String {
     let unit = |unit: &Option<String>| unit.clone().unwrap_or_else(|| "no unit".into());
     match mismatch {
         EarlierMismatch::NoColumn { column } => format!("it has no input \"{column}\""),
-        EarlierMismatch::Type { column, numbers_here: true } => format!("its column \"{column}\" has words, not numbers"),
+        EarlierMismatch::Type { column, numbers_here: true } => {
+            format!("its column \"{column}\" has words, not numbers")
+        }
         EarlierMismatch::Type { column, .. } => format!("its column \"{column}\" has numbers, not words"),
         EarlierMismatch::Unit { column, there, here } => {
             format!("its column \"{column}\" is in {}, not in {}", unit(there), unit(here))
@@ -313,7 +329,10 @@ fn conflicting(conflict: &Conflict, reader: &Reader) -> String {
             true => " If it was edited, its result is then read from the sheet again.",
             false => "",
         };
-        return format!("{} ({what}) was deleted{unnamed}. Restore it, or {drop}{way}.{again}", rows_named(std::slice::from_ref(row)));
+        return format!(
+            "{} ({what}) was deleted{unnamed}. Restore it, or {drop}{way}.{again}",
+            rows_named(std::slice::from_ref(row))
+        );
     }
     let keep = match reader.face {
         _ if known.is_none() => None,

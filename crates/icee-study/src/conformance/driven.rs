@@ -2,6 +2,7 @@
 
 use super::{Checked, done, joined, require, same, stored};
 use crate::create::StudyOptions;
+use crate::error::{OrProblem, Result, bug};
 use crate::journal::JournalFile;
 use crate::models::Models;
 use crate::record::{Outcome, SamplerKind};
@@ -9,7 +10,6 @@ use crate::sheet::Corrected;
 use crate::storage::Home;
 use crate::study::Study;
 use crate::tell::Repeat;
-use crate::{Error, Result};
 use icee_base::files::FileError;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -30,7 +30,7 @@ impl Folder {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("icee-study-conformance-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&path).map_err(FileError::io(&path))?;
+        std::fs::create_dir_all(&path).map_err(FileError::io(&path)).or_problem()?;
         Ok(Folder(path))
     }
 }
@@ -50,7 +50,7 @@ fn write_pool(path: &Path, rows: usize) -> Result<()> {
         let value = if row <= 2 { value(row).to_string() } else { String::new() };
         let _ = writeln!(text, "{a},{b},{kind},{value}");
     }
-    Ok(std::fs::write(path, text).map_err(FileError::io(path))?)
+    std::fs::write(path, text).map_err(FileError::io(path)).or_problem()
 }
 
 fn value(row: usize) -> f64 {
@@ -58,7 +58,7 @@ fn value(row: usize) -> f64 {
 }
 
 fn options(pool: &Path, sampler: SamplerKind) -> StudyOptions {
-    let (pool, value) = (pool.to_owned(), Some("value".into()));
+    let (pool, value) = (pool.into(), Some("value".into()));
     StudyOptions { pool, value, sampler: Some(sampler), seed: 5, ..StudyOptions::default() }
 }
 
@@ -78,8 +78,8 @@ impl Transcript {
 
     /// All there is to know of a study, but for where its pool lies, of which storages have their own view.
     fn state(&mut self, step: &str, study: &mut Study) {
-        let mut summary = study.summary();
-        summary.pool.clear();
+        let mut summary = study.summary(None);
+        summary.pool = None;
         self.0.push(format!("{step}: {summary:?}"));
     }
 }
@@ -97,32 +97,31 @@ fn drive(home: &dyn Home, pool: &Path) -> Result<Vec<String>> {
     }
     let ids: Vec<String> =
         said.note("ask", study.ask(3, None))?.suggestions.into_iter().map(|suggestion| suggestion.id).collect();
-    let [first, second, third] = ids.as_slice() else { return Err(Error::Study("three rows were asked for".into())) };
+    let [first, second, third] = ids.as_slice() else { return Err(bug("three rows were asked for")) };
     said.note("withdraw", study.withdraw(&[first], None))?;
     said.note("tell a failure", study.tell(second, Outcome::Failed, Repeat::Refuse))?;
     let _ = said.note("tell again", study.tell(second, 0.5, Repeat::Refuse));
     said.note("replace", study.tell(second, 0.5, Repeat::Replace))?;
-    said.note("undo", study.undo())?;
+    said.note("undo", study.undo(None))?;
     said.note("forget", study.forget(&["1"]))?;
     said.state("all of it", &mut study);
 
-    let mut other = Study::open_in(home, None, Models::default())?;
+    let mut other = Study::open_in(home, Models::default())?;
     said.state("open", &mut other);
     said.note("tell by another", other.tell(third, 0.25, Repeat::Refuse))?;
-    said.note("predict", study.predict(None))?;
-    said.note("undo by another", other.undo())?;
-    said.note("pending", study.pending(None))?;
+    said.note("predict", study.predict(None, None))?;
+    said.note("undo by another", other.undo(None))?;
+    said.note("in progress", study.running(None))?;
     said.note("ask", study.ask(1, None))?;
     write_pool(pool, ROWS + 3)?;
-    said.note("update by another", other.update(Repeat::Again, Corrected::Refuse))?;
+    said.note("update by another", other.update(Repeat::Again, Corrected::Refuse, None))?;
     said.note("ask of the new sheet", study.ask(2, Some(SamplerKind::Random)))?;
     drop((study, other));
 
-    // Notes name the pool, so that it is said where it lies.
-    let mut study = Study::open_in(home, Some(pool), Models::default())?;
+    let mut study = Study::open_in(home, Models::default())?;
     said.state("open once more", &mut study);
     for _ in 0..3 {
-        said.note("undo", study.undo())?;
+        said.note("undo", study.undo(None))?;
     }
     said.note("ask", study.ask(2, None))?;
     said.state("in the end", &mut study);
@@ -146,11 +145,12 @@ pub(super) fn check_answers(home: &dyn Home) -> Checked {
     Ok(())
 }
 
-/// A line without the pool's path, which may be written as it is seen from a folder.
+/// A line without the sheet's path, which may be written as it is seen from a folder.
 fn placeless(line: &str) -> Option<Value> {
     let mut line: Value = serde_json::from_str(line).ok()?;
-    for place in ["/pool/path", "/sheet/pool/path"] {
-        line.pointer_mut(place).map(Value::take);
+    line.pointer_mut("/pool/path").map(Value::take);
+    for change in line.pointer_mut("/changes").and_then(Value::as_array_mut).into_iter().flatten() {
+        change.pointer_mut("/sheet/pool/path").map(Value::take);
     }
     Some(line)
 }
@@ -162,7 +162,7 @@ pub(super) fn check_asked_at_once(home: &dyn Home) -> Checked {
     done(home, write_pool(&pool, ROWS))?;
     done(home, Study::create_in(home, &options(&pool, SamplerKind::Random), Models::default()))?;
     let ask = || {
-        let mut study = done(home, Study::open_in(home, None, Models::default()))?;
+        let mut study = done(home, Study::open_in(home, Models::default()))?;
         let mut rows = Vec::new();
         for _ in 0..QUESTIONS {
             let answer = done(home, study.ask(1, None))?;
