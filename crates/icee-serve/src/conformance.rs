@@ -47,7 +47,7 @@ fn words(error: impl ToString) -> String {
 
 /// Begins a study of one line.
 fn create(store: &dyn Store, name: &StudyName) -> Checked {
-    let sheet = KeptSheet { hash: "0".repeat(64), bytes: b"a\n1\n2\n".to_vec() };
+    let sheet = KeptSheet::new(b"a\n1\n2\n".to_vec());
     let home = store.home(name).map_err(words)?;
     home.create(&["{\"header\":1}".into()], &[sheet]).map_err(words)
 }

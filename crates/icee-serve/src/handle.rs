@@ -11,8 +11,8 @@ use crate::shown::shown;
 use axum::http::StatusCode;
 use icee_models::study_models;
 use icee_protocol::{Line, Note, Problem, Reader, Reply, Request, Studies, StudyName, Verb, render};
-use icee_client::Pages;
-use icee_study::{Context, Models};
+use icee_report::study::StudyPages;
+use icee_study::{Context, Models, place};
 use std::sync::Arc;
 
 /// How many times as large as a body a workbook may be when it is unpacked.
@@ -62,32 +62,31 @@ fn do_with(app: &App, incoming: Incoming, slot: Option<&mut Option<Open>>) -> Do
         now,
         who: who.as_deref(),
         key: key.as_deref(),
-        pages: &Pages,
+        pages: &StudyPages,
         reads_files: false,
         unpacked: (app.limits.body as u64).saturating_mul(UNPACKED),
     };
-    let place: &dyn icee_study::Place = app.registry.store();
+    let store: &dyn icee_study::Place = app.registry.store();
     match (request, study, slot) {
         (Request::List(_), ..) => Ok((Reply::List(list(app, &reader)?), vec![])),
         (Request::Survey(survey), ..) => {
-            let (surveyed, notes) = icee_study::survey(survey.0, models()?, &context(now()))?;
+            let (surveyed, notes) = place::survey(survey.0, models()?, &context(now()))?;
             Ok((Reply::Survey(surveyed), notes))
         }
         (Request::Create(create), _, Some(slot)) => {
             *slot = None;
-            let (summary, notes) = icee_study::create(place, create, models()?, &context(now()))?;
+            let (summary, notes) = place::create(store, create, models()?, &context(now()))?;
             Ok((Reply::Create(summary), notes))
         }
         (Request::Import(import), _, Some(slot)) => {
             *slot = None;
-            let (summary, notes) = icee_study::import(place, import, models()?, &context(now()))
+            let (summary, notes) = place::import(store, import, models()?)
                 .map_err(|problem| sent(problem, app.registry.store().hidden()))?;
             Ok((Reply::Import(summary), notes))
         }
         (Request::Delete(_), Some(name), Some(slot)) => {
             *slot = None;
-            let (gone, notes) = icee_study::delete(place, &name, &context(now()))?;
-            Ok((Reply::Delete(gone), notes))
+            Ok((Reply::Delete(place::delete(store, &name, &context(now()))?), vec![]))
         }
         (request, Some(name), Some(slot)) => app.registry.with(&name, slot, purpose(verb), |open| {
             let reads = verb == Verb::Update || !open.study.is_loaded();
@@ -123,7 +122,7 @@ fn list(app: &App, reader: &Reader) -> Result<Studies, Failure> {
         Err(failure) if failure.retry.is_some() => Err(failure),
         Err(failure) => {
             let problem = shown(&failure.problem, store.hidden()).map(|problem| render::problem(&problem, reader));
-            Ok(Line { name: name.to_string(), rows: 0, told: 0, running: 0, left: 0, best: None, problem })
+            Ok(place::broken_line(name, problem.unwrap_or_default()))
         }
         line => line,
     };

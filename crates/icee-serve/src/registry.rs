@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::handle::models;
 use crate::store::{Stamp, Store, Turns};
 use icee_protocol::{Line, Problem, StudyName};
-use icee_study::{Models, Study};
+use icee_study::{Models, Study, place};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -163,13 +163,13 @@ impl Registry {
         let open = looks.and_then(|looks| looks.try_lock_owned().ok());
         let line = match open.filter(|open| open.as_ref().is_some_and(|open| open.study.is_loaded())) {
             Some(mut open) => {
-                self.with(name, &mut open, Purpose::Look, |open| Ok(icee_study::line(name, &mut open.study)))?
+                self.with(name, &mut open, Purpose::Look, |open| Ok(place::line(name, &mut open.study)))?
             }
             None => {
                 let _room = room()?;
                 let home = self.store.home(name).map_err(Failure::stored)?;
                 let mut study = Study::open_in(&*home, Models::default()).map_err(Failure::stored)?;
-                icee_study::line(name, &mut study)
+                place::line(name, &mut study)
             }
         };
         self.lines().insert(name.clone(), (stamp, line.clone()));
@@ -193,9 +193,9 @@ impl Registry {
         if let Some(stamp) = self.store.stamp(name).map_err(Failure::stored)? {
             return Ok(stamp);
         }
-        let known = self.store.names().map_err(Failure::stored)?;
-        let known = known.iter().map(StudyName::to_string).collect();
-        Err(Problem::NoStudy { name: name.to_string(), place: None, known }.into())
+        // This says which there are.
+        place::require(&*self.store, name, None).map_err(Failure::stored)?;
+        Err(Problem::NoStudy { name: name.to_string(), place: None, known: vec![] }.into())
     }
 
     /// Does some work with a study as it stands now; a change waits for its turn among servers. Where that fails for reasons that are not
@@ -237,8 +237,7 @@ impl Registry {
         Ok(Open { study, turns, now: now(), journal, _counted })
     }
 
-    /// Does some work in a turn among servers, with all that others did read. Where another study has taken the name meanwhile, that is
-    /// opened first.
+    /// Does some work in a turn among servers. Where another study has taken the name meanwhile, that is opened first.
     fn in_turn<T>(
         &self,
         name: &StudyName,
@@ -256,7 +255,7 @@ impl Registry {
             }
             *open = self.fresh(name, None)?;
         };
-        let result = open.study.refresh().map_err(Failure::stored).and_then(|()| work(open));
+        let result = work(open);
         open.turns.end();
         result
     }
@@ -267,13 +266,13 @@ mod tests {
     use super::*;
     use crate::store::Place as Stored;
     use icee_protocol::{Amount, Content, Create, Reply, Request, RowId, Sheet, Show, Tell};
+    use icee_report::study::StudyPages;
     use icee_study::Context;
-    use icee_client::Pages;
     use std::time::Duration;
     use tokio::time::timeout;
 
     const CONTEXT: Context<'static> =
-        Context { now: 1, who: None, key: None, pages: &Pages, reads_files: false, unpacked: 1 << 20 };
+        Context { now: 1, who: None, key: None, pages: &StudyPages, reads_files: false, unpacked: 1 << 20 };
 
     /// Studies of sheets of 25 bytes in a folder of their own.
     fn studies(label: &str, names: [&str; 3]) -> (std::path::PathBuf, Registry, [StudyName; 3]) {
@@ -287,7 +286,7 @@ mod tests {
                 direction: Some("max".into()),
                 ..Create::default()
             };
-            icee_study::create(&*store, create, Models::default(), &CONTEXT).unwrap();
+            place::create(&*store, create, Models::default(), &CONTEXT).unwrap();
             name
         });
         (folder, Registry::new(store), names)

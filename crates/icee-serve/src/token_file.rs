@@ -5,9 +5,10 @@
 //! the last token was revoked, the server lets nobody in, rather than everybody.
 
 use crate::locks;
-use crate::store::{Stamp, problem_of};
+use crate::store::Stamp;
 use crate::tokens::{Kept, Token};
 use icee_base::files::{FileError, folder_of, read_regular, sync_folder};
+use icee_study::OrProblem;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -80,7 +81,7 @@ impl Kept for TokenFile {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = Stamp::of(&self.path);
         if stamp.is_none() || stamp != seen.0 {
-            *seen = (stamp, read(&self.path).map_err(problem_of)?);
+            *seen = (stamp, read(&self.path).or_problem()?);
         }
         Ok(seen.1.clone())
     }
@@ -95,7 +96,7 @@ impl Kept for TokenFile {
             tokens.extend(is_new.then_some(token));
             is_new
         });
-        added.map_err(problem_of)
+        added.or_problem()
     }
 
     fn remove(&self, name: &str) -> icee_protocol::Result<()> {
@@ -103,7 +104,7 @@ impl Kept for TokenFile {
             tokens.retain(|token| token.name != name);
             true
         });
-        removed.map(drop).map_err(problem_of)
+        removed.map(drop).or_problem()
     }
 }
 

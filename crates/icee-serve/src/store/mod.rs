@@ -14,8 +14,7 @@ pub use turns::Turns;
 
 use crate::failure::ServeError;
 use crate::tokens::Tokens;
-use icee_base::files::FileError;
-use icee_protocol::{Problem, Result, Role, StudyName};
+use icee_protocol::{Result, Role, StudyName};
 use icee_study::Home;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -161,18 +160,6 @@ impl Stamp {
     /// Whether it is still the same file, whatever was written to it.
     pub fn is_same_file(self, other: Stamp) -> bool {
         self.number == other.number
-    }
-}
-
-/// The problem that a file makes.
-pub fn problem_of(error: FileError) -> Problem {
-    match error {
-        FileError::Io { path, source } => {
-            Problem::File { path: path.display().to_string(), fault: source.to_string(), io: true }
-        }
-        FileError::Content { path, problem } => {
-            Problem::File { path: path.display().to_string(), fault: problem, io: false }
-        }
     }
 }
 

@@ -192,7 +192,13 @@ impl Storage for Lines {
             let sql = "SELECT bytes FROM icee.sheets WHERE study = $1 AND hash = $2";
             client.query_typed_opt(sql, &[(&id, Type::INT4), (&hash, Type::TEXT)])
         })?;
-        Ok(row.map(|row| row.get(0)))
+        let Some(sheet) = row.map(|row| KeptSheet { hash: hash.to_owned(), bytes: row.get(0) }) else {
+            return Ok(None);
+        };
+        match sheet.is_sound() {
+            true => Ok(Some(sheet.bytes)),
+            false => Err(self.stored(format!("The sheet {hash} is damaged. Restore a backup."))),
+        }
     }
 
     fn drop_kept(&mut self, hash: &str) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Studies from their beginning to their end, and beside the command line.
 
 use crate::client::{Folder, Running, count, notes, score, sheet};
-use icee_protocol::{Amount, Ask, Content, Create, RowId, Sheet, Show, StudyName, Tell, Transport};
+use icee_protocol::{Amount, Ask, Content, Create, Face, RowId, Sheet, Show, StudyName, Tell, Transport};
 use icee_serve::{Role, Tokens};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ pub fn row(answer: &Value) -> u64 {
 
 /// The studies of a folder as the command line sees them.
 fn command_line(folder: &Path) -> icee_client::Folder {
-    icee_client::Folder::new(folder)
+    icee_client::Folder::new(folder, Face::Plain)
 }
 
 fn name(name: &str) -> StudyName {

@@ -2,7 +2,7 @@
 
 use crate::client::{Folder, Running, count, score, sheet, wide};
 use crate::database::Database;
-use icee_protocol::{Create, Sheet, StudyName, Transport};
+use icee_protocol::{Create, Face, Sheet, StudyName, Transport};
 use icee_serve::{Limits, Place};
 use serde_json::{Value, json};
 
@@ -116,7 +116,7 @@ fn a_sheet_elsewhere_is_not_written_to() {
         direction: Some("max".into()),
         ..Create::default()
     };
-    icee_client::Folder::new(&folder.0).call(Some(&bread), create).unwrap();
+    icee_client::Folder::new(&folder.0, Face::Plain).call(Some(&bread), create).unwrap();
     let server = Running::start(&folder.0);
     let longer = json!({ "sheet": "a\n1\n2\n3\n" });
     server.problem("/api/studies/bread/update", longer, 400, "sheet-is-file");
