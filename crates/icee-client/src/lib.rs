@@ -17,6 +17,7 @@
 
 mod folder;
 mod http;
+mod tls;
 
 pub use folder::{Folder, read_bundle, upgrade, write_bundle};
 pub use http::{FACE, Http, KEY, NOTES, TOKEN};

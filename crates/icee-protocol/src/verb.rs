@@ -1,8 +1,10 @@
 //! The table of all verbs: what each asks, what it answers, who may use it, and where it is on a server.
 
-use crate::{reply, request};
+use crate::{Problem, reply, request};
 use schemars::{Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
 
 /// The methods of HTTP that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,37 @@ pub enum Role {
     Write,
     /// Delete.
     Admin,
+}
+
+impl Role {
+    /// All of them.
+    pub const ALL: [Role; 3] = [Role::Read, Role::Write, Role::Admin];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Read => "read",
+            Role::Write => "write",
+            Role::Admin => "admin",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Role {
+    type Err = Problem;
+
+    fn from_str(name: &str) -> Result<Role, Problem> {
+        let known = || Role::ALL.map(|role| role.name().to_owned()).to_vec();
+        let unknown =
+            || Problem::Unknown { what: "role".into(), name: name.to_owned(), nearest: vec![], known: known() };
+        Role::ALL.into_iter().find(|role| role.name() == name).ok_or_else(unknown)
+    }
 }
 
 /// A request that knows its reply.
@@ -231,6 +264,13 @@ mod tests {
             let (method, _) = verb.route();
             assert_eq!(method == Method::Get, verb.role() == Role::Read, "{verb:?}");
         }
+    }
+
+    #[test]
+    fn roles_have_an_order_and_names() {
+        assert!(Role::Read < Role::Write && Role::Write < Role::Admin);
+        assert_eq!("write".parse::<Role>().unwrap(), Role::Write);
+        assert!("writer".parse::<Role>().unwrap_err().to_string().contains("read, write, admin"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
--- Studies, their lines and sheets, the keys of requests, and tokens.
+-- Studies, their lines and sheets, and tokens.
 
 CREATE TABLE icee.studies (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL,
-    -- When it was put away, in seconds since 1970. It can be taken back: set this to NULL again.
+    -- When it was deleted, in seconds since 1970. Set this to NULL to bring it back.
     deleted bigint
 );
 
@@ -18,30 +18,16 @@ CREATE TABLE icee.lines (
     PRIMARY KEY (study, seq)
 );
 
+-- Every version of a study's sheet that was read.
 CREATE TABLE icee.sheets (
-    study integer PRIMARY KEY REFERENCES icee.studies,
-    -- How its file's name ends: csv or xlsx.
-    ending text NOT NULL,
-    bytes bytea NOT NULL
-);
-
--- Requests that may be sent twice.
-CREATE TABLE icee.keys (
     study integer NOT NULL REFERENCES icee.studies,
-    key text NOT NULL,
-    -- In seconds since 1970.
-    at bigint NOT NULL,
-    -- A checksum of what was asked for.
-    request text NOT NULL,
-    -- Lines that the study had when it began.
-    lines bigint NOT NULL,
-    -- What was answered; none where it is not done.
-    answer text,
-    PRIMARY KEY (study, key)
+    -- The SHA-256 of its bytes.
+    hash text NOT NULL,
+    bytes bytea NOT NULL,
+    -- The order in which versions were read.
+    seq bigint GENERATED ALWAYS AS IDENTITY,
+    PRIMARY KEY (study, hash)
 );
-
-CREATE INDEX keys_begun ON icee.keys (study, lines) WHERE answer IS NULL;
-CREATE INDEX keys_by_age ON icee.keys (study, at);
 
 CREATE TABLE icee.tokens (
     name text PRIMARY KEY,
@@ -50,3 +36,6 @@ CREATE TABLE icee.tokens (
     hash text NOT NULL,
     created bigint NOT NULL
 );
+
+-- When the first token was made: from then on every request needs one, also when the last was revoked.
+CREATE TABLE icee.asked (since bigint NOT NULL);

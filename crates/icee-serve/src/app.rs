@@ -1,32 +1,31 @@
-//! What all requests share, and the way of each: let in, read, done when it is its turn, answered, counted.
+//! What all requests share, and the way of each: admitted, read, done, answered, counted.
 
-use crate::call::{Call, Done, Reply, now};
-use crate::create;
-use crate::door::Door;
+use crate::admission::Admission;
+use crate::answer::Answer;
+use crate::auth;
+use crate::drain;
 use crate::events;
 use crate::failure::Failure;
-use crate::fields::{Create, Import};
-use crate::guard;
-use crate::keys::{self, Keyed, Known};
+use crate::handle;
 use crate::limits::Limits;
 use crate::log::{Event, Log};
 use crate::metrics::Metrics;
-use crate::name::StudyName;
+use crate::openapi;
 use crate::pages::PageFile;
-use crate::places::{Held, Places, What};
-use crate::registry::{For, Open, Registry};
-use crate::rest;
+use crate::quotas::{Held, Quotas, What};
+use crate::registry::Registry;
+use crate::request::{self, Incoming};
 use crate::room;
-use crate::routes::{EVENTS, HTML, JSON, Route, Verb, Work};
-use crate::store::Store;
-use crate::tokens::{Stamp, Tokens};
-use crate::transfer;
-use crate::wire::{Deleted, KEY};
+use crate::routes::{EVENTS, HTML, METRICS, Route, Work};
+use crate::store::{Stamp, Store};
+use crate::tokens::Tokens;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path as Named, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use icee_protocol::{Method, Reader, StudyName, Verb};
+use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
@@ -34,9 +33,6 @@ use tokio::sync::watch;
 
 /// Bytes of a body that is small: as many of them may come in as there are connections.
 const SMALL: usize = 64 << 10;
-
-/// How many times as large as a body a workbook may be when it is unpacked.
-const UNPACKED: u64 = 8;
 
 /// How far the server is from its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,9 +51,9 @@ pub struct App {
     pub registry: Registry,
     pub metrics: Metrics,
     pub limits: Limits,
-    pub places: Places,
+    pub quotas: Quotas,
     pub ending: watch::Receiver<Ending>,
-    pub door: Door,
+    pub admission: Admission,
     log: Log,
 }
 
@@ -74,8 +70,8 @@ impl App {
         App {
             registry: Registry::new(store),
             metrics: Metrics::default(),
-            places: Places::new(&limits),
-            door: Door::new(tokens, local, &limits),
+            quotas: Quotas::new(&limits),
+            admission: Admission::new(tokens, local, &limits),
             limits,
             ending,
             log,
@@ -85,24 +81,6 @@ impl App {
     /// Says what happens.
     pub fn say(&self, event: &Event) {
         (self.log)(event);
-    }
-
-    /// What the paths of all files begin with.
-    fn folder(&self) -> String {
-        format!("{}{}", self.registry.store().scratch().display(), std::path::MAIN_SEPARATOR)
-    }
-
-    /// What is wrong, in words for clients: where folder and database are is not for them, nor what the database says.
-    pub fn for_clients(&self, failure: &Failure) -> String {
-        let words = failure.words.replace(&self.folder(), "");
-        match self.registry.store().hidden() {
-            Some(hidden) if words.contains(hidden) => match failure.status {
-                StatusCode::SERVICE_UNAVAILABLE => "the database cannot be reached; try again in a moment".into(),
-                status if status.is_server_error() => "the database cannot be used; the server's log says why".into(),
-                _ => words.replace(hidden, "the database"),
-            },
-            _ => words,
-        }
     }
 
     /// What a study looks like from outside.
@@ -117,9 +95,10 @@ impl App {
     /// Answers a request to a route.
     pub async fn handle(self: Arc<App>, route: &'static Route, client: SocketAddr, request: Request) -> Response {
         let (started, path) = (Instant::now(), request.uri().path().to_owned());
-        let (request, rest) = rest::lend(request);
-        let (user, entered) = self.door.enter(route, client.ip(), request.headers(), started).await;
-        let answer = match entered {
+        let reader = self.reader(route, &request);
+        let (request, remainder) = drain::lend(request);
+        let (user, admitted) = self.admission.enter(route, client.ip(), request.headers(), started).await;
+        let answer = match admitted {
             Ok(()) => self.answer(route, user.as_deref(), request).await,
             Err(failure) => {
                 drop(request);
@@ -127,29 +106,38 @@ impl App {
             }
         };
         if answer.is_err() {
-            rest.read(self.limits.body).await;
+            remainder.read(self.limits.body).await;
         }
-        let (response, error) = match answer.map_err(Failure::in_short) {
-            Ok(response) => (response, None),
-            Err(failure) => {
-                let shown = Failure { words: self.for_clients(&failure), ..failure.clone() };
-                (shown.into_response(), Some(failure.words))
-            }
-        };
-        self.finish((route.verb.name(), route.path), started, (client, user, path), (response, error))
+        let (response, error) = self.shown(answer, &reader);
+        self.finish((route.method.name(), route.path), started, (client, user, path), (response, error))
     }
 
     /// Answers a request for a file of a page.
     pub fn show(&self, file: &'static PageFile, client: SocketAddr) -> Response {
         let asked = (client, None, file.path.to_owned());
-        self.finish((Verb::Get.name(), file.path), Instant::now(), asked, (file.response(), None))
+        self.finish((Method::Get.name(), file.path), Instant::now(), asked, (file.response(), None))
     }
 
     /// Answers a request to no route.
     pub fn refuse(&self, client: SocketAddr, request: &Request, failure: Failure) -> Response {
         let path = request.uri().path().to_owned();
-        let words = failure.words.clone();
-        self.finish(("-", "-"), Instant::now(), (client, None, path), (failure.into_response(), Some(words)))
+        let shown = self.shown(Err(failure), &Reader::at(request::face(request.headers()), None));
+        self.finish(("-", "-"), Instant::now(), (client, None, path), shown)
+    }
+
+    /// Who reads the answer.
+    fn reader(&self, route: &Route, request: &Request) -> Reader {
+        let study = route.path.contains("{name}").then(|| request.uri().path().split('/').nth(3)).flatten();
+        let study = study.and_then(|name| name.parse::<StudyName>().ok());
+        Reader::at(request::face(request.headers()), study.as_ref().map(StudyName::as_str))
+    }
+
+    /// An answer, or what is wrong: for the client, and in words for the log.
+    fn shown(&self, answer: Result<Response, Failure>, reader: &Reader) -> (Response, Option<String>) {
+        match answer {
+            Ok(response) => (response, None),
+            Err(failure) => (failure.response(reader, self.registry.store().hidden()), Some(failure.words())),
+        }
     }
 
     /// Headers that keep browsers from being too clever, and what is counted and said of every request.
@@ -204,224 +192,116 @@ impl App {
         user: Option<&str>,
         request: Request,
     ) -> Result<Response, Failure> {
-        guard::one_host(request.headers())?;
-        guard::same_site(route.verb, route.role.is_none(), request.headers())?;
-        match route.work {
-            Work::Now(work) => return work(self).map(IntoResponse::into_response),
+        auth::one_host(request.headers())?;
+        auth::same_site(route.method, route.role.is_none(), request.headers())?;
+        let answer = match route.work {
+            Work::Verb(verb) => self.verb(route, verb, user, request).await?,
+            Work::Health => Answer::json(&json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))?,
+            Work::Description => Answer::json(&openapi::description())?,
+            Work::Metrics => Answer::text(METRICS, self.metrics_text()),
+            Work::Rooms => aside(room::list).await?,
             Work::Events => {
                 let (mut parts, _) = request.into_parts();
                 let name = name_in(&mut parts).await?;
                 return events::stream(Arc::clone(self), route, name, user, parts.headers).await;
             }
-            Work::Game => return room::stream(Arc::clone(self), user, request.uri()).await,
-            _ => {}
-        }
-        // Until all of it has come nobody else has to wait, but for those with large bodies.
-        let full =
-            |_| Failure::busy(StatusCode::SERVICE_UNAVAILABLE, "too many large bodies come in; try again in a moment");
-        let room = tokio::time::timeout(self.limits.time, self.room(route, user, request.headers())).await;
-        let room = room.map_err(full)??;
-        let slow = |_| Failure::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time");
-        let (parts, body) = tokio::time::timeout(self.limits.time, self.read(route, request)).await.map_err(slow)??;
-        let place = self.places.take(What::Requests, user)?;
-        let late = |_| {
-            let words = format!(
-                "there was no answer within {} seconds, and it may still be done; with an Idempotency-Key the same request gets its \
-                 answer later",
-                self.limits.time.as_secs_f64()
-            );
-            Failure::busy(StatusCode::SERVICE_UNAVAILABLE, words)
+            Work::Game => return room::stream(Arc::clone(self), route, user, request.uri()).await,
         };
-        let work = self.work(route, user, (parts, body), (place, room));
-        tokio::time::timeout(self.limits.time, work).await.map_err(late)?.map(IntoResponse::into_response)
+        Ok(answer.into_response())
     }
 
-    /// A place for a request's body, if it needs one.
+    fn metrics_text(&self) -> String {
+        self.metrics.text(&[
+            ("icee_studies_open", "Studies that are open.", self.registry.count()),
+            ("icee_requests_running", "Requests in progress.", self.quotas.taken(What::Requests)),
+        ])
+    }
+
+    /// Answers a request of the protocol.
+    async fn verb(
+        self: &Arc<App>,
+        route: &'static Route,
+        verb: Verb,
+        user: Option<&str>,
+        request: Request,
+    ) -> Result<Answer, Failure> {
+        // Until all of it has come no other request has to wait, but for those with large bodies.
+        let full = |_| Failure::busy("Too many large bodies are coming in. Try again in a moment.");
+        let room = tokio::time::timeout(self.limits.time, self.room(route, user, request.headers())).await;
+        let room = room.map_err(full)??;
+        let slow = |_| Failure::new(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time.");
+        let (parts, body) = tokio::time::timeout(self.limits.time, self.read(route, request)).await.map_err(slow)??;
+        let held = (self.quotas.take(What::Requests, user)?, room);
+        let late = |_| {
+            let seconds = self.limits.time.as_secs_f64();
+            Failure::busy(format!(
+                "No answer within {seconds} s. The request may still be done: send it again with the same Idempotency-Key."
+            ))
+        };
+        let work = async {
+            let incoming = incoming(route, verb, user, parts, body).await?;
+            handle::run(self, incoming, held).await
+        };
+        tokio::time::timeout(self.limits.time, work).await.map_err(late)?
+    }
+
+    /// Room for a request's body, if it needs some.
     async fn room(&self, route: &Route, user: Option<&str>, headers: &HeaderMap) -> Result<Option<Held>, Failure> {
-        let length = guard::text(headers, &header::CONTENT_LENGTH).and_then(|length| length.parse().ok());
+        let length = auth::text(headers, &header::CONTENT_LENGTH).and_then(|length| length.parse().ok());
         match length {
-            _ if route.verb != Verb::Post => Ok(None),
+            _ if route.method != Method::Post => Ok(None),
             Some(0..=SMALL) => Ok(None),
-            _ => self.places.wait(What::Bodies, user).await.map(Some),
+            _ => self.quotas.wait(What::Bodies, user).await.map(Some),
         }
     }
 
     /// Reads a request's body; only that of a POST says anything.
     async fn read(&self, route: &Route, request: Request) -> Result<(Parts, Bytes), Failure> {
         let (parts, body) = request.into_parts();
-        if route.verb != Verb::Post {
+        if route.method != Method::Post {
             return Ok((parts, Bytes::new()));
         }
         let body = Bytes::from_request(Request::from_parts(parts.clone(), body), &()).await;
         let body = body.map_err(|refused| match refused.status() {
             StatusCode::PAYLOAD_TOO_LARGE => {
-                let words = format!("the body is too large; at most {} bytes are taken", self.limits.body);
-                Failure::new(StatusCode::PAYLOAD_TOO_LARGE, words)
+                let fault = format!("The body is too large: at most {} bytes are accepted.", self.limits.body);
+                Failure::new(StatusCode::PAYLOAD_TOO_LARGE, fault)
             }
-            _ => Failure::bad("the body did not arrive whole"),
+            _ => Failure::bad("The body is incomplete."),
         })?;
         Ok((parts, body))
     }
-
-    /// Does the work of a request on a thread that may take its time. Its places go along: work that nobody waits for any more counts
-    /// as well.
-    async fn work(
-        self: &Arc<App>,
-        route: &'static Route,
-        user: Option<&str>,
-        (mut parts, body): (Parts, Bytes),
-        places: (Held, Option<Held>),
-    ) -> Done {
-        let name = if route.path.contains("{name}") { Some(name_in(&mut parts).await?) } else { None };
-        let key = match parts.headers.get(KEY) {
-            Some(key) => Some(key.to_str().map_err(|_| keys::wrong()).and_then(keys::check)?.to_owned()),
-            None => None,
-        };
-        let (uri, user) = (parts.uri, user.map(str::to_owned));
-        let unpacked = (self.limits.body as u64).saturating_mul(UNPACKED);
-        let call = Call { name, body, uri, user, folder: self.folder(), unpacked };
-        // It may be long, and to take it apart takes a while.
-        let (mut call, new) = match route.work {
-            Work::Create | Work::Import => aside(move || New::of(route, call)).await?,
-            _ => (call, None),
-        };
-        if let Some(new) = &new {
-            let missing = || Failure::bad("name is missing: what is the study called?");
-            call.name = Some(StudyName::new(new.name().ok_or_else(missing)?)?);
-        }
-        let mut place = match &call.name {
-            Some(name) => {
-                // Of studies that do not exist nothing is kept.
-                if new.is_none() {
-                    self.require(name).await?;
-                }
-                let what = if matches!(route.work, Work::Study(_)) { For::Looks } else { For::Changes };
-                Some(self.registry.turn(name, what).await)
-            }
-            None => None,
-        };
-        // Of sheets few are taken apart at once. Whoever waits here has his turn already, and holds up nobody else's study. Those who have
-        // yet to wait for other servers do so first.
-        let sheet = match route.work {
-            Work::Once(_) => None,
-            _ if route.reads_sheet() => Some(self.places.wait(What::Sheets, None).await?),
-            _ => None,
-        };
-        let app = Arc::clone(self);
-        let work = move || {
-            let _places = (places, sheet);
-            match (&call.name, place.as_deref_mut(), new) {
-                (Some(name), Some(place), Some(new)) => {
-                    *place = None;
-                    new.make(app.registry.store(), name, &call)
-                }
-                (Some(name), Some(place), None) => app.with_study(route, name, place, &call, key.as_deref()),
-                _ => match route.work {
-                    Work::Server(work) => work(&app, &call),
-                    _ => Err(Failure::internal("the route has no name of a study")),
-                },
-            }
-        };
-        aside(work).await
-    }
-
-    fn with_study(
-        &self,
-        route: &Route,
-        name: &StudyName,
-        place: &mut Option<Open>,
-        call: &Call,
-        key: Option<&str>,
-    ) -> Done {
-        // Whoever finds the sheet not read yet reads it.
-        let room = |open: &Open| match route.reads_sheet() || !open.study.is_loaded() {
-            true => self.places.wait_here(What::Sheets).map(Some),
-            false => Ok(None),
-        };
-        match route.work {
-            Work::Delete => {
-                *place = None;
-                self.registry.require(name)?;
-                self.registry.store().put_away(name, now())?;
-                Reply::json(&Deleted { deleted: name.as_str().to_owned() })
-            }
-            Work::Study(work) => self.registry.with(name, place, For::Looks, |open| {
-                let _room = room(open)?;
-                work(open, call)
-            }),
-            Work::Once(work) => self.registry.with(name, place, For::Changes, |open| {
-                let _room = room(open)?;
-                once(route, open, call, key, work)
-            }),
-            Work::Create | Work::Import | Work::Now(_) | Work::Server(_) | Work::Events | Work::Game => {
-                Err(Failure::internal("the route is about no study"))
-            }
-        }
-    }
 }
 
-/// What a new study is made of.
-enum New {
-    Created(Box<Create>),
-    Imported(Box<Import>),
-}
-
-impl New {
-    /// What a request says, in the place of its body.
-    fn of(route: &Route, mut call: Call) -> Result<(Call, Option<New>), Failure> {
-        let new = match route.work {
-            Work::Create => New::Created(Box::new(call.body()?)),
-            _ => New::Imported(Box::new(call.body()?)),
-        };
-        call.body = Bytes::new();
-        Ok((call, Some(new)))
-    }
-
-    fn name(&self) -> Option<&str> {
-        match self {
-            New::Created(wanted) => wanted.name.as_deref(),
-            New::Imported(wanted) => wanted.name.as_deref(),
-        }
-    }
-
-    fn make(self, store: &dyn Store, name: &StudyName, call: &Call) -> Done {
-        match self {
-            New::Created(wanted) => create::create(store, name, &wanted, call),
-            New::Imported(wanted) => transfer::import(store, name, *wanted, call),
-        }
-    }
+/// A request of the protocol. To read a large body takes a while.
+async fn incoming(
+    route: &'static Route,
+    verb: Verb,
+    user: Option<&str>,
+    mut parts: Parts,
+    body: Bytes,
+) -> Result<Incoming, Failure> {
+    let study = if verb.is_of_study() { Some(name_in(&mut parts).await?) } else { None };
+    let who = user.map(str::to_owned);
+    let (size, read) = (body.len(), move || {
+        let parts = request::Parts { study, uri: &parts.uri, headers: &parts.headers, body: &body };
+        Incoming::read(route, verb, who, parts)
+    });
+    if size > SMALL { aside(read).await } else { read() }
 }
 
 /// Does work that takes a while on a thread that has it.
 pub async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
-    let bug = |_| Failure::internal("the server has made a mistake; please report what was asked for");
+    let bug = |_| Failure::internal("a request has panicked");
     tokio::task::spawn_blocking(work).await.map_err(bug)?
-}
-
-/// Does a request, or finds the answer that it had when it was sent before.
-fn once(route: &Route, open: &mut Open, call: &Call, key: Option<&str>, work: fn(&mut Open, &Call) -> Done) -> Done {
-    let Some(key) = key else { return work(open, call) };
-    let keyed = Keyed::new(key, call.user.as_deref(), route.path, &call.body);
-    match open.ledger.begin(&keyed, open.now, open.study.lines())? {
-        Known::Done(text) => return Ok(Reply::of(JSON, text)),
-        Known::New => {}
-    }
-    let done = work(open, call);
-    // Where this cannot be written the answer is right all the same, and whoever sends it again is told that nobody knows.
-    let _ = match &done {
-        Ok(reply) => open.ledger.end(&keyed, Some(&reply.text)),
-        Err(failure) if !failure.status.is_server_error() => open.ledger.end(&keyed, None),
-        Err(_) => Ok(()),
-    };
-    done
 }
 
 /// The name of the study in a request's path.
 async fn name_in(parts: &mut Parts) -> Result<StudyName, Failure> {
     let Named(name) = Named::<String>::from_request_parts(parts, &())
         .await
-        .map_err(|refused| Failure::bad(format!("the path is not what it should be: {}", refused.body_text())))?;
-    StudyName::new(&name)
+        .map_err(|refused| Failure::bad(format!("The path is not as expected: {}", refused.body_text())))?;
+    Ok(name.parse::<StudyName>()?)
 }

@@ -1,5 +1,5 @@
-//! One suite that every place of studies must pass, for what a server keeps beside them: whose turn it is, requests that may be sent twice,
-//! tokens. Of the studies themselves [`icee_study::conformance`] takes care.
+//! One suite that every place of studies must pass, for what a server keeps beside them: turns among servers, and tokens. Of the studies
+//! themselves [`icee_study::conformance`] takes care.
 //!
 //! ```
 //! # let folder = std::env::temp_dir().join(format!("icee-serve-conformance-{}", std::process::id()));
@@ -8,11 +8,10 @@
 //! # Ok::<(), String>(())
 //! ```
 
-use crate::failure::{Failure, ServeError};
-use crate::keys::{Keyed, Known, LONGEST_ANSWER, LONGEST_KEPT};
-use crate::name::StudyName;
-use crate::store::{Ledger, Place, Store};
-use crate::tokens::Role;
+use crate::failure::ServeError;
+use crate::store::{Place, Store};
+use icee_protocol::{Role, StudyName};
+use icee_study::KeptSheet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::scope;
 
@@ -23,15 +22,13 @@ const NOW: u64 = 1_000_000;
 
 type Checked<T = ()> = Result<T, String>;
 
-/// Does all that the contracts of ledgers and tokens speak of, and says what does not hold. The place has neither studies nor tokens yet.
+/// Does all that the contracts of turns and tokens speak of, and says what does not hold. The place has neither studies nor tokens yet.
 ///
 /// # Errors
 /// The first rule that was found to be broken.
 pub fn check(place: &Place) -> Checked {
-    let store = place.open().map_err(|error| error.to_string())?;
-    let name = |name: &str| StudyName::new(name).map_err(|failure| failure.words);
-    check_keys(&*store, &name("keys")?)?;
-    check_settling(&*store, &name("settling")?)?;
+    let store = place.open().map_err(words)?;
+    let name = |name: &str| name.parse::<StudyName>().map_err(words);
     check_names(&*store, &name("names")?)?;
     check_turns(place, &*store, &name("turns")?)?;
     check_tokens(place, &*store)?;
@@ -44,119 +41,50 @@ fn require(holds: bool, rule: &str, seen: impl std::fmt::Debug) -> Checked {
     if holds { Ok(()) } else { Err(format!("\"{rule}\" does not hold: {seen:?}")) }
 }
 
-fn words(failure: Failure) -> String {
-    failure.words
+fn words(error: impl ToString) -> String {
+    error.to_string()
 }
 
 /// Begins a study of one line.
 fn create(store: &dyn Store, name: &StudyName) -> Checked {
-    let mut draft = store.draft(name, "csv", b"a\n1\n2\n").map_err(words)?;
-    draft.home.create(&["{\"header\":1}".into()]).map_err(|error| error.to_string())?;
-    draft.sheet.wanted = draft.stays;
-    Ok(())
-}
-
-/// Does something in a turn of its own, as a server does that has just opened the study.
-fn turn<T>(
-    store: &dyn Store,
-    name: &StudyName,
-    lines: u64,
-    work: impl FnOnce(&mut dyn Ledger) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let (_home, mut ledger) = store.seat(name)?;
-    ledger.begin_turn()?.ok_or_else(|| Failure::internal("a study that was just opened is not there"))?;
-    let done = ledger.settle(lines).map_err(Failure::from).and_then(|()| work(&mut *ledger));
-    ledger.end_turn();
-    done
-}
-
-fn keyed(key: &str, token: Option<&str>, body: &str) -> Keyed {
-    Keyed::new(key, token, "ask", body.as_bytes())
-}
-
-fn check_keys(store: &dyn Store, name: &StudyName) -> Checked {
-    create(store, name)?;
-    // The study had two lines, and the request has added one: so the next turn finds three.
-    let begin = |keyed: &Keyed, now: u64| turn(store, name, 3, |ledger| ledger.begin(keyed, now, 2));
-    let done = |keyed: &Keyed, answer: Option<&str>| {
-        turn(store, name, 3, |ledger| {
-            let known = ledger.begin(keyed, NOW, 2)?;
-            ledger.end(keyed, answer)?;
-            Ok(known)
-        })
-    };
-    let (one, ada) = (keyed("k", None, "{}"), keyed("k", Some("ada"), "{}"));
-    let new = done(&ada, Some("{\"row\":1}"));
-    require(new == Ok(Known::New), "what was never sent is new", &new)?;
-    let again = begin(&ada, NOW);
-    require(again == Ok(Known::Done("{\"row\":1}".into())), "what was done has the answer of the first time", &again)?;
-    for (rule, other) in [
-        ("a key is its token's own", keyed("k", Some("bob"), "{}")),
-        ("one without a token is as strange as any", keyed("k", None, "{}")),
-        ("another key is another request", keyed("l", Some("ada"), "{}")),
-    ] {
-        let known = turn(store, name, 3, |ledger| {
-            let known = ledger.begin(&other, NOW, 2)?;
-            ledger.end(&other, None)?;
-            Ok(known)
-        });
-        require(known == Ok(Known::New), rule, &known)?;
-    }
-    let other = begin(&keyed("k", Some("ada"), "{\"count\":2}"), NOW);
-    let refused = other.as_ref().is_err_and(|failure| failure.words.contains("used for another request"));
-    require(refused, "a key is used for one request", &other)?;
-    let refused = (done(&one, None), done(&one, None));
-    require(refused == (Ok(Known::New), Ok(Known::New)), "what was refused may be sent again", &refused)?;
-    begin(&one, NOW).map_err(words)?;
-    let dead = begin(&one, NOW);
-    let unknown = dead.as_ref().is_err_and(|failure| failure.words.contains("nobody knows"));
-    require(unknown, "of what was begun and has written something nobody knows", &dead)?;
-    let long = keyed("long", Some("ada"), "{}");
-    done(&long, Some(&"x".repeat(LONGEST_ANSWER + 1))).map_err(words)?;
-    let known = begin(&long, NOW);
-    let refused = known.as_ref().is_err_and(|failure| failure.words.contains("too long to be kept"));
-    require(refused, "a long answer is not kept, and the request not done again", &known)?;
-    let longest = keyed("longest", Some("ada"), "{}");
-    let text = "\u{1}ä".repeat(LONGEST_ANSWER / 3);
-    done(&longest, Some(&text)).map_err(words)?;
-    let known = begin(&longest, NOW);
-    require(known == Ok(Known::Done(text)), "an answer that is not too long comes back as it was", known.is_ok())?;
-    let later = (begin(&ada, NOW + LONGEST_KEPT), begin(&ada, NOW + LONGEST_KEPT + 1));
-    let kept = matches!(later, (Ok(Known::Done(_)), Ok(Known::New)));
-    require(kept, "a key is kept for a day, and not longer", &later)
-}
-
-fn check_settling(store: &dyn Store, name: &StudyName) -> Checked {
-    create(store, name)?;
-    let (first, second) = (keyed("1", None, "{}"), keyed("2", None, "{}"));
-    let begin = |keyed: &Keyed, lines| turn(store, name, lines, |ledger| ledger.begin(keyed, NOW, lines));
-    begin(&first, 5).map_err(words)?;
-    let undone = begin(&first, 5);
-    require(undone == Ok(Known::New), "what has added no line was not done", &undone)?;
-    begin(&second, 6).map_err(words)?;
-    let unknown = begin(&first, 6);
-    require(unknown.is_err(), "what may have added a line is not forgotten", &unknown)?;
-    let undone = begin(&second, 6);
-    require(undone == Ok(Known::New), "each is known by the lines that there were when it began", &undone)
+    let sheet = KeptSheet::new(b"a\n1\n2\n".to_vec());
+    let home = store.home(name).map_err(words)?;
+    home.create(&["{\"header\":1}".into()], &[sheet]).map_err(words)
 }
 
 fn check_names(store: &dyn Store, name: &StudyName) -> Checked {
     create(store, name)?;
-    let ask = keyed("k", None, "{}");
-    let done = || {
-        turn(store, name, 2, |ledger| {
-            let known = ledger.begin(&ask, NOW, 1)?;
-            ledger.end(&ask, Some("{}"))?;
-            Ok(known)
-        })
-    };
-    done().map_err(words)?;
-    store.put_away(name, NOW).map_err(|error| error.to_string())?;
-    let stamp = store.stamp(name).map_err(|error| error.to_string())?;
-    require(stamp.is_none(), "a study that was put away is not there", stamp)?;
+    let twice = create(store, name);
+    require(twice.is_err(), "a name is one study's", twice)?;
+    let first = store.stamp(name).map_err(words)?;
+    let (_, mut turns) = store.open(name).map_err(words)?;
+    store.put_away(name, NOW).map_err(words)?;
+    let gone = (store.exists(name).map_err(words)?, store.stamp(name).map_err(words)?);
+    require(gone == (false, None), "a study that was deleted is not there", gone)?;
     create(store, name)?;
-    let new = done();
-    require(new == Ok(Known::New), "keys go with their study", &new)
+    let second = store.stamp(name).map_err(words)?;
+    let is_other = first.zip(second).is_some_and(|(first, second)| !first.is_same_file(second));
+    require(is_other, "a study that has taken the name is another one", (first, second))?;
+    let names = store.names().map_err(words)?;
+    require(names.contains(name), "a study that was created is listed", names)?;
+    // A folder is one server's: no other study can have taken the name without it.
+    let turn = turns.begin().map_err(words)?;
+    turns.end();
+    require(turn.is_none() || store.hidden().is_none(), "no turn with a study that was deleted", turn)
+}
+
+/// Takes turns, and says how many were inside at the same time at most.
+fn take(store: &dyn Store, name: &StudyName, inside: &AtomicUsize, most: &AtomicUsize) -> Checked {
+    for _ in 0..TURNS {
+        let (_home, mut turns) = store.open(name).map_err(words)?;
+        let now = turns.begin().map_err(words)?;
+        require(now.is_some_and(|now| now > NOW), "a turn with a study that is there says the time", now)?;
+        most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        std::thread::yield_now();
+        inside.fetch_sub(1, Ordering::SeqCst);
+        turns.end();
+    }
+    Ok(())
 }
 
 fn check_turns(place: &Place, store: &dyn Store, name: &StudyName) -> Checked {
@@ -165,25 +93,15 @@ fn check_turns(place: &Place, store: &dyn Store, name: &StudyName) -> Checked {
         Ok(other) => other,
         // Then no other server has a turn as long as this one lives; and its own requests are one at a time in any case.
         Err(ServeError::Taken(_)) => return Ok(()),
-        Err(error) => return Err(error.to_string()),
+        Err(error) => return Err(words(error)),
     };
     let (inside, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let take = |store: &dyn Store| {
-        (0..TURNS).try_for_each(|at| {
-            turn(store, name, 1, |ledger| {
-                most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                let known = ledger.begin(&keyed(&at.to_string(), None, "{}"), NOW, 1);
-                inside.fetch_sub(1, Ordering::SeqCst);
-                known.map(drop)
-            })
-        })
-    };
     let done = scope(|scope| {
-        let threads = [store, &*other].map(|store| scope.spawn(move || take(store)));
-        threads.map(|thread| thread.join().unwrap_or_else(|_| Err(Failure::internal("a panic"))))
+        let threads = [store, &*other].map(|store| scope.spawn(|| take(store, name, &inside, &most)));
+        threads.map(|thread| thread.join().unwrap_or_else(|_| Err("a panic".into())))
     });
+    require(done.iter().all(Result::is_ok), "every server gets a turn", &done)?;
     let most = most.into_inner();
-    require(done.iter().all(Result::is_ok), "everybody gets a turn", &done)?;
     require(most == 1, "turns are one at a time, over all servers", most)
 }
 

@@ -1,6 +1,6 @@
 //! What one connection may do: how long it may keep an answer waiting, how many an address may have, and what it is in the middle of.
 
-use crate::counts::{Counted, Counts};
+use crate::quotas::{Counted, Counts};
 use std::io;
 use std::net::{IpAddr, Ipv6Addr};
 use std::pin::Pin;

@@ -1,17 +1,17 @@
-//! Server-sent events: a message whenever a study has changed, whoever has changed it. What is kept is looked at, so that other
-//! processes' lines count as well as our own.
+//! Server-sent events: a message whenever a study has changed. What is stored is looked at, so that lines of other processes count, too.
 
 use crate::app::{App, Ending, aside};
 use crate::failure::Failure;
-use crate::name::StudyName;
-use crate::places::{Held, What};
-use crate::registry::For;
+use crate::quotas::{Held, What};
+use crate::registry::Purpose;
+use crate::request;
 use crate::routes::Route;
-use crate::tokens::Stamp;
+use crate::store::Stamp;
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
+use icee_protocol::{Reader, StudyName};
 use serde_json::json;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// How often something is sent though nothing has changed, so that nobody on the way thinks that the stream is dead.
 const ALIVE: Duration = Duration::from_secs(15);
 
-/// Somebody who listens.
+/// A client that listens.
 struct Listener {
     app: Arc<App>,
     route: &'static Route,
     name: StudyName,
-    /// With the token, which may be revoked while he listens.
+    /// With the token, which may be revoked meanwhile.
     headers: HeaderMap,
     seen: Option<Stamp>,
     lines: Option<u64>,
@@ -46,7 +46,7 @@ pub async fn stream(
     user: Option<&str>,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
-    let place = app.places.take(What::Streams, user)?;
+    let place = app.quotas.take(What::Streams, user)?;
     app.require(&name).await?;
     let listener = Listener { app, route, name, headers, seen: None, lines: None, over: false, _place: place };
     let messages = unfold(listener, |mut listener| async move {
@@ -64,8 +64,8 @@ impl Listener {
             if *ending.borrow_and_update() != Ending::No {
                 return None;
             }
-            match self.app.door.admit(self.route, &self.headers).await {
-                // While nobody can be asked who may listen there is nothing to be heard either.
+            match self.app.admission.admit(self.route, &self.headers).await {
+                // While tokens cannot be read there are no messages either.
                 Err(failure) if failure.retry.is_some() => {}
                 Err(_) => return None,
                 Ok(_) => {}
@@ -91,8 +91,9 @@ impl Listener {
                     Ok(_) => {}
                     Err(failure) => {
                         self.over = true;
-                        let words = self.app.for_clients(&failure);
-                        return Some(Event::default().event("error").data(json!({ "error": words }).to_string()));
+                        let reader = Reader::at(request::face(&self.headers), Some(self.name.as_str()));
+                        let refusal = failure.refusal(&reader, self.app.registry.store().hidden());
+                        return Some(Event::default().event("error").data(json!(refusal).to_string()));
                     }
                 }
             }
@@ -107,7 +108,7 @@ impl Listener {
     /// The lines of the study as it stands.
     async fn count(&self) -> Result<u64, Failure> {
         let (app, name) = (Arc::clone(&self.app), self.name.clone());
-        let mut place = app.registry.turn(&name, For::Looks).await;
-        aside(move || app.registry.with(&name, &mut place, For::Looks, |open| Ok(open.study.lines()))).await
+        let mut slot = app.registry.turn(&name, Purpose::Look).await;
+        aside(move || app.registry.with(&name, &mut slot, Purpose::Look, |open| Ok(open.study.lines()))).await
     }
 }

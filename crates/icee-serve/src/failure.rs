@@ -1,10 +1,10 @@
-//! What goes wrong, as an answer: a status and the words of the command line.
+//! What goes wrong, as an answer: a problem with its status, in words for the face that asked.
 
+use crate::shown::shown;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use icee_base::files::FileError;
-use icee_base::table::TableError;
-use icee_study::Error;
+use icee_protocol::{Kind, Problem, Reader, Refusal, render};
 use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error as Words;
@@ -13,100 +13,75 @@ use thiserror::Error as Words;
 const MOST_WORDS: usize = 2048;
 
 /// Why a request was not done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// The status of the answer.
     pub status: StatusCode,
-    /// What is wrong, and the way out.
-    pub words: String,
+    /// What is wrong.
+    pub problem: Problem,
     /// Seconds after which it is worth trying again.
     pub retry: Option<u64>,
 }
 
 impl Failure {
-    /// A failure of this status.
-    pub fn new(status: StatusCode, words: impl Into<String>) -> Failure {
-        Failure { status, words: words.into(), retry: None }
+    /// A problem of the server, rather than of a study.
+    pub fn new(status: StatusCode, fault: impl Into<String>) -> Failure {
+        let problem = Problem::Refused { status: status.as_u16(), fault: fault.into() };
+        Failure { status, problem, retry: None }
     }
 
     /// The request makes no sense.
-    pub fn bad(words: impl Into<String>) -> Failure {
-        Failure::new(StatusCode::BAD_REQUEST, words)
-    }
-
-    /// It makes sense, but not as the study stands.
-    pub fn conflict(words: impl Into<String>) -> Failure {
-        Failure::new(StatusCode::CONFLICT, words)
+    pub fn bad(fault: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::BAD_REQUEST, fault)
     }
 
     /// There is no such thing.
-    pub fn missing(words: impl Into<String>) -> Failure {
-        Failure::new(StatusCode::NOT_FOUND, words)
+    pub fn missing(fault: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::NOT_FOUND, fault)
     }
 
-    /// What is wrong where studies are kept: the client has not done it.
-    pub fn stored(error: Error) -> Failure {
-        match error {
-            Error::Unavailable { .. } | Error::Busy(_) => Failure::from(error),
-            error => Failure::internal(error.to_string()),
-        }
-    }
-
-    /// The server could not do it.
-    pub fn internal(words: impl Into<String>) -> Failure {
-        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, words)
-    }
-
-    /// The same, for now.
-    pub fn busy(status: StatusCode, words: impl Into<String>) -> Failure {
-        Failure { retry: Some(1), ..Failure::new(status, words) }
+    /// The server has too much to do.
+    pub fn busy(fault: impl Into<String>) -> Failure {
+        Failure { retry: Some(1), ..Failure::new(StatusCode::SERVICE_UNAVAILABLE, fault) }
     }
 
     /// Too much was asked for; it may be asked again after some time.
     pub fn too_fast(rate: f64, wait: Duration) -> Failure {
         let seconds = wait.as_secs_f64().ceil().max(1.0) as u64;
-        let words = format!("too many requests; at most {rate} a second in the long run");
-        Failure { retry: Some(seconds), ..Failure::new(StatusCode::TOO_MANY_REQUESTS, words) }
+        let fault = format!("Too many requests: at most {rate} per second on average. Try again in {seconds} s.");
+        Failure { retry: Some(seconds), ..Failure::new(StatusCode::TOO_MANY_REQUESTS, fault) }
     }
 
-    /// The same in few enough words: what is wrong may have been said of a very long cell.
-    pub fn in_short(mut self) -> Failure {
-        if self.words.len() > MOST_WORDS {
-            let end = (0..=MOST_WORDS).rev().find(|end| self.words.is_char_boundary(*end));
-            self.words.truncate(end.unwrap_or_default());
-            self.words.push('…');
+    /// The program has made a mistake.
+    pub fn internal(fault: impl Into<String>) -> Failure {
+        Problem::Bug { fault: fault.into() }.into()
+    }
+
+    /// A problem of where studies are kept: the client has not caused it.
+    pub fn stored(problem: Problem) -> Failure {
+        let failure = Failure::from(problem);
+        match failure.status {
+            StatusCode::SERVICE_UNAVAILABLE | StatusCode::NOT_FOUND => failure,
+            _ => Failure { status: StatusCode::INTERNAL_SERVER_ERROR, ..failure },
         }
-        self
     }
-}
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        let words = error.to_string();
-        if matches!(error, Error::Unavailable { .. } | Error::Busy(_)) {
-            return Failure::busy(StatusCode::SERVICE_UNAVAILABLE, words);
-        }
-        let status = match &error {
-            Error::Conflict(_) | Error::OtherModel { .. } => StatusCode::CONFLICT,
-            Error::File(FileError::Io { .. }) | Error::Table(TableError::File(FileError::Io { .. })) => {
-                StatusCode::INTERNAL_SERVER_ERROR
-            }
-            Error::Stored { .. } => StatusCode::INTERNAL_SERVER_ERROR,
-            _ => StatusCode::BAD_REQUEST,
-        };
-        Failure::new(status, words)
+    /// In words for the log, with all that it is about.
+    pub fn words(&self) -> String {
+        in_short(self.problem.to_string())
     }
-}
 
-impl From<FileError> for Failure {
-    fn from(error: FileError) -> Failure {
-        Failure::internal(error.to_string())
+    /// As clients see it, in words for this reader.
+    pub fn refusal(&self, reader: &Reader, hidden: Option<&str>) -> Refusal {
+        let problem = shown(&self.problem, hidden);
+        let problem = problem.unwrap_or_else(|| Problem::Bug { fault: "an error that cannot be written".into() });
+        Refusal { error: in_short(render::problem(&problem, reader)), problem }
     }
-}
 
-impl IntoResponse for Failure {
-    fn into_response(self) -> Response {
-        let body = serde_json::json!({ "error": self.words }).to_string() + "\n";
+    /// The answer.
+    pub fn response(&self, reader: &Reader, hidden: Option<&str>) -> Response {
+        // It is made of texts and numbers, which can always be written.
+        let body = serde_json::to_string(&self.refusal(reader, hidden)).unwrap_or_default() + "\n";
         let mut response = (self.status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
         if let Some(seconds) = self.retry {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
@@ -118,6 +93,35 @@ impl IntoResponse for Failure {
     }
 }
 
+/// Words that are not too long: an error may be about many rows.
+fn in_short(mut words: String) -> String {
+    if words.len() > MOST_WORDS {
+        let end = (0..=MOST_WORDS).rev().find(|end| words.is_char_boundary(*end));
+        words.truncate(end.unwrap_or_default());
+        words.push('…');
+    }
+    words
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Failure {
+        let status = match (&problem, problem.kind()) {
+            (Problem::Refused { status, .. }, _) => {
+                StatusCode::from_u16(*status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+            }
+            (_, Kind::Bad) => StatusCode::BAD_REQUEST,
+            (_, Kind::Unauthorized) => StatusCode::UNAUTHORIZED,
+            (_, Kind::Forbidden) => StatusCode::FORBIDDEN,
+            (_, Kind::Missing) => StatusCode::NOT_FOUND,
+            (_, Kind::Conflict | Kind::Exists) => StatusCode::CONFLICT,
+            (_, Kind::Busy) => StatusCode::SERVICE_UNAVAILABLE,
+            (_, Kind::Internal) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let retry = (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1);
+        Failure { status, problem, retry }
+    }
+}
+
 /// Why there is no server, or no token.
 #[derive(Debug, Words)]
 #[non_exhaustive]
@@ -126,16 +130,16 @@ pub enum ServeError {
     #[error(transparent)]
     File(#[from] FileError),
     /// An address that cannot be listened on.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("Cannot listen on {address}: {source}")]
     Address {
         /// Which.
         address: std::net::SocketAddr,
         /// What the system said.
         source: std::io::Error,
     },
-    /// Others could reach it, and nobody would be asked who they are.
+    /// Others could reach it, and would need no token.
     #[error(
-        "{address} can be reached from other machines, and there is no token yet; create one with `{command}`, or listen on 127.0.0.1"
+        "Other machines can reach {address}, and there is no token. Create one: `{command}`. Or listen on 127.0.0.1."
     )]
     Open {
         /// Where they could.
@@ -144,18 +148,35 @@ pub enum ServeError {
         command: String,
     },
     /// Another server is at work on the folder.
-    #[error("another server is at work on {}; stop it, or serve another folder with --studies DIR", .0.display())]
+    #[error("Another server uses {}. Stop it, or serve another folder: --studies DIR", .0.display())]
     Taken(PathBuf),
-    /// A database that cannot be used as it was said.
+    /// A database that cannot be used.
     #[error("{0}")]
     Store(String),
-    /// Where studies are kept, something is wrong.
+    /// A problem of where studies are kept.
     #[error(transparent)]
-    Kept(#[from] Error),
+    Kept(#[from] Problem),
     /// A token that cannot be made or found.
     #[error("{0}")]
     Token(String),
     /// What the system refuses.
-    #[error("the server cannot run: {0}")]
+    #[error("The server cannot run: {0}")]
     Io(#[from] std::io::Error),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_follow_from_problems() {
+        let status = |problem: Problem| Failure::from(problem).status.as_u16();
+        let file = |io| Problem::File { path: "/srv/a.csv".into(), fault: "x".into(), io };
+        assert_eq!((status(file(false)), status(file(true)), status(Problem::NothingToUndo)), (400, 500, 409));
+        assert_eq!(status(Problem::StudyExists { name: "a".into() }), 409);
+        assert_eq!(status(Problem::Refused { status: 415, fault: "x".into() }), 415);
+        assert_eq!(Failure::stored(file(false)).status.as_u16(), 500);
+        let busy = Failure::from(Problem::Busy { what: "x".into() });
+        assert_eq!((busy.status.as_u16(), busy.retry), (503, Some(1)));
+    }
 }

@@ -1,18 +1,14 @@
-//! The studies that are open, as they stand where they are kept: each once for those who change it and once for those who only look, one
-//! request at a time. So nobody who changes something waits for somebody's long look.
+//! The studies that are open: each once for requests that change it and once for those that only look, one request at a time. So a long look
+//! keeps nobody from changing a study.
 //!
-//! Others may write to a study while it is open here, and its sheet may change: before each request the journal's news are taken in, and
-//! where the sheet is another file than before the study is opened anew, as the command line does every time.
+//! Others may write to a study while it is open here: before each request, what is new in its journal is read.
 
-use crate::call::now;
+use crate::clock::now;
 use crate::failure::Failure;
-use crate::name::StudyName;
-use crate::store::{Ledger, Store};
-use crate::tokens::Stamp;
-use crate::wire::Line;
-use axum::http::StatusCode;
-use icee_models::study_models;
-use icee_study::{Models, Study};
+use crate::handle::models;
+use crate::store::{Stamp, Store, Turns};
+use icee_protocol::{Line, Problem, StudyName};
+use icee_study::{Models, Study, place};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,20 +19,17 @@ const MOST_OPEN: usize = 64;
 /// Bytes of the sheets of studies that are kept open; in memory they are some twelve times as many.
 const MOST_SHEETS: u64 = 64 << 20;
 
-/// How often a study is opened anew because another server has put another in its place meanwhile.
+/// How often a study is opened again because another one has taken its name meanwhile.
 const MOST_REOPENED: usize = 8;
 
 /// An open study.
 pub struct Open {
     /// The study.
     pub study: Study,
-    /// Whose turn it is, and the keys of its requests.
-    pub ledger: Box<dyn Ledger>,
-    /// What time it was where the study is kept when the turn of the request began, in seconds since 1970.
+    /// The time where the study is kept when the request began, in seconds since 1970.
     pub now: u64,
+    turns: Box<dyn Turns>,
     journal: Stamp,
-    sheet: Option<Stamp>,
-    fingerprint: String,
     _counted: Counted,
 }
 
@@ -68,17 +61,17 @@ impl Drop for Counted {
     }
 }
 
-/// What one comes to a study for.
+/// What a request does with a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum For {
-    /// To look at it.
-    Looks,
-    /// To change it.
-    Changes,
+pub enum Purpose {
+    /// It looks at it.
+    Look,
+    /// It changes it.
+    Change,
 }
 
-/// The place of a study for whoever's turn it is: empty before it was opened, or after something went wrong with it.
-pub type Place = OwnedMutexGuard<Option<Open>>;
+/// A study for the request whose turn it is: none before it was opened, or after something went wrong with it.
+pub type Taken = OwnedMutexGuard<Option<Open>>;
 
 #[derive(Default)]
 struct Slot {
@@ -88,10 +81,10 @@ struct Slot {
 }
 
 impl Slot {
-    fn place(&self, what: For) -> &Arc<Turn<Option<Open>>> {
+    fn of(&self, what: Purpose) -> &Arc<Turn<Option<Open>>> {
         match what {
-            For::Looks => &self.looks,
-            For::Changes => &self.changes,
+            Purpose::Look => &self.looks,
+            Purpose::Change => &self.changes,
         }
     }
 
@@ -137,14 +130,14 @@ impl Registry {
         self.opened.count.load(Ordering::Relaxed)
     }
 
-    /// Waits for one's turn with a study, first come first served. Whoever gives up waiting has changed nothing.
-    pub async fn turn(&self, name: &StudyName, what: For) -> Place {
+    /// Waits for a turn with a study, first come first served. A request that gives up waiting has changed nothing.
+    pub async fn turn(&self, name: &StudyName, what: Purpose) -> Taken {
         let place = {
             let (clock, slots) = &mut *self.slots();
             *clock += 1;
             let slot = slots.entry(name.clone()).or_default();
             slot.used = *clock;
-            let place = Arc::clone(slot.place(what));
+            let place = Arc::clone(slot.of(what));
             while slots.len() > MOST_OPEN || self.opened.bytes.load(Ordering::Relaxed) > self.most_sheets {
                 // Those that somebody uses or waits for stay.
                 let idle = slots.iter().filter(|(_, slot)| slot.is_idle());
@@ -156,8 +149,8 @@ impl Registry {
         place.lock_owned().await
     }
 
-    /// A study in the list of all. Its sheet is read once for each of its lines at most, and not at all where it is open; whoever has to
-    /// read it waits for his `room`.
+    /// A study in the list of all. Its sheet is read once for each of its lines at most, and not at all where it is open; reading it waits
+    /// for `room`.
     ///
     /// # Errors
     /// As [`Registry::with`].
@@ -170,12 +163,13 @@ impl Registry {
         let open = looks.and_then(|looks| looks.try_lock_owned().ok());
         let line = match open.filter(|open| open.as_ref().is_some_and(|open| open.study.is_loaded())) {
             Some(mut open) => {
-                self.with(name, &mut open, For::Looks, |open| Ok(Line::of(name.as_str(), &mut open.study)))?
+                self.with(name, &mut open, Purpose::Look, |open| Ok(place::line(name, &mut open.study)))?
             }
             None => {
                 let _room = room()?;
-                let (home, _) = self.store.seat(name).map_err(Failure::stored)?;
-                Line::of(name.as_str(), &mut Study::open_in(&*home, None, Models::default()).map_err(Failure::stored)?)
+                let home = self.store.home(name).map_err(Failure::stored)?;
+                let mut study = Study::open_in(&*home, Models::default()).map_err(Failure::stored)?;
+                place::line(name, &mut study)
             }
         };
         self.lines().insert(name.clone(), (stamp, line.clone()));
@@ -199,33 +193,31 @@ impl Registry {
         if let Some(stamp) = self.store.stamp(name).map_err(Failure::stored)? {
             return Ok(stamp);
         }
-        let known = self.store.names().map_err(Failure::stored)?;
-        let known: Vec<String> = known.iter().map(|name| name.as_str().into()).collect();
-        let others = if known.is_empty() { String::new() } else { format!(" (there are {})", known.join(", ")) };
-        let name = name.as_str();
-        Err(Failure::missing(format!("there is no study \"{name}\"{others}; create it with POST /api/studies")))
+        // This says which there are.
+        place::require(&*self.store, name, None).map_err(Failure::stored)?;
+        Err(Problem::NoStudy { name: name.to_string(), place: None, known: vec![] }.into())
     }
 
-    /// Does some work with a study as it stands now; whoever changes it does so when it is his turn among servers. Where
-    /// that fails for reasons that are not the client's, or panics, the study is opened anew by the next request.
+    /// Does some work with a study as it stands now; a change waits for its turn among servers. Where that fails for reasons that are not
+    /// the client's, or panics, the next request opens the study again.
     ///
     /// # Errors
     /// Where there is no such study, it cannot be read, or the work says so.
     pub fn with<T>(
         &self,
         name: &StudyName,
-        place: &mut Option<Open>,
-        what: For,
+        slot: &mut Option<Open>,
+        what: Purpose,
         work: impl FnOnce(&mut Open) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let before = place.take();
+        let before = slot.take();
         let mut open = self.fresh(name, before)?;
         let result = match what {
-            For::Changes => self.in_turn(name, &mut open, work),
-            For::Looks => work(&mut open),
+            Purpose::Change => self.in_turn(name, &mut open, work),
+            Purpose::Look => work(&mut open),
         };
         if !matches!(&result, Err(failure) if failure.status.is_server_error()) {
-            *place = Some(open);
+            *slot = Some(open);
         }
         result
     }
@@ -234,26 +226,18 @@ impl Registry {
         let journal = self.require(name)?;
         if let Some(mut open) = before
             && open.journal.is_same_file(journal)
-            && open.sheet == Stamp::of(open.study.pool())
             && open.study.refresh().is_ok()
-            // Where others have taken in another sheet, it may lie elsewhere.
-            && open.study.sheet_fingerprint() == open.fingerprint
         {
-            // What is left of a request that failed is not for the next one.
-            open.study.take_notes();
-            return Ok(open);
+            return Ok(Open { now: now(), ..open });
         }
-        let models = study_models().map_err(|error| Failure::internal(error.to_string()))?;
-        // Whatever is wrong with the files here, the client has not done it.
-        let (home, ledger) = self.store.seat(name).map_err(Failure::stored)?;
-        let study = Study::open_in(&*home, None, models).map_err(Failure::stored)?;
-        let (sheet, fingerprint) = (Stamp::of(study.pool()), study.sheet_fingerprint().to_owned());
+        // Whatever is wrong with what is stored, the client has not caused it.
+        let (home, turns) = self.store.open(name).map_err(Failure::stored)?;
+        let study = Study::open_in(&*home, models()?).map_err(Failure::stored)?;
         let _counted = Counted::new(&self.opened, study.sheet_bytes());
-        Ok(Open { study, ledger, now: now(), journal, sheet, fingerprint, _counted })
+        Ok(Open { study, turns, now: now(), journal, _counted })
     }
 
-    /// Does some work when it is one's turn among servers, with all that others did taken in. Where they have put another sheet or
-    /// another study in its place while one waited, that is opened first: what was read before is not the study any more.
+    /// Does some work in a turn among servers. Where another study has taken the name meanwhile, that is opened first.
     fn in_turn<T>(
         &self,
         name: &StudyName,
@@ -262,19 +246,17 @@ impl Registry {
     ) -> Result<T, Failure> {
         let mut reopened = 0;
         open.now = loop {
-            if let Some(now) = open.ledger.begin_turn().map_err(Failure::stored)? {
+            if let Some(now) = open.turns.begin().map_err(Failure::stored)? {
                 break now;
             }
             reopened += 1;
             if reopened > MOST_REOPENED {
-                let words = "others replace the study's sheet all the time; try again in a moment";
-                return Err(Failure::busy(StatusCode::SERVICE_UNAVAILABLE, words));
+                return Err(Problem::Busy { what: "Others replace the study again and again".into() }.into());
             }
             *open = self.fresh(name, None)?;
         };
-        let ready = open.study.refresh().and_then(|()| open.ledger.settle(open.study.lines()));
-        let result = ready.map_err(Failure::stored).and_then(|()| work(open));
-        open.ledger.end_turn();
+        let result = work(open);
+        open.turns.end();
         result
     }
 }
@@ -283,53 +265,69 @@ impl Registry {
 mod tests {
     use super::*;
     use crate::store::Place as Stored;
-    use icee_study::{Repeat, StudyOptions};
+    use icee_protocol::{Amount, Content, Create, Reply, Request, RowId, Sheet, Show, Tell};
+    use icee_report::study::StudyPages;
+    use icee_study::Context;
     use std::time::Duration;
     use tokio::time::timeout;
+
+    const CONTEXT: Context<'static> =
+        Context { now: 1, who: None, key: None, pages: &StudyPages, reads_files: false, unpacked: 1 << 20 };
 
     /// Studies of sheets of 25 bytes in a folder of their own.
     fn studies(label: &str, names: [&str; 3]) -> (std::path::PathBuf, Registry, [StudyName; 3]) {
         let folder = std::env::temp_dir().join(format!("icee-registry-{label}-{}", std::process::id()));
         let store = Stored::Folder(folder.clone()).open().unwrap();
         let names = names.map(|name| {
-            let name = StudyName::new(name).unwrap();
-            let pool = name.file(&folder, "csv");
-            std::fs::write(&pool, "heat,flour\n1,rye\n2,wheat\n").unwrap();
-            let options = StudyOptions { pool, ..StudyOptions::default() };
-            Study::create(&name.journal(&folder), &options, Models::default()).unwrap();
+            let name: StudyName = name.parse().unwrap();
+            let create = Create {
+                name: Some(name.clone()),
+                sheet: Some(Sheet::Content(Content(b"heat,flour\n1,rye\n2,wheat\n".to_vec()))),
+                direction: Some("max".into()),
+                ..Create::default()
+            };
+            place::create(&*store, create, Models::default(), &CONTEXT).unwrap();
             name
         });
         (folder, Registry::new(store), names)
     }
 
+    fn done(name: &StudyName, open: &mut Open, request: Request) -> Result<Reply, Failure> {
+        Ok(icee_study::handle(&mut open.study, name, request, &CONTEXT)?.0)
+    }
+
     #[tokio::test]
-    async fn who_looks_keeps_nobody_from_changing_and_sees_what_was_changed() {
+    async fn a_look_keeps_nobody_from_changing_and_sees_what_was_changed() {
         let (folder, registry, [bread, ..]) = studies("looks", ["a", "b", "c"]);
-        let told = |open: &mut Open| Ok(open.study.summary().told.len());
-        let mut looks = registry.turn(&bread, For::Looks).await;
-        assert_eq!(registry.with(&bread, &mut looks, For::Looks, told).unwrap(), 0);
-        let changes = timeout(Duration::from_secs(60), registry.turn(&bread, For::Changes)).await;
+        let told = |open: &mut Open| match done(&bread, open, Show::default().into())? {
+            Reply::Show(summary) => Ok(summary.told.len()),
+            other => panic!("{other:?}"),
+        };
+        let mut looks = registry.turn(&bread, Purpose::Look).await;
+        assert_eq!(registry.with(&bread, &mut looks, Purpose::Look, told).unwrap(), 0);
+        let changes = timeout(Duration::from_secs(60), registry.turn(&bread, Purpose::Change)).await;
         let mut changes = changes.unwrap();
-        let tell = |open: &mut Open| Ok(open.study.tell("1", 2.0, Repeat::Refuse)?.new);
-        assert_eq!(registry.with(&bread, &mut changes, For::Changes, tell).unwrap(), 1);
-        assert_eq!(registry.with(&bread, &mut looks, For::Looks, told).unwrap(), 1);
+        let tell = Tell { row: Some(RowId::Number(1)), value: Some(Amount::Number(2.0)), ..Tell::default() };
+        let tell = |open: &mut Open| done(&bread, open, tell.into());
+        registry.with(&bread, &mut changes, Purpose::Change, tell).unwrap();
+        assert_eq!(registry.with(&bread, &mut looks, Purpose::Look, told).unwrap(), 1);
         drop((looks, changes, registry));
         std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[tokio::test]
-    async fn studies_of_many_bytes_are_closed_when_nobody_is_at_them() {
+    async fn studies_of_many_bytes_are_closed_when_no_request_uses_them() {
         let (folder, registry, [a, b, c]) = studies("bytes", ["a", "b", "c"]);
         let registry = Registry { most_sheets: 60, ..registry };
         let look = async |name: &StudyName| {
-            let mut place = registry.turn(name, For::Looks).await;
-            registry.with(name, &mut place, For::Looks, |_| Ok(())).unwrap();
-            place
+            let mut slot = registry.turn(name, Purpose::Look).await;
+            registry.with(name, &mut slot, Purpose::Look, |_| Ok(())).unwrap();
+            slot
         };
         let at_a = look(&a).await;
         drop((look(&b).await, look(&c).await));
         assert_eq!(registry.count(), 3);
-        // The one that somebody is at stays, and of the others the latest.
+        // The one that is used stays, and of the others the latest.
         drop(look(&c).await);
         assert_eq!(registry.count(), 2);
         drop(at_a);

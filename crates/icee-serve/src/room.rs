@@ -1,11 +1,12 @@
-//! An agent at play: a trained model in a room whose goal somebody hides, step by step as server-sent events, with what it believes of
-//! every cell. A game is played on a thread of its own, as fast as it goes; how fast it is shown is up to the client.
+//! An agent at play: a trained model in a room with a hidden goal, step by step as server-sent events, with what it predicts for every
+//! cell. A game is played on a thread of its own, as fast as it goes; how fast it is shown is up to the client.
 
+use crate::answer::Answer;
 use crate::app::{App, Ending, aside};
-use crate::call::{self, Call, Done, Reply};
 use crate::failure::Failure;
-use crate::fields::{Field, Holds};
-use crate::places::{Held, What};
+use crate::quotas::{Held, What};
+use crate::request;
+use crate::routes::Route;
 use axum::http::Uri;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -16,6 +17,7 @@ use icee_models::{ModelStore, catalogue};
 use icee_train::Device;
 use icee_worlds::grid::GridWorld;
 use icee_worlds::{Observation, ObservationSpace, Split, World, WorldSpec};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -37,42 +39,19 @@ const ALIVE: Duration = Duration::from_secs(15);
 const ONE: f64 = 1000.0;
 
 /// A game to be watched.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Watch {
-    /// The model that plays.
+    /// The model that plays; /api/rooms lists them.
     model: String,
-    /// Where the goal is hidden.
+    /// The cell where the goal is hidden, numbered from 0, row by row; by default the seed picks one.
     goal: Option<u32>,
-    /// Episodes to play.
+    /// How many episodes; 10 by default, and no more than the room has.
     episodes: Option<usize>,
     /// Fixes the agent's choices, and the goal where none is given.
     #[serde(default)]
     seed: u64,
 }
-
-/// The fields of [`Watch`].
-pub const WATCH: &[Field] = &[
-    Field { name: "model", holds: Holds::Text, about: "The model that plays; /api/rooms lists them.", required: true },
-    Field {
-        name: "goal",
-        holds: Holds::Count,
-        about: "The cell where the goal is hidden, numbered from 0, row by row; the seed picks one otherwise.",
-        required: false,
-    },
-    Field {
-        name: "episodes",
-        holds: Holds::Count,
-        about: "How many episodes; 10 by default, and no more than the room has.",
-        required: false,
-    },
-    Field {
-        name: "seed",
-        holds: Holds::Count,
-        about: "Fixes the agent's choices, and the goal where none is given; 0 by default.",
-        required: false,
-    },
-];
 
 /// A room, as clients are told.
 #[derive(Debug, Serialize)]
@@ -118,7 +97,7 @@ struct Watched {
 }
 
 /// The rooms that can be watched.
-pub fn list(_: &App, _: &Call) -> Done {
+pub fn list() -> Result<Answer, Failure> {
     let rooms = ROOMS.iter().map(|&(model, world)| {
         let mut world = room(world)?;
         let start = start(&mut world, 0)?;
@@ -126,17 +105,18 @@ pub fn list(_: &App, _: &Call) -> Done {
         let line = description(model, spec, start).ok_or_else(|| Failure::internal("the room has no cells"))?;
         serde_json::to_value(line).map_err(|error| Failure::internal(error.to_string()))
     });
-    Reply::json(&rooms.collect::<Result<Vec<_>, Failure>>()?)
+    Answer::json(&rooms.collect::<Result<Vec<_>, Failure>>()?)
 }
 
 /// A game, step by step: an event `room` that describes it, an event `step` for each, and `over`.
 ///
 /// # Errors
 /// Where there is no such game, or too many are watched.
-pub async fn stream(app: Arc<App>, user: Option<&str>, uri: &Uri) -> Result<Response, Failure> {
-    let asked: Watch = call::query(uri)?;
-    let listening = app.places.take(What::Streams, user)?;
-    let playing = app.places.take(What::Games, user)?;
+pub async fn stream(app: Arc<App>, route: &Route, user: Option<&str>, uri: &Uri) -> Result<Response, Failure> {
+    let wrong = |error: serde_json::Error| Failure::bad(format!("The query is not as expected: {error}"));
+    let asked: Watch = serde_json::from_value(request::query(uri, &route.numbers)?).map_err(wrong)?;
+    let listening = app.quotas.take(What::Streams, user)?;
+    let playing = app.quotas.take(What::Games, user)?;
     let game = aside(move || Game::new(&asked)).await?;
     // It holds one game at most, which is small: the thread never waits for a client.
     let (sender, receiver) = unbounded_channel();
@@ -153,7 +133,7 @@ pub async fn stream(app: Arc<App>, user: Option<&str>, uri: &Uri) -> Result<Resp
     Ok(Sse::new(messages).keep_alive(KeepAlive::new().interval(ALIVE)).into_response())
 }
 
-/// Somebody who looks on.
+/// A client that watches.
 struct Watcher {
     receiver: UnboundedReceiver<Event>,
     ending: watch::Receiver<Ending>,
@@ -192,30 +172,31 @@ impl Game {
         let most = world.spec().episodes;
         let episodes = asked.episodes.unwrap_or(EPISODES.min(most));
         if !(1..=most).contains(&episodes) {
-            return Err(Failure::bad(format!("episodes is {episodes}; ask for 1 to {most}")));
+            return Err(Failure::bad(format!("episodes is {episodes}. Ask for 1 to {most}.")));
         }
         let (columns, rows) = sides(world.spec()).ok_or_else(|| Failure::internal("the room has no cells"))?;
         world.new_game(asked.seed, Split::Evaluation);
         if let Some(goal) = asked.goal {
             let last = columns * rows - 1;
-            let unknown = |_| Failure::bad(format!("goal {goal} is no cell that can be entered; ask for 0 to {last}"));
+            let unknown =
+                |_| Failure::bad(format!("Goal {goal} is not a cell that can be entered. Ask for 0 to {last}."));
             world.place_goals(&[(goal % columns as u32, goal / columns as u32)]).map_err(unknown)?;
         }
         let goal = world.goals().first().map_or(0, |&(x, y)| y * columns as u32 + x);
         // What is wrong with files here is not for clients.
         let found = ModelStore::of_environment().find(model).and_then(|found| found.load_agent());
         let trained =
-            found.map_err(|_| Failure::missing(format!("the model {model} cannot be used on this server")))?;
+            found.map_err(|_| Failure::missing(format!("The model {model} is not available on this server.")))?;
         let fits = trained.task.check_world(world.spec());
         let agent = fits.and_then(|()| LiveAgent::new(&Device::cpu(1)?, &trained, asked.seed)).map_err(failed)?;
         Ok(Game { model, world, agent, goal, episodes, seed: asked.seed })
     }
 
-    /// Plays until it is over, nobody looks on any more, or the server ends.
+    /// Plays until it is over, no client watches any more, or the server ends.
     fn play(mut self, watchers: &UnboundedSender<Event>, ending: &watch::Receiver<Ending>) {
-        // Where nobody listens there is nobody to be told.
+        // Where no client listens, the error is not sent.
         if let Err(failure) = self.steps(watchers, ending) {
-            let _ = watchers.send(event("error", &serde_json::json!({ "error": failure.words })));
+            let _ = watchers.send(event("error", &failure.refusal(&icee_protocol::Reader::default(), None)));
         }
     }
 
@@ -349,7 +330,7 @@ mod tests {
     #[test]
     fn every_room_on_offer_can_be_played_and_is_believed_something_of() {
         for (model, id) in ROOMS {
-            let mut game = Game::new(&asked(model)).map_err(|failure| failure.words).unwrap();
+            let mut game = Game::new(&asked(model)).map_err(|failure| failure.words()).unwrap();
             assert_eq!((game.world.spec().id.as_str(), game.episodes), (id, EPISODES));
             let cell = start(&mut game.world, 0).unwrap();
             game.agent.act(Observation::Discrete(cell)).unwrap();

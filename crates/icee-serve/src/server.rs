@@ -6,15 +6,15 @@ use crate::limits::Limits;
 use crate::listen;
 use crate::log::{Event, Log};
 use crate::pages::{self, PageFile};
-use crate::places::What;
-use crate::routes::{ROUTES, Route, Verb};
+use crate::quotas::What;
+use crate::routes::{ROUTES, Route};
 use crate::store::Place;
-use crate::tokens::Role;
 use axum::Router;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, on};
+use icee_protocol::{Method, Role};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -133,7 +133,7 @@ impl Server {
             let (asked, stopping) = (ending.subscribe(), Arc::clone(&app));
             let announced = tokio::spawn(async move {
                 reached(asked, Ending::Soon).await;
-                stopping.say(&Event::Stopping { running: stopping.places.taken(What::Requests) });
+                stopping.say(&Event::Stopping { running: stopping.quotas.taken(What::Requests) });
             });
             let serving = listen::serve(listener, router, &app.limits, ending.subscribe());
             let (soon, now) = (ending.subscribe(), ending.subscribe());
@@ -166,7 +166,7 @@ async fn reached(mut ending: watch::Receiver<Ending>, wanted: Ending) {
 /// The router of all routes.
 fn router(app: Arc<App>) -> Router {
     let mut paths: BTreeMap<&str, MethodRouter<Arc<App>>> = BTreeMap::new();
-    for route in ROUTES {
+    for route in ROUTES.iter() {
         let known = paths.remove(route.path).unwrap_or_default();
         paths.insert(route.path, known.merge(endpoint(route)));
     }
@@ -180,10 +180,10 @@ fn router(app: Arc<App>) -> Router {
 }
 
 fn endpoint(route: &'static Route) -> MethodRouter<Arc<App>> {
-    let filter = match route.verb {
-        Verb::Get => MethodFilter::GET,
-        Verb::Post => MethodFilter::POST,
-        Verb::Delete => MethodFilter::DELETE,
+    let filter = match route.method {
+        Method::Get => MethodFilter::GET,
+        Method::Post => MethodFilter::POST,
+        Method::Delete => MethodFilter::DELETE,
     };
     on(filter, move |State(app): State<Arc<App>>, ConnectInfo(client): ConnectInfo<SocketAddr>, request: Request| {
         app.handle(route, client, request)
@@ -201,7 +201,7 @@ async fn nothing(
     ConnectInfo(client): ConnectInfo<SocketAddr>,
     request: Request,
 ) -> Response {
-    app.refuse(client, &request, Failure::missing("there is nothing here; /openapi.json lists all routes"))
+    app.refuse(client, &request, Failure::missing("There is nothing at this address. /openapi.json lists all routes."))
 }
 
 async fn wrong_method(
@@ -209,6 +209,6 @@ async fn wrong_method(
     ConnectInfo(client): ConnectInfo<SocketAddr>,
     request: Request,
 ) -> Response {
-    let words = format!("{} cannot be used here; /openapi.json lists all routes", request.method());
+    let words = format!("{} cannot be used here. /openapi.json lists all routes.", request.method());
     app.refuse(client, &request, Failure::new(StatusCode::METHOD_NOT_ALLOWED, words))
 }

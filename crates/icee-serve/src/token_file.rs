@@ -1,12 +1,14 @@
 //! Tokens in a file beside the studies. It is read again whenever it has changed, so that a token that was revoked is refused from the
 //! next request on.
 //!
-//! Beside it lies a file that is locked while tokens change. It is made with the first token and stays: whoever loses the file of
-//! tokens, or revokes the last one, has a server that lets nobody in, not one that lets everybody in.
+//! Beside it lies a file that is locked while tokens change. It is made with the first token and stays: if the file of tokens is lost, or
+//! the last token was revoked, the server lets nobody in, rather than everybody.
 
 use crate::locks;
-use crate::tokens::{Kept, Stamp, Token};
+use crate::store::Stamp;
+use crate::tokens::{Kept, Token};
 use icee_base::files::{FileError, folder_of, read_regular, sync_folder};
+use icee_study::OrProblem;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -75,39 +77,34 @@ impl TokenFile {
 }
 
 impl Kept for TokenFile {
-    fn all(&self) -> icee_study::Result<Vec<Token>> {
+    fn all(&self) -> icee_protocol::Result<Vec<Token>> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = Stamp::of(&self.path);
         if stamp.is_none() || stamp != seen.0 {
-            *seen = (stamp, read(&self.path)?);
+            *seen = (stamp, read(&self.path).or_problem()?);
         }
         Ok(seen.1.clone())
     }
 
-    fn ever(&self) -> icee_study::Result<bool> {
-        let marked = self.lock.exists();
-        if !marked && self.path.exists() {
-            // Tokens of a version that did not mark that there are some. Where the folder cannot be written, the file itself says it.
-            let _ = locks::open(&self.lock);
-            return Ok(true);
-        }
-        Ok(marked)
+    fn ever(&self) -> icee_protocol::Result<bool> {
+        Ok(self.lock.exists() || self.path.exists())
     }
 
-    fn add(&self, token: Token) -> icee_study::Result<bool> {
-        Ok(self.change(|tokens| {
+    fn add(&self, token: Token) -> icee_protocol::Result<bool> {
+        let added = self.change(|tokens| {
             let is_new = tokens.iter().all(|known| known.name != token.name);
             tokens.extend(is_new.then_some(token));
             is_new
-        })?)
+        });
+        added.or_problem()
     }
 
-    fn remove(&self, name: &str) -> icee_study::Result<()> {
-        self.change(|tokens| {
+    fn remove(&self, name: &str) -> icee_protocol::Result<()> {
+        let removed = self.change(|tokens| {
             tokens.retain(|token| token.name != name);
             true
-        })?;
-        Ok(())
+        });
+        removed.map(drop).or_problem()
     }
 }
 
@@ -127,14 +124,18 @@ fn read(path: &Path) -> Result<Vec<Token>, FileError> {
     let large = || FileError::content(path, "is too large to be a file of tokens");
     let bytes = read_regular(path, MOST_BYTES)?.ok_or_else(large)?;
     let content: Content = serde_json::from_slice(&bytes).map_err(|error| {
-        FileError::content(path, format!("is no file of tokens ({error}); mend it, or remove it and create them anew"))
+        FileError::content(
+            path,
+            format!("is not a file of tokens ({error}). Fix it, or remove it and create the tokens again."),
+        )
     })?;
     Ok(content.tokens)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::tokens::{Role, Tokens};
+    use crate::tokens::Tokens;
+    use icee_protocol::Role;
 
     #[test]
     fn who_changes_tokens_at_once_loses_none() {
@@ -171,12 +172,6 @@ mod tests {
         assert!(required(), "though the last one was revoked");
         std::fs::remove_file(folder.join("tokens.json")).unwrap();
         assert!(required(), "though the file is lost");
-        // A file of an earlier version, which made no mark: a look at it does.
-        std::fs::remove_file(folder.join(".tokens.lock")).unwrap();
-        std::fs::write(folder.join("tokens.json"), "{\"tokens\":[]}").unwrap();
-        assert!(required());
-        std::fs::remove_file(folder.join("tokens.json")).unwrap();
-        assert!(required());
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

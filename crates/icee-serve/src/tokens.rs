@@ -5,59 +5,18 @@
 use crate::failure::ServeError;
 use crate::token_file::TokenFile;
 use icee_base::names::Unknown;
+use icee_protocol::Role;
 use rand::TryRng;
 use rand::rngs::SysRng;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
-use std::time::SystemTime;
 use subtle::ConstantTimeEq;
 
 /// What tokens begin with, so that programs which look for secrets find them.
 const PREFIX: &str = "icee_";
 /// Characters of a token's name.
 const LONGEST: usize = 64;
-
-/// What somebody may do; each may do what those before it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// Look.
-    Read,
-    /// Create studies, ask and tell.
-    Write,
-    /// Delete studies.
-    Admin,
-}
-
-impl Role {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::Read => "read",
-            Role::Write => "write",
-            Role::Admin => "admin",
-        }
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Role {
-    type Err = Unknown;
-
-    fn from_str(name: &str) -> Result<Role, Unknown> {
-        let all = [Role::Read, Role::Write, Role::Admin];
-        let known = || Unknown::new("role", name, &all.map(Role::name));
-        all.into_iter().find(|role| role.name() == name).ok_or_else(known)
-    }
-}
 
 /// A token as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,51 +47,20 @@ impl Token {
 /// Where tokens are kept.
 pub trait Kept: Send + Sync {
     /// All of them.
-    fn all(&self) -> icee_study::Result<Vec<Token>>;
+    fn all(&self) -> icee_protocol::Result<Vec<Token>>;
 
     /// Whether there ever was one.
-    fn ever(&self) -> icee_study::Result<bool>;
+    fn ever(&self) -> icee_protocol::Result<bool>;
 
     /// Keeps one more; not where there is one of that name.
-    fn add(&self, token: Token) -> icee_study::Result<bool>;
+    fn add(&self, token: Token) -> icee_protocol::Result<bool>;
 
     /// Forgets one.
-    fn remove(&self, name: &str) -> icee_study::Result<()>;
+    fn remove(&self, name: &str) -> icee_protocol::Result<()>;
 }
 
 /// Who may do what.
 pub struct Tokens(Box<dyn Kept>);
-
-/// What a file looks like from outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    modified: Option<SystemTime>,
-    bytes: u64,
-    /// Another file in the same place has another number, where the system has such.
-    number: u64,
-}
-
-impl Stamp {
-    /// None where there is no file.
-    pub fn of(path: &Path) -> Option<Stamp> {
-        let known = std::fs::metadata(path).ok()?;
-        #[cfg(unix)]
-        let number = std::os::unix::fs::MetadataExt::ino(&known);
-        #[cfg(not(unix))]
-        let number = 0;
-        Some(Stamp { modified: known.modified().ok(), bytes: known.len(), number })
-    }
-
-    /// The same of what is no file: its number, and how much there is of it.
-    pub fn numbered(number: u64, bytes: u64) -> Stamp {
-        Stamp { modified: None, bytes, number }
-    }
-
-    /// Whether it is still the same file, whatever was written to it.
-    pub fn is_same_file(self, other: Stamp) -> bool {
-        self.number == other.number
-    }
-}
 
 impl Tokens {
     /// The tokens of a folder of studies.
@@ -149,7 +77,7 @@ impl Tokens {
     ///
     /// # Errors
     /// Where they cannot be read: then nobody is let in.
-    pub fn all(&self) -> icee_study::Result<Vec<Token>> {
+    pub fn all(&self) -> icee_protocol::Result<Vec<Token>> {
         self.0.all()
     }
 
@@ -157,7 +85,7 @@ impl Tokens {
     ///
     /// # Errors
     /// Where that cannot be known.
-    pub fn are_required(&self) -> icee_study::Result<bool> {
+    pub fn are_required(&self) -> icee_protocol::Result<bool> {
         self.0.ever()
     }
 
@@ -165,7 +93,7 @@ impl Tokens {
     ///
     /// # Errors
     /// Where they cannot be read.
-    pub fn find(&self, text: &str) -> icee_study::Result<Option<Token>> {
+    pub fn find(&self, text: &str) -> icee_protocol::Result<Option<Token>> {
         Ok(Tokens::find_in(self.all()?, text))
     }
 
@@ -184,16 +112,16 @@ impl Tokens {
         let usable = |c: char| c.is_alphanumeric() || "-_.@ ".contains(c);
         if name.trim().is_empty() || name.chars().count() > LONGEST || !name.chars().all(usable) {
             return Err(ServeError::Token(format!(
-                "\"{name}\" cannot be the name of a token; use letters, digits, blanks and - _ . @"
+                "A token cannot be called \"{name}\". Use letters, digits, spaces and - _ . @"
             )));
         }
         let mut secret = [0; 32];
-        let random = |error| ServeError::Token(format!("the system gives no random numbers: {error}"));
+        let random = |error| ServeError::Token(format!("The system gives no random numbers: {error}"));
         SysRng.try_fill_bytes(&mut secret).map_err(random)?;
         let text = format!("{PREFIX}{}", hex(&secret));
         let token = Token { name: name.to_owned(), role, hash: hash(&text), created: now };
         if !self.0.add(token)? {
-            let words = format!("there is a token \"{name}\" already; choose another name, or revoke it first");
+            let words = format!("A token \"{name}\" exists already. Choose another name, or revoke it first.");
             return Err(ServeError::Token(words));
         }
         Ok(text)
@@ -208,7 +136,7 @@ impl Tokens {
         if !names.iter().any(|known| known == name) {
             let known: Vec<&str> = names.iter().map(String::as_str).collect();
             return Err(ServeError::Token(match known.is_empty() {
-                true => "there is no token yet".into(),
+                true => "There is no token.".into(),
                 false => Unknown::new("token", name, &known).to_string(),
             }));
         }
@@ -250,12 +178,5 @@ mod tests {
         std::fs::write(folder.join("tokens.json"), "{").unwrap();
         assert!(tokens.find(&text).is_err(), "a damaged file lets nobody in");
         std::fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn roles_have_an_order_and_names() {
-        assert!(Role::Read < Role::Write && Role::Write < Role::Admin);
-        assert_eq!("write".parse::<Role>().unwrap(), Role::Write);
-        assert!("writer".parse::<Role>().unwrap_err().to_string().contains("did you mean \"write\""));
     }
 }

@@ -160,7 +160,7 @@ fn serve(args: &Args) -> anyhow::Result<()> {
 fn log(event: &icee_serve::Event) {
     let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
     if let Ok(line) = serde_json::to_string(&Logged { at, event }) {
-        say(icee_serve::wire::ascii(&line));
+        say(icee_serve::ascii(&line));
     }
 }
 

@@ -58,7 +58,8 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
             "This study uses the model {pinned}; this program has {here}, which may suggest other rows.{}",
             match reader.face {
                 Face::Plain => String::new(),
-                Face::Python => " Use the old version, or go on with this model: `study.ask(accept_model=True)`.".into(),
+                Face::Python =>
+                    " Use the old version, or go on with this model: `study.ask(accept_model=True)`.".into(),
                 _ => hint("Use the old program, or go on with this model: ", set(Set::Flag("accept_model")), "."),
             }
         ),
@@ -94,10 +95,9 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         Problem::NotANumber { text } => {
             format!("\"{text}\" is not a number. Write it without a unit, like 1200.5.")
         }
-        Problem::WordForValue { word } => format!(
-            "\"{word}\" is not a number.{}",
-            hint("Use ", set(Set::Flag(word)), " in place of a result.")
-        ),
+        Problem::WordForValue { word } => {
+            format!("\"{word}\" is not a number.{}", hint("Use ", set(Set::Flag(word)), " in place of a result."))
+        }
         Problem::NotATime { text } => format!("\"{text}\" is no time. Write 90m, 8h or 3d."),
         Problem::NotFinite { text } => format!("{text} is not a finite number."),
         Problem::RangeReversed { low, high } => {
@@ -232,7 +232,7 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
 
         Problem::SheetGone { path } => {
             let pool = match reader.face {
-                Face::Terminal => Some("--pool FILE".to_owned()),
+                Face::Terminal => way("update", "--pool FILE"),
                 Face::Python => Some("`study.update(path)`".into()),
                 _ => None,
             };

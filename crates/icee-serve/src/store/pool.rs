@@ -1,13 +1,14 @@
 //! Connections to a database: a few, used in turns, and made anew where they were lost.
 
-use super::migrate;
+use super::{migrate, tls};
 use crate::failure::ServeError;
-use icee_study::{Error, Result};
-use postgres::config::{Host, SslMode};
+use icee_protocol::{Problem, Result};
+use postgres::config::Host;
 use postgres::error::SqlState;
-use postgres::{Client, Config, NoTls};
+use postgres::{Client, Config};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// Connections of one server, at most.
 const MOST: usize = 16;
@@ -29,6 +30,7 @@ const SETTINGS: &str = "SET synchronous_commit = on; SET tcp_keepalives_idle = 3
 /// The connections.
 pub struct Pool {
     config: Config,
+    tls: MakeRustlsConnect,
     name: String,
     state: Mutex<State>,
     freed: Condvar,
@@ -57,7 +59,7 @@ impl Connection {
     /// Where it was given up.
     pub fn client(&mut self) -> Result<&mut Client> {
         let name = &self.pool.name;
-        let lost = || Error::Unavailable { name: name.clone(), problem: "the connection was lost".into() };
+        let lost = || Problem::Unavailable { name: name.clone(), fault: "the connection was lost".into() };
         self.client.as_mut().ok_or_else(lost)
     }
 
@@ -85,16 +87,8 @@ impl Pool {
     /// Where that is no address, or one that this program cannot speak to.
     pub fn new(url: &str) -> std::result::Result<Arc<Pool>, ServeError> {
         // The address may have a password, so it is not repeated.
-        let wrong = |problem: String| {
-            ServeError::Store(format!(
-                "the address of the database is not understood: {problem}; write postgres://USER@HOST/DATABASE"
-            ))
-        };
-        let mut config: Config = url.parse().map_err(|error: postgres::Error| wrong(in_words(&error)))?;
-        if config.get_ssl_mode() == SslMode::Require {
-            let words = "this program does not speak TLS to a database; use a socket, a private network or a tunnel, without sslmode=require";
-            return Err(ServeError::Store(words.into()));
-        }
+        let wrong = |problem| ServeError::Store(format!("the address of the database cannot be used: {problem}"));
+        let (mut config, tls) = tls::parse(url).map_err(wrong)?;
         if config.get_password().is_none()
             && let Ok(password) = std::env::var("PGPASSWORD")
         {
@@ -105,7 +99,7 @@ impl Pool {
         }
         let (idle, interval, retries) = ALIVE;
         config.keepalives_idle(idle).keepalives_interval(interval).keepalives_retries(retries);
-        config.application_name("icee serve").tcp_user_timeout(SILENCE).ssl_mode(SslMode::Disable);
+        config.application_name("icee serve").tcp_user_timeout(SILENCE);
         let host = config.get_hosts().iter().map(|host| match host {
             Host::Tcp(host) => host.clone(),
             #[cfg(unix)]
@@ -113,7 +107,7 @@ impl Pool {
         });
         let host: Vec<String> = host.collect();
         let name = format!("the database {} at {}", config.get_dbname().unwrap_or("of the user"), host.join(", "));
-        Ok(Arc::new(Pool { config, name, state: Mutex::default(), freed: Condvar::new() }))
+        Ok(Arc::new(Pool { config, tls, name, state: Mutex::default(), freed: Condvar::new() }))
     }
 
     /// Makes the tables, where they are not there yet.
@@ -162,7 +156,7 @@ impl Pool {
         let waited = self.freed.wait_timeout_while(self.state(), patience, is_full);
         let (mut state, late) = waited.unwrap_or_else(PoisonError::into_inner);
         if late.timed_out() {
-            return Err(Error::Busy("all connections to the database are in use".into()));
+            return Err(Problem::Busy { what: "All connections to the database are in use".into() });
         }
         state.out += 1;
         state.turns += usize::from(turn);
@@ -170,7 +164,7 @@ impl Pool {
         drop(state);
         let mut connection = Connection { client, pool: Arc::clone(self), turn };
         if connection.client.is_none() {
-            let mut client = self.config.connect(NoTls).map_err(|error| self.wrong(&error))?;
+            let mut client = self.config.connect(self.tls.clone()).map_err(|error| self.wrong(&error))?;
             client.batch_execute(SETTINGS).map_err(|error| self.wrong(&error))?;
             connection.client = Some(client);
         }
@@ -203,18 +197,18 @@ impl Pool {
         drop(idle);
     }
 
-    /// An error in words; whether it is worth trying again is its kind.
-    pub fn wrong(&self, error: &postgres::Error) -> Error {
+    /// The problem that an error is; whether it is worth trying again is its kind.
+    pub fn wrong(&self, error: &postgres::Error) -> Problem {
         match error.code() {
             _ if is_lost(error) => self.unavailable(in_words(error)),
-            Some(code) if PASSING.contains(code) => Error::Busy("the database has not done it in time".into()),
-            _ => Error::Stored { name: self.name.clone(), problem: in_words(error) },
+            Some(code) if PASSING.contains(code) => Problem::Busy { what: "The database took too long".into() },
+            _ => Problem::Stored { name: self.name.clone(), fault: in_words(error) },
         }
     }
 
     /// Said where it may be otherwise in a moment.
-    pub fn unavailable(&self, problem: String) -> Error {
-        Error::Unavailable { name: self.name.clone(), problem }
+    pub fn unavailable(&self, fault: String) -> Problem {
+        Problem::Unavailable { name: self.name.clone(), fault }
     }
 }
 
@@ -237,7 +231,8 @@ pub fn is_lost(error: &postgres::Error) -> bool {
     }
 }
 
-fn in_words(error: &postgres::Error) -> String {
+/// An error with all that lies behind it.
+pub fn in_words(error: &postgres::Error) -> String {
     let mut words = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(inner) = source {

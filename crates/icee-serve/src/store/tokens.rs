@@ -1,9 +1,9 @@
-//! Tokens in a database: good for all servers. That there ever was one is kept apart from them, so that nobody is let in when the last one
-//! was revoked.
+//! Tokens in a database, for all its servers. That there ever was one is kept apart from them: when the last one was revoked, every
+//! request still needs a token.
 
 use super::pool::Pool;
 use crate::tokens::{Kept, Token};
-use icee_study::{Error, Result};
+use icee_protocol::{Problem, Result};
 use postgres::error::SqlState;
 use postgres::types::Type;
 use std::sync::Arc;
@@ -16,10 +16,7 @@ impl Kept for InDatabase {
         let sql = "SELECT name, role, hash, created FROM icee.tokens ORDER BY created, name";
         let rows = self.0.with(|client| client.query_typed(sql, &[]))?;
         let token = |row: &postgres::Row| {
-            let wrong = |error: icee_base::names::Unknown| Error::Stored {
-                name: self.0.name().into(),
-                problem: error.to_string(),
-            };
+            let wrong = |problem: Problem| Problem::Stored { name: self.0.name().into(), fault: problem.to_string() };
             let role = row.get::<_, &str>(1).parse().map_err(wrong)?;
             Ok(Token::kept(row.get(0), role, row.get(2), row.get::<_, i64>(3).unsigned_abs()))
         };

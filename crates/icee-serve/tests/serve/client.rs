@@ -109,6 +109,11 @@ impl Running {
         self.post(path, body).refused(status, words);
     }
 
+    /// A request that must be refused, with a problem of this code.
+    pub fn problem(&self, path: &str, body: Value, status: u16, code: &str) {
+        self.post(path, body).problem(status, code);
+    }
+
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let mut stream = self.open(method, path, headers, body);
         // A server that has heard enough may hang up; what it has said counts.
@@ -160,6 +165,17 @@ impl Drop for Running {
     }
 }
 
+/// How many there are.
+pub fn count(list: &Value) -> usize {
+    list.as_array().unwrap_or_else(|| panic!("{list} is no list")).len()
+}
+
+/// The codes of the notes of a reply.
+pub fn notes(reply: &Value) -> Vec<&str> {
+    let notes = reply["notes"].as_array().unwrap_or_else(|| panic!("{reply} has no notes"));
+    notes.iter().filter_map(|note| note["code"].as_str()).collect()
+}
+
 /// 120 rows of two numbers and a word.
 pub fn sheet() -> String {
     let mut text = "heat,minutes,flour\n".to_owned();
@@ -197,10 +213,16 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
     }
 
+    /// It was refused, with these words.
     pub fn refused(&self, status: u16, words: &str) {
         assert_eq!(self.status, status, "{}", self.body);
         let said = self.json()["error"].as_str().unwrap_or_default().to_owned();
         assert!(said.contains(words), "{said}");
+    }
+
+    /// It was refused, with a problem of this code.
+    pub fn problem(&self, status: u16, code: &str) {
+        assert_eq!((self.status, self.json()["problem"]["code"].as_str()), (status, Some(code)), "{}", self.body);
     }
 }
 

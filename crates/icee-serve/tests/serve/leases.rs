@@ -1,6 +1,6 @@
 //! Rows that somebody has: for how long, who may say so, and what is told late.
 
-use crate::client::{Folder, Running, sheet};
+use crate::client::{Folder, Running, count, notes, sheet};
 use crate::life::row;
 use icee_serve::{Role, Tokens};
 use serde_json::{Value, json};
@@ -17,14 +17,14 @@ fn rows_are_lent_and_given_back() {
     let second = row(&ask(json!({ "within": "1s", "more": true })));
     std::thread::sleep(std::time::Duration::from_millis(2100));
     let third = ask(json!({ "more": true }));
-    assert!(third["notes"][0].as_str().unwrap().contains(&format!("time is up for {second}:")), "{third}");
+    assert_eq!((notes(&third), &third["notes"][0]["rows"]), (vec!["expired"], &json!([second.to_string()])));
     let running = server.read("/api/studies/bread")["running"].clone();
     assert!(running.as_array().unwrap().contains(&json!(first.to_string())), "the one that was renewed is still lent");
     // A late answer counts.
     let late = server.done("/api/studies/bread/tell", json!({ "row": second, "value": 1.5 }));
     assert_eq!(late["told"]["new"], 1);
-    server.refused("/api/studies/bread/renew", json!({ "rows": [second], "within": "1h" }), 409, "is not running");
-    server.refused("/api/studies/bread/renew", json!({ "rows": [first], "within": "soon" }), 400, "is no time");
+    server.problem("/api/studies/bread/renew", json!({ "rows": [second], "within": "1h" }), 409, "not-running");
+    server.problem("/api/studies/bread/renew", json!({ "rows": [first], "within": "soon" }), 400, "not-a-time");
 }
 
 #[test]
@@ -50,20 +50,20 @@ fn leases_are_their_holders_and_late_answers_are_kept() {
             "renew" => json!({ "rows": [first], "within": "2h", "by": "ada" }),
             _ => json!({ "rows": [first], "by": "ada" }),
         };
-        server.refused(&format!("/api/studies/two/{what}"), body, 409, &format!("row \"{first}\" is held by bob now"));
+        server.problem(&format!("/api/studies/two/{what}"), body, 409, "held-by-other");
     }
     post("renew", json!({ "rows": [first], "within": "1m", "by": "bob" }));
     let running = server.read("/api/studies/two/running");
-    let bobs = running.as_array().unwrap().iter().find(|row| row["by"] == "bob").unwrap();
+    let bobs = running["running"].as_array().unwrap().iter().find(|row| row["by"] == "bob").unwrap();
     assert!(bobs["until"].as_u64().unwrap() >= until, "more time is never less");
     // Both have measured it, and both count.
     let tell = |by: &str, value: f64| json!({ "row": first, "value": value, "by": by });
     assert_eq!(post("tell", tell("bob", 2.0))["told"]["new"], 1);
-    server.refused("/api/studies/two/tell", tell("bob", 2.0), 409, "was told already");
+    server.problem("/api/studies/two/tell", tell("bob", 2.0), 409, "already-measured");
     let late = post("tell", tell("ada", 3.0));
     assert_eq!(late["told"]["again"], 1);
-    assert!(late["notes"][0].as_str().unwrap().contains("kept as another measurement"));
-    server.refused("/api/studies/two/tell", tell("ada", 3.0), 409, "was told already");
+    assert_eq!(notes(&late), ["late-replicate"]);
+    server.problem("/api/studies/two/tell", tell("ada", 3.0), 409, "already-measured");
     let other = 3 - first;
     assert_eq!(post("withdraw", json!({ "rows": [other], "by": "carl" }))["withdrawn"], json!([other.to_string()]));
     // Whoever is late first does not end the work of whoever has the row now.
@@ -73,16 +73,16 @@ fn leases_are_their_holders_and_late_answers_are_kept() {
     while server.post("/api/studies/two/ask", again.clone()).status != 200 {}
     let tell = |by: &str, value: f64| json!({ "row": other, "value": value, "by": by });
     assert_eq!(post("tell", tell("dora", 5.0))["told"]["new"], 1);
-    assert_eq!(server.read("/api/studies/two/running")[0]["by"], "emil");
+    assert_eq!(server.read("/api/studies/two/running")["running"][0]["by"], "emil");
     assert_eq!(post("tell", tell("emil", 6.0))["told"]["again"], 1);
-    server.refused("/api/studies/two/tell", tell("dora", 5.0), 409, "was told already");
+    server.problem("/api/studies/two/tell", tell("dora", 5.0), 409, "already-measured");
     // And so it is for whoever reads the journal from its beginning.
     drop(server);
     let server = Running::start(&folder.0);
     let told = server.read("/api/studies/two")["told"].clone();
     let values = |row: u64| told.as_array().unwrap().iter().find(|told| told["row"] == row).unwrap()["values"].clone();
     assert_eq!((values(first), values(other)), (json!([2.0, 3.0]), json!([5.0, 6.0])));
-    assert_eq!(server.read("/api/studies/two/running"), json!([]));
+    assert_eq!(server.read("/api/studies/two/running")["running"], json!([]));
 }
 
 /// A study called two, of the rows x and y.
@@ -102,23 +102,27 @@ fn what_another_tells_ends_nobodys_lease_for_good() {
     let id = asked["suggestions"][0]["id"].clone();
     let tell = |by: &str, value: f64| json!({ "row": id, "value": value, "by": by });
     assert_eq!(post("tell", tell("bob", 2.0))["told"]["new"], 1);
-    assert_eq!(server.read("/api/studies/two/running"), json!([]), "it is known now, and nobody need wait for it");
-    server.refused("/api/studies/two/tell", tell("bob", 2.0), 409, "was told already");
+    assert_eq!(
+        server.read("/api/studies/two/running")["running"],
+        json!([]),
+        "it is known now, and nobody need wait for it"
+    );
+    server.problem("/api/studies/two/tell", tell("bob", 2.0), 409, "already-measured");
     // Her rows are at other places by now.
     post("update", json!({ "sheet": "id,a\nz,3\ny,2\nx,1\n" }));
     let late = post("tell", tell("ada", 3.0));
-    assert!(late["told"]["again"] == 1 && late["notes"][0].as_str().unwrap().contains("another measurement"), "{late}");
-    server.refused("/api/studies/two/tell", tell("ada", 3.0), 409, "was told already");
+    assert!(late["told"]["again"] == 1 && notes(&late) == ["late-replicate"], "{late}");
+    server.problem("/api/studies/two/tell", tell("ada", 3.0), 409, "already-measured");
     // Whoever tells what is his, or says nothing of himself, ends it.
     for by in [json!("carl"), Value::Null] {
         let asked = post("ask", json!({ "by": "carl", "more": true, "within": "1h" }));
         let tell = json!({ "row": asked["suggestions"][0]["id"], "value": 1, "by": by });
         assert_eq!(post("tell", tell.clone())["told"]["new"], 1);
-        server.refused(
+        server.problem(
             "/api/studies/two/tell",
             json!({ "by": "carl", "row": tell["row"], "value": 1 }),
             409,
-            "told already",
+            "already-measured",
         );
     }
 }
@@ -133,7 +137,7 @@ fn a_sheet_that_changes_keeps_who_is_late() {
     assert_eq!(asked["suggestions"][0]["id"], "x");
     std::thread::sleep(std::time::Duration::from_millis(2100));
     post("ask", json!({ "by": "bob", "more": true, "within": "1h", "where": "a = 2" }));
-    assert_eq!(server.read("/api/studies/two/running").as_array().unwrap().len(), 1, "hers was given back");
+    assert_eq!(count(&server.read("/api/studies/two/running")["running"]), 1, "hers was given back");
     post("update", json!({ "sheet": "id,a\nz,3\ny,2\nx,1\n" }));
     post("tell", json!({ "row": "x", "value": 1, "replace": false, "by": "carl" }));
     drop(server);
@@ -157,7 +161,7 @@ fn everybody_sees_who_has_which_row_and_asking_again_repeats_ones_own() {
     let ask = |token: &str, body: Value| as_one(token, "/api/studies/bread/ask", body)["suggestions"][0].clone();
     let (first, second) = (ask(&ada, json!({ "within": "1h" })), ask(&bob, json!({})));
     assert_ne!(first["id"], second["id"], "rows that somebody else has are not repeated");
-    assert_eq!(ask(&ada, json!({}))["id"], first["id"]);
+    assert_eq!(ask(&ada, json!({ "within": "1h" }))["id"], first["id"]);
     let third = ask(&ada, json!({ "by": " the robot ", "more": true }));
     let bearer = format!("Bearer {bob}");
     let read = |path: &str| server.send("GET", path, &[("Authorization", &bearer)], b"").json();
@@ -166,12 +170,12 @@ fn everybody_sees_who_has_which_row_and_asking_again_repeats_ones_own() {
     assert!(renew(json!({ "rows": [second["id"]], "within": "2h" }))["error"].is_null());
     let running = read("/api/studies/bread/running");
     let who = |row: &Value| (row["id"].clone(), row["by"].clone());
-    let (robots, others) = running.as_array().unwrap().split_first().unwrap();
+    let (robots, others) = running["running"].as_array().unwrap().split_first().unwrap();
     assert_eq!(who(robots), (third["id"].clone(), json!("the robot")));
     let names = [(&first, "ada"), (&second, "bob")].map(|(row, name)| (row["id"].clone(), json!(name)));
     assert_eq!(others.iter().map(who).collect::<Vec<_>>(), names, "whoever has a row keeps it when it is renewed");
     let long = json!({ "by": "x".repeat(65) });
-    assert!(as_one(&ada, "/api/studies/bread/ask", long)["error"].as_str().unwrap().contains("1 to 64 characters"));
+    assert_eq!(as_one(&ada, "/api/studies/bread/ask", long)["problem"]["code"], "person-name");
     // A look back has a step for every value.
     as_one(&ada, "/api/studies/bread/tell", json!({ "row": first["id"], "value": 3.5 }));
     let review = read("/api/studies/bread/review");
@@ -189,9 +193,8 @@ fn who_has_a_row_by_its_token_keeps_it_from_others() {
     };
     post(&ada, "", json!({ "name": "bread", "sheet": sheet(), "direction": "max", "sampler": "random" }));
     let row = post(&bob, "/bread/ask", json!({ "within": "1h" })).json()["suggestions"][0]["row"].clone();
-    let words = "is held by bob now; ask for another, or do it in their name (by: bob)";
-    post(&ada, "/bread/withdraw", json!({ "rows": [row] })).refused(409, words);
-    post(&ada, "/bread/renew", json!({ "rows": [row], "within": "2h" })).refused(409, words);
+    post(&ada, "/bread/withdraw", json!({ "rows": [row] })).problem(409, "held-by-other");
+    post(&ada, "/bread/renew", json!({ "rows": [row], "within": "2h" })).problem(409, "held-by-other");
     assert_eq!(post(&bob, "/bread/renew", json!({ "rows": [row], "within": "2h" })).status, 200);
     // Somebody has to clean up, and says so.
     assert_eq!(post(&ada, "/bread/withdraw", json!({ "rows": [row], "by": "bob" })).status, 200);

@@ -1,6 +1,8 @@
 //! What is too much.
 
 use crate::client::{Folder, Running, wide};
+use icee_client::Http;
+use icee_protocol::{Best, Content, Delete, Face, Problem, Sheet, StudyName, Tell, Transport};
 use icee_serve::{Limits, Role, Tokens};
 use serde_json::json;
 use std::time::Duration;
@@ -20,17 +22,19 @@ fn bodies_rates_and_times_have_limits() {
             server.send("POST", "/api/studies/bread/tell", &json, broken).refused(400, "");
         }
         let key = "k".repeat(129);
-        server.post_with("/api/studies/bread/ask", &[("Idempotency-Key", &key)], json!({})).refused(400, "1 to 128");
+        server
+            .post_with("/api/studies/bread/ask", &[("Idempotency-Key", &key)], json!({}))
+            .problem(400, "key-unusable");
     }
     {
         let server = Running::with(&folder.0, Limits { rate: 0.001, burst: 3.0, ..wide() });
         (0..3).for_each(|_| drop(server.read("/api/studies/bread")));
         let late = server.get("/api/studies/bread");
-        late.refused(429, "too many requests");
+        late.refused(429, "Too many requests");
         // A thousandth of a request a second: in a quarter of an hour and more.
         let wait = late.head.split("retry-after: ").nth(1).unwrap().split('\r').next().unwrap().parse::<u64>().unwrap();
         assert!((900..=1000).contains(&wait), "{wait}");
-        server.get("/metrics").refused(429, "too many requests");
+        server.get("/metrics").refused(429, "Too many requests");
         server.read("/health");
     }
     {
@@ -39,7 +43,7 @@ fn bodies_rates_and_times_have_limits() {
         let journal = std::fs::OpenOptions::new().append(true).open(folder.0.join("bread.jsonl")).unwrap();
         journal.lock().unwrap();
         let ask = || server.post_with("/api/studies/bread/ask", &[("Idempotency-Key", "late")], json!({}));
-        ask().refused(503, "with an Idempotency-Key the same request gets its answer later");
+        ask().refused(503, "with the same Idempotency-Key");
         journal.unlock().unwrap();
         let answered = loop {
             match ask() {
@@ -47,11 +51,11 @@ fn bodies_rates_and_times_have_limits() {
                 answered => break answered,
             }
         };
-        assert_eq!((answered.status, server.read("/api/studies/bread")["running"].as_array().unwrap().len()), (200, 1));
+        assert_eq!((answered.status, crate::client::count(&server.read("/api/studies/bread")["running"])), (200, 1));
     }
     let server = Running::with(&folder.0, Limits { concurrent: 0, streams: 0, ..wide() });
     server.get("/api/studies/bread").refused(503, "busy");
-    server.get("/api/studies/bread/events").refused(503, "0 streams of events");
+    server.get("/api/studies/bread/events").refused(503, "0 streams of events is the most at once");
 }
 
 #[test]
@@ -96,7 +100,7 @@ fn one_token_leaves_room_for_others() {
     let mut adas = events(&ada);
     assert!(adas.next().is_some());
     let refused = server.send("GET", "/api/studies/bread/events", &[("Authorization", &ada)], b"");
-    refused.refused(503, "the token \"ada\" has 1 streams of events already, which is its share");
+    refused.refused(503, "The token \"ada\" has 1 streams of events already");
     assert!(events(&bob).next().is_some());
 }
 
@@ -121,21 +125,28 @@ fn a_body_that_does_not_come_keeps_nobody_waiting() {
     server.done("/api/studies/bread/tell", json!({ "row": 1, "value": 2 }));
 }
 
+/// A client of a server.
+fn http(server: &Running, token: Option<&str>) -> Http {
+    Http::new(&format!("http://{}", server.address), token.map(str::to_owned), Face::Plain).unwrap()
+}
+
 #[test]
-fn who_is_refused_early_reads_why_though_it_is_still_writing() {
+fn a_client_that_is_refused_early_reads_why_though_it_is_still_sending() {
     let folder = Folder::new();
     let server = Running::with(&folder.0, Limits { body: 8 << 20, ..wide() });
     // More than any buffer on the way takes.
-    let large = json!({ "csv": "x".repeat(30 << 20) });
+    let large = "x".repeat(30 << 20).into_bytes();
+    let bread: StudyName = "bread".parse().unwrap();
     let said = |token: Option<&str>| {
-        let client = icee_serve::Client::new(&format!("http://{}", server.address), token.map(str::to_owned)).unwrap();
-        client.post::<serde_json::Value>("/api/studies/bread/tell", &large).unwrap_err().to_string()
+        let mut client = http(&server, token);
+        let csv = Some(Sheet::Content(Content(large.clone())));
+        client.call(Some(&bread), Tell { csv, ..Tell::default() }).unwrap_err().to_string()
     };
-    assert!(said(None).contains("at most 8388608 bytes are taken"), "{}", said(None));
+    assert!(said(None).contains("at most 8388608 bytes"), "{}", said(None));
     let tokens = Tokens::in_folder(&folder.0);
     tokens.create("ada", Role::Read, 0).unwrap();
-    assert!(said(Some("icee_wrong")).contains("this token is not known"), "{}", said(Some("icee_wrong")));
-    // Who waits to be told to send it is not told to.
+    assert!(said(Some("icee_wrong")).contains("This token is not known"), "{}", said(Some("icee_wrong")));
+    // A client that waits to be told to send it is not told to.
     let mut polite = std::net::TcpStream::connect(server.address).unwrap();
     let head = "POST /api/studies HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 100000\r\n\r\n";
     std::io::Write::write_all(&mut polite, head.as_bytes()).unwrap();
@@ -180,16 +191,16 @@ fn small_bodies_make_no_endless_work() {
         all
     };
     let wide = make(json!({ "sheet": sheet(16_385) }));
-    server.refused("/api/studies", wide.clone(), 400, "there are 16385 columns; at most 16384 are read");
+    server.refused("/api/studies", wide.clone(), 400, "16385 columns");
     server.refused("/api/survey", wide, 400, "16385 columns");
     let also: Vec<String> = (0..100_000).map(|at| format!("o{at} min")).collect();
-    server.refused("/api/studies", make(json!({ "sheet": sheet(3), "also": also })), 400, "at most 256 are");
+    server.problem("/api/studies", make(json!({ "sheet": sheet(3), "also": also })), 400, "too-many-goals");
     // With a look at all others for each of them, these would take minutes.
     let all = names(16_384);
     let most = make(json!({ "sheet": sheet(16_384), "linear": all, "columns": all }));
-    server.refused("/api/survey", most, 400, "at most 1024 can be used");
+    server.refused("/api/survey", most, 400, "1024");
     let many: Vec<String> = (0..1_000_000).map(|at| format!("c{at}")).collect();
-    server.refused("/api/survey", make(json!({ "sheet": sheet(3), "log": many })), 400, "no column \"c3\"");
+    server.problem("/api/survey", make(json!({ "sheet": sheet(3), "log": many })), 400, "unknown");
     // With a look at each value for every row, or at all rows for every row, these would, too.
     let rows: Vec<usize> = (1..=50_000).collect();
     let lines: String = rows.iter().map(|row| format!("{row},{row}.5\n")).collect();
@@ -198,25 +209,25 @@ fn small_bodies_make_no_endless_work() {
     let values = |count: usize| (0..count).map(|at| format!("{at}.25")).collect::<Vec<_>>();
     let ask = |condition: String| json!({ "where": condition, "more": true });
     let path = "/api/studies/wide/ask";
-    server.refused(path, ask(format!("b in ({})", values(100_000).join(","))), 400, "more than 1000 values");
-    server.refused(path, ask(format!("b in ({})", values(1000).join(","))), 400, "stands nowhere in \"b\"");
+    server.problem(path, ask(format!("b in ({})", values(100_000).join(","))), 400, "condition");
+    server.problem(path, ask(format!("b in ({})", values(1000).join(","))), 400, "none-satisfies");
     let each: Vec<String> = values(1000).iter().map(|value| format!("b = {value}")).collect();
-    server.refused(path, ask(each.join(" or ")), 400, "stands nowhere in \"b\"");
-    server.refused(path, json!({ "same": vec!["b"; 100_000], "more": true }), 400, "\"b\" stands there twice");
-    server.refused("/api/studies/wide/renew", json!({ "rows": rows, "within": "1h" }), 409, "is not running");
-    server.refused("/api/studies/wide/withdraw", json!({ "rows": rows }), 409, "is not running");
+    server.problem(path, ask(each.join(" or ")), 400, "none-satisfies");
+    server.problem(path, json!({ "same": vec!["b"; 100_000], "more": true }), 400, "same-twice");
+    server.problem("/api/studies/wide/renew", json!({ "rows": rows, "within": "1h" }), 409, "rows");
+    server.problem("/api/studies/wide/withdraw", json!({ "rows": rows }), 409, "rows");
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
 }
 
 #[test]
 fn a_client_waits_as_long_as_the_server_is_busy() {
     let folder = Folder::new();
-    // Thirty requests and more at three a second: longer than a client waits that nobody answers.
+    // Thirty requests and more at three a second: longer than a client waits without an answer.
     let server = Running::with(&folder.0, Limits { rate: 3.0, burst: 2.0, ..wide() });
     server.create("bread");
-    let client = icee_serve::Client::new(&format!("http://{}", server.address), None).unwrap();
+    let bread: StudyName = "bread".parse().unwrap();
     std::thread::scope(|scope| {
-        let look = || client.get::<serde_json::Value>("/api/studies/bread/front", &json!({})).map(drop);
+        let look = || http(&server, None).call(Some(&bread), Best {}).map(drop);
         let all: Vec<_> = (0..33).map(|_| scope.spawn(look)).collect();
         all.into_iter().for_each(|one| one.join().unwrap().unwrap());
     });
@@ -236,9 +247,10 @@ fn a_study_whose_deletion_was_not_heard_of_is_deleted() {
                 std::io::Write::write_all(&mut stream, answer.as_bytes()).unwrap();
             }
         });
-        let client = icee_serve::Client::new(&url, None).unwrap();
-        client.delete("/api/studies/bread").unwrap();
-        assert_eq!(client.delete("/api/studies/bread").unwrap_err().to_string(), "none");
+        let (mut client, bread) = (Http::new(&url, None, Face::Plain).unwrap(), "bread".parse::<StudyName>().unwrap());
+        assert_eq!(client.call(Some(&bread), Delete {}).unwrap().reply.deleted, "bread");
+        let refused = client.call(Some(&bread), Delete {}).unwrap_err();
+        assert_eq!(refused, Problem::Refused { status: 404, fault: "none".into() });
     });
 }
 
@@ -249,7 +261,7 @@ fn a_server_that_is_to_end_waits_for_the_longest_request() {
 }
 
 #[test]
-fn who_waits_for_room_for_a_body_is_told_to_come_again() {
+fn a_client_that_waits_for_room_for_a_body_is_told_to_come_again() {
     let folder = Folder::new();
     let server = Running::with(&folder.0, Limits { bodies: 1, time: Duration::from_secs(2), ..wide() });
     server.create("bread");
@@ -267,7 +279,7 @@ fn who_waits_for_room_for_a_body_is_told_to_come_again() {
     let third =
         server.post("/api/studies/bread/tell", json!({ "csv": format!("row,value\n1,2\n{}", "\n".repeat(100_000)) }));
     assert!(third.head.contains("retry-after"), "{}", third.head);
-    third.refused(503, "too many large bodies");
+    third.refused(503, "Too many large bodies");
     drop(slow);
 }
 
@@ -280,11 +292,11 @@ fn studies_that_are_open_are_counted() {
         assert!(text.contains(&format!("\nicee_studies_open {count}\n")), "{text}");
     };
     server.create("bread");
-    server.get("/api/studies/nobody").refused(404, "there is no study");
+    server.get("/api/studies/nobody").problem(404, "no-study");
     open(0);
     server.read("/api/studies/bread");
     open(1);
-    // Once for who looks, once for who changes it.
+    // Once for looks, once for changes.
     server.done("/api/studies/bread/ask", json!({}));
     open(2);
     server.read("/api/studies");

@@ -9,4 +9,5 @@ mod limits;
 mod postgres;
 mod room;
 mod safety;
+mod tls;
 mod transfer;

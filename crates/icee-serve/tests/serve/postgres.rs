@@ -1,11 +1,13 @@
 //! Studies in a real PostgreSQL: the suite of all storages, servers that share it, and a database that goes away.
 
-use crate::client::{Folder, Running, score};
+use crate::client::{Folder, Running, count, score, sheet};
 use crate::database::Database;
+use icee_protocol::Result;
 use icee_serve::{Place, Role};
-use icee_study::{Home, conformance};
+use icee_study::{Home, KeptSheet, Storage, conformance};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// A home behind a box.
 struct Boxed(Box<dyn Home>);
@@ -15,22 +17,28 @@ impl Home for Boxed {
         self.0.name()
     }
 
-    fn create(&self, lines: &[String]) -> icee_study::Result<()> {
-        self.0.create(lines)
+    fn folder(&self) -> Option<PathBuf> {
+        self.0.folder()
     }
 
-    fn open(&self) -> icee_study::Result<Box<dyn icee_study::Storage>> {
+    fn create(&self, lines: &[String], sheets: &[KeptSheet]) -> Result<()> {
+        self.0.create(lines, sheets)
+    }
+
+    fn open(&self) -> Result<Box<dyn Storage>> {
         self.0.open()
     }
 }
 
 fn conforms(place: &Place) {
+    let studies = place.studies().unwrap();
     let mut number = 0;
     let fresh = || {
         number += 1;
-        Boxed(place.home(&format!("study-{number}")).unwrap())
+        Boxed(studies.home(&format!("study-{number}").parse().unwrap()).unwrap())
     };
     conformance::check(fresh).unwrap_or_else(|violation| panic!("{violation}"));
+    drop(studies);
     icee_serve::conformance::check(place).unwrap_or_else(|broken| panic!("{broken}"));
 }
 
@@ -49,12 +57,8 @@ fn servers_share_studies_keys_and_tokens() {
     let place = database.place();
     let (one, two) = (Running::at(&place), Running::at(&place));
     one.create("bread");
-    two.refused(
-        "/api/studies",
-        json!({ "name": "bread", "sheet": "a\n1\n2\n", "direction": "maximize" }),
-        409,
-        "already",
-    );
+    let again = json!({ "name": "bread", "sheet": "a\n1\n2\n", "direction": "maximize" });
+    two.problem("/api/studies", again, 409, "study-exists");
     // Of rows that many ask for at two servers none is given twice.
     let servers = [&one, &two];
     let rows: Vec<u64> = std::thread::scope(|scope| {
@@ -76,52 +80,52 @@ fn servers_share_studies_keys_and_tokens() {
     let first = one.post_with("/api/studies/bread/tell", &key, told.clone());
     let again = two.post_with("/api/studies/bread/tell", &key, told);
     assert_eq!((first.status, first.body), (again.status, again.body));
-    assert_eq!(two.read("/api/studies/bread/best")["row"], rows[0]);
-    two.post_with("/api/studies/bread/tell", &key, json!({ "row": 1, "value": 1 })).refused(409, "another request");
+    assert_eq!(two.read("/api/studies/bread/best")["best"]["row"], rows[0]);
+    two.post_with("/api/studies/bread/tell", &key, json!({ "row": 1, "value": 1 })).problem(409, "key-reused");
     one.done("/api/studies/bread/tell", json!({ "row": rows[1], "value": score(rows[1]) }));
-    let like = json!({ "name": "cake", "like": "bread", "direction": "maximize", "sheet": crate::client::sheet(), "value": null });
+    let like = json!({ "name": "cake", "like": "bread", "direction": "maximize", "sheet": sheet(), "value": null });
     assert_eq!(two.done("/api/studies", like)["rows"], 120);
-    assert_eq!(one.read("/api/studies").as_array().unwrap().len(), 2);
+    assert_eq!(count(&one.read("/api/studies")["studies"]), 2);
 
     // A token made elsewhere counts at once, and so does its end.
     let secret = place.tokens().unwrap().create("ada", Role::Admin, 0).unwrap();
-    one.get("/api/studies").refused(401, "needs a token");
+    one.get("/api/studies").refused(401, "A token is missing");
     let bearer = format!("Bearer {secret}");
     let header = [("Authorization", &*bearer)];
     assert_eq!(two.send("GET", "/api/studies", &header, b"").status, 200);
     assert_eq!(two.send("DELETE", "/api/studies/bread", &header, b"").status, 200);
-    one.send("GET", "/api/studies/bread", &header, b"").refused(404, "there is no study");
+    one.send("GET", "/api/studies/bread", &header, b"").problem(404, "no-study");
     place.tokens().unwrap().revoke("ada").unwrap();
-    one.send("GET", "/api/studies", &header, b"").refused(401, "there are no tokens any more");
-    two.get("/api/studies").refused(401, "ask whoever runs the server");
+    one.send("GET", "/api/studies", &header, b"").refused(401, "No valid tokens exist");
+    two.get("/api/studies").refused(401, "Ask the administrator");
 }
 
 #[test]
-fn tables_of_an_earlier_version_are_brought_up_to_date() {
+fn tables_are_made_once_and_newer_ones_are_not_touched() {
     let Some(database) = Database::start() else { return };
     let place = database.place();
-    let first = include_str!("../../migrations/0001-studies.sql");
-    database.sql(&format!(
-        "CREATE SCHEMA icee; CREATE TABLE icee.migrations (number integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now()); {first}; \
-         INSERT INTO icee.migrations (number) VALUES (1); \
-         INSERT INTO icee.tokens (name, role, hash, created) VALUES ('ada', 'read', 'x', 7); \
-         INSERT INTO icee.studies (name) VALUES ('bread'), ('idle'); \
-         INSERT INTO icee.keys (study, key, at, request, lines, answer) VALUES (2, 'old', 7, 'x', 1, '{{}}');"
-    ));
+    place.tokens().unwrap().create("ada", Role::Read, 0).unwrap();
     place.tokens().unwrap().revoke("ada").unwrap();
     assert!(place.tokens().unwrap().are_required().unwrap(), "that there was a token is known");
-    let secret = place.tokens().unwrap().create("bob", Role::Write, 0).unwrap();
-    let server = Running::at(&place);
-    let bearer = format!("Bearer {secret}");
-    let headers = [("Authorization", &*bearer), ("Idempotency-Key", "k")];
-    let made = json!({ "name": "rye", "sheet": crate::client::sheet(), "direction": "max", "sampler": "random" });
-    assert_eq!(server.post_with("/api/studies", &headers, made).status, 201);
-    assert_eq!(server.post_with("/api/studies/rye/ask", &headers, json!({})).status, 200);
-    assert_eq!(
-        database.sql("SELECT key, token FROM icee.keys"),
-        "k|bob\n",
-        "keys of any study go when they are a day old"
-    );
+    assert_eq!(database.sql("SELECT number FROM icee.migrations"), "1\n");
+    database.sql("INSERT INTO icee.migrations (number) VALUES (99)");
+    assert!(place.tokens().err().unwrap().to_string().contains("99"));
+}
+
+#[test]
+fn every_version_of_a_sheet_is_kept_once() {
+    let Some(database) = Database::start() else { return };
+    let server = Running::at(&database.place());
+    server.create("bread");
+    for rows in 1..=3 {
+        let sheet = sheet() + &"500,99,rye\n".repeat(rows);
+        for changed in [true, false] {
+            assert_eq!(server.done("/api/studies/bread/update", json!({ "sheet": sheet }))["changed"], changed);
+        }
+    }
+    assert_eq!(database.sql("SELECT count(*) FROM icee.sheets"), "4\n");
+    let hashed = "SELECT bool_and(hash = encode(sha256(bytes), 'hex')) FROM icee.sheets";
+    assert_eq!(database.sql(hashed), "t\n");
 }
 
 #[test]
@@ -138,10 +142,11 @@ fn a_database_that_goes_away_is_waited_for_and_nothing_is_lost() {
         database.crash();
         let away = server.post("/api/studies/bread/ask", json!({ "more": true }));
         assert!(away.head.to_lowercase().contains("retry-after"), "{}", away.head);
-        away.refused(503, "the database cannot be reached; try again in a moment");
+        away.problem(503, "unavailable");
+        assert!(!away.body.contains("icee-serve-"), "where the database is, is not for clients: {}", away.body);
         assert_eq!(server.get("/health").status, 200);
         database.run();
-        assert_eq!(server.read("/api/studies/bread")["told"].as_array().unwrap().len(), told, "round {round}");
+        assert_eq!(count(&server.read("/api/studies/bread")["told"]), told, "round {round}");
     }
 }
 
@@ -155,7 +160,7 @@ fn metrics_are_read_while_the_database_is_away() {
     let status = |path: &str, bearer: &str| server.send("GET", path, &[("Authorization", bearer)], b"").status;
     assert_eq!(status("/metrics", &ada), 200);
     database.crash();
-    // Who was let in a moment ago; of anybody else nothing is known, and of studies nothing can be.
+    // A token that was valid a moment ago; of others nothing is known, and of studies nothing can be.
     assert_eq!((status("/metrics", &ada), status("/metrics", &bob), status("/api/studies", &ada)), (200, 503, 503));
     database.run();
 }
@@ -166,10 +171,10 @@ fn a_list_leaves_studies_open_that_are() {
     let server = Running::at(&database.place());
     server.create("bread");
     let before = server.read("/api/studies/bread/cells");
-    // Were the sheet written or fetched once more, it would be seen here.
+    // If the sheet were read again, it would be seen here.
     database.sql("UPDATE icee.sheets SET bytes = 'gone'");
     for _ in 0..2 {
-        assert_eq!(server.read("/api/studies")[0]["rows"], 120);
+        assert_eq!(server.read("/api/studies")["studies"][0]["rows"], 120);
         assert_eq!(server.read("/api/studies/bread/cells"), before);
     }
 }
@@ -180,7 +185,7 @@ fn locked_for(database: &Database, study: u32, seconds: f64) {
 }
 
 #[test]
-fn a_sheet_that_another_server_takes_in_meanwhile_stays() {
+fn a_sheet_that_another_server_updates_meanwhile_stays() {
     let Some(database) = Database::start() else { return };
     let place = database.place();
     let (one, two) = (Running::at(&place), Running::at(&place));
@@ -190,9 +195,9 @@ fn a_sheet_that_another_server_takes_in_meanwhile_stays() {
         for server in [&one, &two] {
             server.done("/api/studies/bread/ask", json!({ "more": true }));
         }
-        let sheet = crate::client::sheet() + &"500,99,rye\n".repeat(round) + "510,99,rye\n";
+        let sheet = sheet() + &"500,99,rye\n".repeat(round) + "510,99,rye\n";
         std::thread::scope(|scope| {
-            // Both wait, and the one who asks has read the old sheet.
+            // Both wait, and the server that is asked has read the old sheet.
             scope.spawn(|| locked_for(&database, 1, 0.8));
             pause(200);
             let updated = scope.spawn(|| two.done("/api/studies/bread/update", json!({ "sheet": sheet })));
@@ -203,9 +208,7 @@ fn a_sheet_that_another_server_takes_in_meanwhile_stays() {
             assert_eq!(updated.join().unwrap()["rows"], 121 + round, "round {round}");
             asked.join().unwrap();
         });
-        let entries = database.sql("SELECT line FROM icee.lines WHERE line LIKE '{\"sheet\"%'");
-        assert_eq!(entries.lines().count(), round + 1, "{entries}");
-        assert!(!entries.contains("icee-serve-"), "{entries}");
+        assert_eq!(database.sql("SELECT count(*) FROM icee.sheets"), format!("{}\n", round + 2));
         let last = json!({ "more": true, "where": "heat = 510" });
         assert_eq!(one.done("/api/studies/bread/ask", last.clone())["suggestions"][0]["row"], 121 + round);
         let row = json!({ "rows": [121 + round] });
@@ -228,7 +231,7 @@ fn a_sheet_that_another_server_takes_in_meanwhile_stays() {
 }
 
 #[test]
-fn whoever_waits_for_a_study_keeps_nobody_from_the_others() {
+fn waiting_for_a_study_keeps_nobody_from_the_others() {
     let Some(database) = Database::start() else { return };
     let server = Running::at(&database.place());
     let names: Vec<String> = (0..20).map(|at| format!("s{at}")).collect();
@@ -248,13 +251,13 @@ fn whoever_waits_for_a_study_keeps_nobody_from_the_others() {
         server.read("/api/studies/s3");
         assert!(looked.elapsed().as_secs() < 2, "{:?}", looked.elapsed());
         server.done("/api/studies/free/ask", json!({ "more": true }));
-        assert!(begun.elapsed().as_secs() < 6, "who asks for another study does not wait for these");
+        assert!(begun.elapsed().as_secs() < 6, "another study does not wait for these");
         waiting.into_iter().for_each(|one| drop(one.join().unwrap()));
     });
 }
 
 #[test]
-fn time_that_one_has_waited_is_not_time_that_one_has() {
+fn reservations_begin_when_the_waiting_ends() {
     let Some(database) = Database::start() else { return };
     let server = Running::at(&database.place());
     server.create("bread");
@@ -265,38 +268,4 @@ fn time_that_one_has_waited_is_not_time_that_one_has() {
     });
     let now = database.sql("SELECT extract(epoch FROM clock_timestamp())::bigint").trim().parse::<u64>().unwrap();
     assert!(asked["suggestions"][0]["until"].as_u64().unwrap() > now, "{asked}");
-}
-
-#[test]
-fn of_sheets_on_this_machine_few_are_kept_and_none_of_servers_that_were_killed() {
-    let Some(database) = Database::start() else { return };
-    let temporary = || {
-        let all = std::fs::read_dir(std::env::temp_dir()).unwrap().map(|file| file.unwrap().path());
-        all.filter(|path| path.join("1-0").is_dir() || path.join("alive").is_file()).collect::<BTreeSet<_>>()
-    };
-    // As a server that was killed leaves it, and one that lives.
-    let folder = |digit: &str| std::env::temp_dir().join(format!("icee-serve-{}", digit.repeat(32)));
-    let (left, lives) = (folder("e"), folder("f"));
-    [&left, &lives].iter().for_each(|folder| std::fs::create_dir_all(folder.join("9-0")).unwrap());
-    std::fs::write(left.join("alive"), "").unwrap();
-    let alive = std::fs::File::create(lives.join("alive")).unwrap();
-    alive.lock().unwrap();
-    let before = temporary();
-    let server = Running::at(&database.place());
-    assert!(!left.exists() && lives.exists());
-    server.create("bread");
-    let ours: Vec<_> = temporary().difference(&before).cloned().collect();
-    let [scratch] = ours.as_slice() else { return };
-    let update = |sheet: String| server.done("/api/studies/bread/update", json!({ "sheet": sheet }));
-    let sheet = crate::client::sheet();
-    for rows in 1..=4 {
-        (0..3).for_each(|_| drop(update(sheet.clone() + &"500,99,rye\n".repeat(rows))));
-        server.read("/api/studies/bread");
-    }
-    assert_eq!(database.sql("SELECT version FROM icee.sheets"), "4\n", "what is the same is no other version");
-    let kept = std::fs::read_dir(scratch).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
-    let kept: BTreeSet<String> = kept.filter(|name| name.starts_with("1-")).collect();
-    assert_eq!(kept, BTreeSet::from(["1-3".into(), "1-4".into()]));
-    drop(server);
-    std::fs::remove_dir_all(lives).unwrap();
 }

@@ -103,12 +103,12 @@ fn what_cannot_be_played_is_refused() {
         ("model=dark-room", "did you mean \"dark-room__icee\""),
         ("model=../models/dark-room__icee", "unknown model"),
         ("model=bo__value", "known are dark-room__icee"),
-        ("model=dark-room__icee&goal=81", "ask for 0 to 80"),
-        ("model=dark-room__icee&goal=4294967295", "ask for 0 to 80"),
+        ("model=dark-room__icee&goal=81", "Ask for 0 to 80"),
+        ("model=dark-room__icee&goal=4294967295", "Ask for 0 to 80"),
         ("model=dark-room__icee&goal=-1", "goal"),
         ("model=dark-room__icee&goal=", "goal"),
-        ("model=dark-room__icee&episodes=0", "ask for 1 to 50"),
-        ("model=dark-room__icee&episodes=51", "ask for 1 to 50"),
+        ("model=dark-room__icee&episodes=0", "Ask for 1 to 50"),
+        ("model=dark-room__icee&episodes=51", "Ask for 1 to 50"),
         ("model=dark-room__icee&seed=x", "seed"),
         ("model=dark-room__icee&colour=1", "unknown field `colour`"),
     ] {
@@ -128,7 +128,7 @@ fn few_games_are_played_at_once_and_those_that_nobody_watches_end() {
     let mut long = server.listen(&format!("/api/room?model={MODEL}&episodes=50"));
     long.next().unwrap();
     let busy = server.get(&short);
-    busy.refused(503, "1 games already");
+    busy.refused(503, "1 games is the most at once");
     assert!(busy.head.contains("retry-after: 1"));
     drop(long);
     let left = Instant::now();

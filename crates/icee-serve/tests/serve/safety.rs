@@ -8,6 +8,14 @@ fn openapi(server: &Running) -> serde_json::Map<String, Value> {
     server.read("/openapi.json")["paths"].as_object().unwrap().clone()
 }
 
+/// A schema of the description, where another one refers to it.
+fn resolved(description: &Value, schema: &Value) -> Value {
+    match schema["$ref"].as_str() {
+        Some(path) => description.pointer(path.trim_start_matches('#')).unwrap().clone(),
+        None => schema.clone(),
+    }
+}
+
 #[test]
 fn roles_allow_what_they_say() {
     let folder = Folder::new();
@@ -30,7 +38,7 @@ fn roles_allow_what_they_say() {
     send(&reader, "POST", "/api/studies", made.clone()).refused(403, "needs the role write");
     assert_eq!(send(&writer, "POST", "/api/studies", made).status, 201);
     assert_eq!(send(&reader, "GET", path, json!({})).status, 200);
-    send(&reader, "POST", &format!("{path}/ask"), json!({})).refused(403, "the token \"read\" has the role read");
+    send(&reader, "POST", &format!("{path}/ask"), json!({})).refused(403, "The token \"read\" has the role read");
     send(&writer, "DELETE", path, json!({})).refused(403, "needs the role admin");
     tokens.revoke("write").unwrap();
     send(&writer, "GET", path, json!({})).refused(401, "revoked");
@@ -51,11 +59,11 @@ fn where_there_were_tokens_nobody_is_let_in_without_one() {
     let tokens = Tokens::in_folder(&folder.0);
     tokens.create("ada", Role::Admin, 0).unwrap();
     let server = Running::start(&folder.0);
-    server.get("/api/studies").refused(401, "needs a token");
+    server.get("/api/studies").refused(401, "A token is missing");
     tokens.revoke("ada").unwrap();
-    server.get("/api/studies").refused(401, "ask whoever runs the server for a new one");
+    server.get("/api/studies").refused(401, "Ask the administrator");
     std::fs::remove_file(folder.0.join("tokens.json")).unwrap();
-    server.get("/api/studies").refused(401, "there are no tokens any more");
+    server.get("/api/studies").refused(401, "No valid tokens exist");
     drop(server);
     // Nor by another server of the same folder.
     let server = Running::start(&folder.0);
@@ -77,11 +85,11 @@ fn without_a_token_only_this_machine_is_served() {
     assert!(refused.contains(&command), "{refused}");
     let server = Running::start(&folder.0);
     let taken = bind("127.0.0.1:0").err().unwrap().to_string();
-    assert!(taken.contains("another server is at work on"), "{taken}");
-    server.send("GET", "/api/studies", &[("Host", "evil.example")], b"").refused(403, "localhost alone");
+    assert!(taken.contains("Another server uses"), "{taken}");
+    server.send("GET", "/api/studies", &[("Host", "evil.example")], b"").refused(403, "only as localhost");
     server
         .send("GET", "/api/studies", &[("Host", "localhost"), ("Host", "localhost")], b"")
-        .refused(400, "stands there twice");
+        .refused(400, "given twice");
     drop(server);
     Tokens::in_folder(&folder.0).create("ada", Role::Read, 0).unwrap();
     assert!(bind("0.0.0.0:0").is_ok());
@@ -124,26 +132,26 @@ fn names_lead_nowhere_else() {
     let studies = folder.0.join("studies");
     let server = Running::start(&studies);
     let long = "x".repeat(65);
-    for name in ["../secret", "a/b", "%2e%2e", "", &long, ".", "..", "a.b", "a\u{0}b", "ä"] {
+    for name in ["../secret", "a/b", "%2e%2e", "", &long, ".", "..", ".a", "a.", "a\u{0}b", "con"] {
         let body = json!({ "name": name, "sheet": sheet(), "direction": "max" });
-        server.refused("/api/studies", body, 400, "cannot be the name of a study");
+        server.problem("/api/studies", body, 400, "name-unusable");
         let like = json!({ "name": "ok", "sheet": sheet(), "direction": "max", "like": name });
-        server.refused("/api/studies", like, 400, "cannot be the name of a study");
+        server.problem("/api/studies", like, 400, "name-unusable");
     }
-    for path in ["..%2fsecret", "%2e%2e%2fsecret", "%2e%2e", &long, "a.b", "%00", "%ff", "..", "a%2Fb"] {
+    for path in ["..%2fsecret", "%2e%2e%2fsecret", "%2e%2e", &long, ".a", "%00", "%ff", "..", "a%2Fb"] {
         server.get(&format!("/api/studies/{path}")).refused(400, "");
     }
     for path in ["../secret", "", "a/b", "secret/"] {
-        server.get(&format!("/api/studies/{path}")).refused(404, "there is nothing here");
+        server.get(&format!("/api/studies/{path}")).refused(404, "There is nothing at this address");
     }
-    server.get("/api/studies/secret").refused(404, "there is no study \"secret\"");
+    server.get("/api/studies/secret").problem(404, "no-study");
     server.send("DELETE", "/api/studies", &[], b"").refused(405, "DELETE cannot be used here");
     let left: Vec<_> = std::fs::read_dir(&studies).unwrap().map(|file| file.unwrap().file_name()).collect();
     assert_eq!(left, [".serve.lock"], "what was refused has left nothing behind");
 }
 
 #[test]
-fn errors_have_the_words_of_the_command_line() {
+fn problems_have_codes_and_leave_nothing_behind() {
     let folder = Folder::new();
     let server = Running::start(&folder.0);
     server.create("bread");
@@ -152,51 +160,61 @@ fn errors_have_the_words_of_the_command_line() {
         body.as_object().unwrap().iter().for_each(|(name, value)| all[name] = value.clone());
         all
     };
-    for (body, status, words) in [
-        (make(json!({ "name": "bread" })), 409, "there is a study \"bread\" already"),
-        (make(json!({ "direction": null })), 400, "which values are good?"),
-        (make(json!({ "direction": "sideways" })), 400, "say maximize"),
-        (make(json!({ "target": 1 })), 400, "exclude each other"),
-        (make(json!({ "bounds": "5" })), 400, "write 0..100, 0.. or ..100"),
-        (make(json!({ "also": ["purity"] })), 400, "what is wanted of \"purity\"?"),
-        (make(json!({ "sampler": "gpei" })), 400, "did you mean \"gp-ei\"?"),
-        (make(json!({ "id": "nam" })), 400, "nam"),
-        (make(json!({ "log": ["heat"], "linear": ["heat"] })), 400, "stands in two of"),
-        (make(json!({ "sheet": "a,b\n1\n" })), 400, "other.csv: line 2"),
-        (make(json!({ "sheet": null })), 400, "give the sheet as text"),
-        (make(json!({ "sheet": null, "sheet_base64": "?" })), 400, "sheet_base64 is no base64"),
-        (make(json!({ "like": "nobody" })), 400, "there is no study \"nobody\""),
-        (make(json!({ "colour": 1 })), 400, "unknown field `colour`"),
+    for (body, status, code) in [
+        (make(json!({ "name": "bread" })), 409, "study-exists"),
+        (make(json!({ "name": null })), 400, "name-missing"),
+        (make(json!({ "direction": null })), 400, "direction-missing"),
+        (make(json!({ "direction": "sideways" })), 400, "not-a-direction"),
+        (make(json!({ "target": 1 })), 400, "direction-and-target"),
+        (make(json!({ "bounds": "5" })), 400, "not-a-range"),
+        (make(json!({ "also": ["purity"] })), 400, "not-a-goal"),
+        (make(json!({ "sampler": "gpei" })), 400, "unknown"),
+        (make(json!({ "id": "nam" })), 400, "unknown"),
+        (make(json!({ "log": ["heat"], "linear": ["heat"] })), 400, "scale-twice"),
+        (make(json!({ "sheet": "a,b\n1\n" })), 400, "table"),
+        (make(json!({ "sheet": null })), 400, "sheet-missing"),
+        (make(json!({ "sheet": { "path": "/etc/passwd" } })), 400, "path-refused"),
+        (make(json!({ "sheet": { "base64": "?" } })), 400, "refused"),
+        (make(json!({ "colour": 1 })), 400, "refused"),
     ] {
-        server.refused("/api/studies", body, status, words);
+        server.problem("/api/studies", body, status, code);
     }
-    assert!(!folder.0.join("other.csv").exists(), "a study that was not created leaves no sheet");
-    server.refused("/api/survey", json!({ "sheet": "a,b\n1\n" }), 400, "sheet: line 2");
+    server.refused("/api/studies", make(json!({ "colour": 1 })), 400, "unknown field `colour`");
+    let like = server.post("/api/studies", make(json!({ "like": "nobody" })));
+    assert!((400..500).contains(&like.status), "{}", like.body);
+    let left = std::fs::read_dir(&folder.0).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    let left: Vec<String> = left.filter(|name| name.contains("other")).collect();
+    assert_eq!(left, [""; 0], "a study that was not created leaves nothing");
+    server.problem("/api/survey", json!({ "sheet": "a,b\n1\n" }), 400, "table");
     let path = "/api/studies/bread";
-    for (what, body, status, words) in [
-        ("ask", json!({ "count": 0 }), 400, "ask for 1 to 1000"),
-        ("ask", json!({ "where": "heat <" }), 400, "heat"),
-        ("ask", json!({ "within": "1y" }), 400, "write 90m, 8h or 3d"),
-        ("tell", json!({}), 400, "give row with value, failed or impossible, or csv"),
-        ("tell", json!({ "row": 999, "value": 1 }), 400, "rows are numbered from 1 to 120"),
-        ("tell", json!({ "row": 1, "value": 1, "failed": true }), 400, "say one of them"),
-        ("tell", json!({ "row": 1, "value": 1, "further": { "x": 1 } }), 400, "unknown outcome \"x\""),
-        ("tell", json!({ "csv": "row,value\n1,abc\n" }), 400, "csv: line 2"),
-        ("withdraw", json!({ "rows": [] }), 400, "name at least one"),
-        ("forget", json!({ "rows": [1] }), 400, "has not been told"),
-        ("undo", json!({}), 400, "nothing has happened yet"),
+    for (what, body, status, code) in [
+        ("ask", json!({ "count": 0 }), 400, "count"),
+        ("ask", json!({ "where": "heat <" }), 400, "condition"),
+        ("ask", json!({ "within": "1y" }), 400, "not-a-time"),
+        ("tell", json!({}), 400, "which-result"),
+        ("tell", json!({ "row": 999, "value": 1 }), 400, "row-unknown"),
+        ("tell", json!({ "row": 1, "value": 1, "failed": true }), 400, "which-result"),
+        ("tell", json!({ "row": 1, "value": 1, "further": { "x": 1 } }), 400, "unknown"),
+        ("tell", json!({ "csv": "row,value\n1,abc\n" }), 400, "lines"),
+        ("withdraw", json!({ "rows": [] }), 400, "no-rows"),
+        ("forget", json!({ "rows": [1] }), 400, "nothing-to-forget"),
+        ("undo", json!({}), 409, "nothing-to-undo"),
+        ("goals", json!({}), 400, "nothing-to-change"),
     ] {
-        server.refused(&format!("{path}/{what}"), body, status, words);
+        server.problem(&format!("{path}/{what}"), body, status, code);
     }
     let all: Vec<String> = (1..=120).map(|row| format!("{row},1")).collect();
     server.done(&format!("{path}/tell"), json!({ "csv": format!("row,value\n{}\n", all.join("\n")) }));
-    server.refused(&format!("{path}/ask"), json!({}), 409, "nothing is left to suggest");
-    server.get(&format!("{path}/why?row=x")).refused(400, "there is no row \"x\"");
+    server.problem(&format!("{path}/ask"), json!({}), 409, "none-left");
+    server.get(&format!("{path}/why?row=x")).problem(400, "row-unknown");
     server.get(&format!("{path}/why")).refused(400, "missing field `row`");
-    server.get(&format!("{path}/predict?top=x")).refused(400, "top");
+    server.get(&format!("{path}/predict?top=x")).refused(400, "query");
+    server.get(&format!("{path}/predict?top=1&top=2")).refused(400, "twice");
     std::fs::write(folder.0.join("bread.jsonl"), "{\"x\":1}\n").unwrap();
-    server.get(path).refused(500, "bread.jsonl");
-    assert_eq!(server.read("/api/studies")[0]["rows"], 0, "the list goes on without it");
+    let damaged = server.get(path);
+    damaged.refused(500, "bread");
+    assert!(!damaged.body.contains(&folder.0.display().to_string()), "no path of the server: {}", damaged.body);
+    assert_eq!(server.read("/api/studies")["studies"][0]["rows"], 0, "the list goes on without it");
 }
 
 #[test]
@@ -204,7 +222,8 @@ fn the_description_has_the_fields_that_are_read() {
     let folder = Folder::new();
     let server = Running::start(&folder.0);
     server.create("bread");
-    for (path, methods) in openapi(&server) {
+    let description = server.read("/openapi.json");
+    for (path, methods) in description["paths"].as_object().unwrap() {
         let real = path.replace("{name}", "bread");
         for (method, operation) in methods.as_object().unwrap() {
             let documented: Vec<String> = match &operation["requestBody"] {
@@ -213,21 +232,20 @@ fn the_description_has_the_fields_that_are_read() {
                     let query = query.filter(|parameter| parameter["in"] == "query");
                     query.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect()
                 }
-                body => body["content"]["application/json"]["schema"]["properties"]
-                    .as_object()
-                    .unwrap()
-                    .keys()
-                    .cloned()
-                    .collect(),
+                body => {
+                    let schema = resolved(&description, &body["content"]["application/json"]["schema"]);
+                    schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
+                }
             };
             let answer = match method.as_str() {
                 "post" => server.post(&real, json!({ "no-such-field": 1 })),
-                // Routes without a query do not look at it.
+                // Routes that are no verbs may not look at it.
                 "get" if !documented.is_empty() => server.get(&format!("{real}?no-such-field=1")),
                 _ => continue,
             };
             let said = answer.json()["error"].as_str().unwrap_or_default().to_owned();
             assert!(answer.status == 400 && said.contains("unknown field `no-such-field`"), "{method} {path}: {said}");
+            // "unknown field `x`, expected one of `a`, `b`", or "there are no fields".
             let mut read: Vec<&str> = said.split('`').skip(3).step_by(2).collect();
             let mut documented: Vec<&str> = documented.iter().map(String::as_str).collect();
             read.sort_unstable();
@@ -238,56 +256,36 @@ fn the_description_has_the_fields_that_are_read() {
 }
 
 #[test]
-fn answers_and_what_may_be_said_are_described_as_they_are() {
+fn answers_have_the_fields_that_are_described() {
     let folder = Folder::new();
     let server = Running::start(&folder.0);
     server.create("bread");
     let rows: String = (1..=20).map(|row| format!("{row},{row}\n")).collect();
     server.done("/api/studies/bread/tell", json!({ "csv": format!("row,value\n{rows}") }));
-    let described = openapi(&server);
+    let description = server.read("/openapi.json");
     let mut seen = 0;
-    for (path, methods) in &described {
-        let schema = &methods["get"]["responses"]["200"]["content"]["application/json"]["schema"];
+    for (path, methods) in description["paths"].as_object().unwrap() {
+        let schema =
+            resolved(&description, &methods["get"]["responses"]["200"]["content"]["application/json"]["schema"]);
+        let Some(properties) = schema["properties"].as_object() else { continue };
         // That of a study has to say which row.
-        let asked = path.replace("{name}", "bread").replace("/why", "/why?row=1");
-        let is_list = match schema["type"].as_str() {
-            Some("array") => true,
-            Some("object") => false,
-            _ => continue,
-        };
-        assert_eq!(server.read(&asked).is_array(), is_list, "{path}");
+        let answer = server.read(&path.replace("{name}", "bread").replace("/why", "/why?row=1"));
+        for name in answer.as_object().unwrap().keys() {
+            assert!(properties.contains_key(name), "{path}: {name}");
+        }
+        for name in schema["required"].as_array().into_iter().flatten() {
+            assert!(answer.get(name.as_str().unwrap()).is_some(), "{path}: {name}");
+        }
         seen += 1;
     }
-    assert!(seen > 10, "{seen}");
-    let ask = &described["/api/studies/{name}/ask"]["post"];
-    let fields = &ask["requestBody"]["content"]["application/json"]["schema"]["properties"];
-    assert_eq!(fields["count"]["maximum"], 1000);
-    server.refused("/api/studies/bread/ask", json!({ "count": 1001 }), 400, "ask for 1 to 1000");
-    for sampler in fields["sampler"]["enum"].as_array().unwrap() {
-        server.done("/api/studies/bread/ask", json!({ "sampler": sampler, "more": true }));
-    }
-    for format in described["/api/studies/{name}/export"]["get"]["parameters"][1]["schema"]["enum"].as_array().unwrap()
-    {
-        server.read_text(&format!("/api/studies/bread/export?format={}", format.as_str().unwrap()));
-    }
+    assert!(seen > 9, "{seen}");
+    let ask = resolved(&description, &json!({ "$ref": "#/components/schemas/Ask" }));
+    assert_eq!(ask["properties"]["count"]["maximum"], 1000);
+    server.problem("/api/studies/bread/ask", json!({ "count": 1001 }), 400, "count");
     // Values without names are no request, though they could be read as one.
-    server.refused("/api/studies/bread/ask", json!([2, null, true]), 400, "a JSON object");
-    server.refused(
-        "/api/studies/bread/tell",
-        json!({ "row": -1, "value": 1 }),
-        400,
-        "a row is its id, or its number from 1",
-    );
-}
-
-#[test]
-fn what_is_required_is_described_so() {
-    let folder = Folder::new();
-    let described = openapi(&Running::start(&folder.0));
-    let required = |path: &str| {
-        described[path]["post"]["requestBody"]["content"]["application/json"]["schema"]["required"].clone()
-    };
-    assert_eq!(["/api/studies", "/api/survey"].map(required), [json!(["name"]), json!([])]);
+    server.refused("/api/studies/bread/ask", json!([2, null, true]), 400, "JSON object");
+    let negative = json!({ "row": -1, "value": 1 });
+    server.refused("/api/studies/bread/tell", negative, 400, "a row is its id, or its number from 1");
 }
 
 #[test]
@@ -333,7 +331,7 @@ fn every_request_is_logged_and_no_secret_is() {
     let server = Running::logged(&folder.0, wide(), move |event| {
         heard.lock().unwrap().push(serde_json::to_value(event).unwrap());
     });
-    server.send("GET", "/api/studies?x=1", &[("Authorization", &format!("Bearer {secret}"))], b"");
+    server.send("GET", "/api/studies", &[("Authorization", &format!("Bearer {secret}"))], b"");
     server.get("/nowhere");
     drop(server);
     let log = log.lock().unwrap();

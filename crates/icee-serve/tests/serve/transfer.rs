@@ -1,7 +1,8 @@
 //! Studies that go from one place to another, and come back as they were.
 
-use crate::client::{Folder, Running, score, wide};
+use crate::client::{Folder, Running, count, score, sheet, wide};
 use crate::database::Database;
+use icee_protocol::{Create, Face, Sheet, StudyName, Transport};
 use icee_serve::{Limits, Place};
 use serde_json::{Value, json};
 
@@ -36,7 +37,7 @@ fn a_study_goes_to_any_place_and_back_byte_for_byte() {
     for place in &places {
         let two = Running::at(place);
         let summary = two.done("/api/import", named(&first, "rye"));
-        assert_eq!((summary["told"].as_array().unwrap().len(), summary["running"].as_array().unwrap().len()), (3, 2));
+        assert_eq!((count(&summary["told"]), count(&summary["running"])), (3, 2));
         assert_eq!(files(&two, "rye"), first, "{place:?}");
         // Back home, beside itself.
         let back = format!("back-{}", matches!(place, Place::Folder(_)));
@@ -50,8 +51,8 @@ fn a_study_goes_to_any_place_and_back_byte_for_byte() {
             answer
         };
         assert_eq!(ask(&two, "rye"), ask(&one, &back), "{place:?}");
-        two.refused("/api/import", named(&first, "rye"), 409, "already");
-        // A study that was brought can be put away with its sheet, and brought once more.
+        two.problem("/api/import", named(&first, "rye"), 409, "study-exists");
+        // A study that was imported can be deleted with its sheets, and imported again.
         assert_eq!(two.send("DELETE", "/api/studies/rye", &[], b"").status, 200);
         two.done("/api/import", named(&first, "rye"));
     }
@@ -78,31 +79,28 @@ fn a_sheet_that_comes_along_takes_the_place_of_the_one_before() {
             let before = files(&server, study);
             // The row that was told is gone: nothing changes, neither here nor for others.
             let gone = "heat,minutes,flour\n1,2,rye\n2,3,spelt\n";
-            server.refused(&format!("{path}/update"), json!({ "sheet": gone }), 400, "no row has its cells any more");
+            server.problem(&format!("{path}/update"), json!({ "sheet": gone }), 409, "sheet-conflicts");
             server.refused(&format!("{path}/update"), json!({ "sheet": "" }), 400, "empty");
-            server.refused(
-                &format!("{path}/update"),
-                json!({ "sheet": "a\n", "sheet_base64": "" }),
-                400,
-                "one of them",
-            );
             assert_eq!((files(&server, study), files(other, study)), (before.clone(), before));
-            let longer = crate::client::sheet() + "500,99,rye\n";
+            let longer = sheet() + "500,99,rye\n";
             let change = post("update", json!({ "sheet": longer }));
             assert_eq!((&change["rows"], &change["changed"]), (&json!(121), &json!(true)));
             assert_eq!(post("update", json!({ "sheet": longer }))["changed"], false);
             for server in [&server, other] {
                 assert_eq!(server.read(&path)["rows"], 121);
-                assert_eq!(server.read(&format!("{path}/journal"))["sheet"], longer);
-                assert_eq!(server.read(&format!("{path}/cells"))[0][1][120], "500");
+                assert_eq!(
+                    server.read(&format!("{path}/journal"))["sheets"].as_array().unwrap().last().unwrap(),
+                    &json!(longer)
+                );
+                assert_eq!(server.read(&format!("{path}/cells"))["columns"][0]["cells"][120], "500");
             }
             let asked = other.done(&format!("{path}/ask"), json!({ "more": true, "where": "heat = 500" }));
             assert_eq!(asked["suggestions"][0]["row"], 121);
             // Back again, in base64.
             other.done(&format!("{path}/withdraw"), json!({ "rows": [121] }));
             let text = "aGVhdCxtaW51dGVzLGZsb3VyCjE3MCwxMCxzcGVsdAoyLDMscnllCg==";
-            assert_eq!(post("update", json!({ "sheet_base64": text }))["rows"], 2);
-            assert_eq!(other.read(&format!("{path}/best"))["row"], 1);
+            assert_eq!(post("update", json!({ "sheet": { "base64": text } }))["rows"], 2);
+            assert_eq!(other.read(&format!("{path}/best"))["best"]["row"], 1);
         }
     }
 }
@@ -110,20 +108,23 @@ fn a_sheet_that_comes_along_takes_the_place_of_the_one_before() {
 #[test]
 fn a_sheet_elsewhere_is_not_written_to() {
     let (folder, elsewhere) = (Folder::new(), Folder::new());
-    let pool = elsewhere.0.join("mine.csv");
+    let (pool, bread) = (elsewhere.0.join("mine.csv"), "bread".parse::<StudyName>().unwrap());
     std::fs::write(&pool, "a\n1\n2\n").unwrap();
-    let options = icee_study::StudyOptions { pool: pool.clone(), ..Default::default() };
-    let journal = folder.0.join("bread.jsonl");
-    icee_study::Study::create(&journal, &options, icee_study::Models::default()).unwrap();
+    let create = Create {
+        name: Some(bread.clone()),
+        sheet: Some(Sheet::Path { path: pool.clone() }),
+        direction: Some("max".into()),
+        ..Create::default()
+    };
+    icee_client::Folder::new(&folder.0, Face::Plain).call(Some(&bread), create).unwrap();
     let server = Running::start(&folder.0);
-    assert_eq!(server.done("/api/studies/bread/update", json!({ "sheet": "a\n1\n2\n3\n" }))["rows"], 3);
+    let longer = json!({ "sheet": "a\n1\n2\n3\n" });
+    server.problem("/api/studies/bread/update", longer, 400, "sheet-is-file");
     assert_eq!(std::fs::read_to_string(&pool).unwrap(), "a\n1\n2\n");
-    assert!(folder.0.join("bread.sheet.csv").is_file());
-    assert_eq!(server.done("/api/studies/bread/ask", json!({ "where": "a = 3" }))["suggestions"][0]["row"], 3);
 }
 
 #[test]
-fn what_is_not_sound_is_not_taken_in() {
+fn what_is_not_sound_is_not_imported() {
     let folder = Folder::new();
     let database = Database::start();
     let mut places = vec![Place::Folder(folder.0.clone())];
@@ -145,19 +146,19 @@ fn what_is_not_sound_is_not_taken_in() {
             (changed("journal", json!(&journal[..journal.len() - 5])), "incomplete"),
             (changed("journal", json!("")), "empty"),
             (changed("journal", json!("no journal\n")), "not the header of a study"),
-            (changed("sheet", json!("a\n1\n")), "the sheet is not the one"),
-            (changed("sheet", Value::Null), "give the sheet"),
-            (changed("name", json!("../rye")), "cannot be the name"),
-            (changed("name", Value::Null), "name is missing"),
+            (changed("sheets", json!(["a\n1\n"])), ""),
+            (changed("sheets", json!([])), ""),
+            (changed("name", json!("../rye")), "cannot be called"),
+            (changed("name", Value::Null), "needs a name"),
         ] {
             server.refused("/api/import", body, 400, words);
         }
-        let names = server.read("/api/studies");
-        assert_eq!(names.as_array().unwrap().len(), 1, "{names}");
+        let studies = server.read("/api/studies");
+        assert_eq!(count(&studies["studies"]), 1, "{studies}");
         server.done("/api/import", named(&good, "rye"));
     }
     let small = Folder::new();
     let server = Running::with(&small.0, Limits { body: 100, ..wide() });
     server.refused("/api/import", json!({ "name": "rye", "journal": "x".repeat(200) }), 413, "at most 100 bytes");
-    assert_eq!(server.read("/api/studies"), json!([]));
+    assert_eq!(server.read("/api/studies")["studies"], json!([]));
 }

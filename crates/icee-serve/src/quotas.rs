@@ -1,22 +1,22 @@
-//! What all clients share and of which there is only so much: requests that are worked on, bodies that come in, streams, games. One token
-//! has half of each at most, so that nobody keeps all others out.
+//! What all clients share and of which there is only so much: requests in progress, bodies that come in, streams, games. One token has half
+//! of each at most, so that it does not keep all others out.
 
-use crate::counts::{Counted, Counts};
 use crate::failure::Failure;
 use crate::limits::Limits;
-use axum::http::StatusCode;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Of what there is only so much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum What {
-    /// Requests that are worked on, those that wait for their turn among them.
+    /// Requests in progress, including those that wait for their turn.
     Requests,
     /// Bodies that are not small, as long as their requests last.
     Bodies,
-    /// Sheets that are taken apart.
+    /// Sheets that are read.
     Sheets,
     /// Streams of events.
     Streams,
@@ -28,7 +28,7 @@ impl What {
     /// For an error.
     fn name(self) -> &'static str {
         match self {
-            What::Requests => "requests that are worked on",
+            What::Requests => "requests in progress",
             What::Bodies => "large bodies",
             What::Sheets => "sheets",
             What::Streams => "streams of events",
@@ -37,27 +37,27 @@ impl What {
     }
 }
 
-/// A place that is taken as long as this lives.
+/// Something that is taken as long as this lives.
 #[derive(Debug)]
 pub struct Held {
     _permit: OwnedSemaphorePermit,
     _share: Option<Counted<(What, String)>>,
 }
 
-/// All places.
+/// All of it.
 #[derive(Debug)]
-pub struct Places {
+pub struct Quotas {
     limits: Limits,
     free: [(What, Arc<Semaphore>); 5],
     shares: Counts<(What, String)>,
 }
 
-impl Places {
+impl Quotas {
     /// As many as the limits say.
-    pub fn new(limits: &Limits) -> Places {
+    pub fn new(limits: &Limits) -> Quotas {
         let all = [What::Requests, What::Bodies, What::Sheets, What::Streams, What::Games];
         let free = all.map(|what| (what, Arc::new(Semaphore::new(most(limits, what)))));
-        Places { limits: *limits, free, shares: Counts::default() }
+        Quotas { limits: *limits, free, shares: Counts::default() }
     }
 
     /// How many are taken.
@@ -65,31 +65,32 @@ impl Places {
         most(&self.limits, what).saturating_sub(self.free(what).available_permits())
     }
 
-    /// A place now; without a token one is nobody in particular, and has no share.
+    /// Takes one now; without a token there is no share.
     ///
     /// # Errors
     /// Where there is none.
     pub fn take(&self, what: What, token: Option<&str>) -> Result<Held, Failure> {
         let _share = self.share(what, token)?;
         let full = |_| {
-            let words = match what {
-                What::Requests => "the server is busy; try again in a moment".to_owned(),
-                _ => format!("there are {} {} already; try again in a moment", most(&self.limits, what), what.name()),
-            };
-            Failure::busy(StatusCode::SERVICE_UNAVAILABLE, words)
+            Failure::busy(match what {
+                What::Requests => "The server is busy. Try again in a moment.".to_owned(),
+                _ => {
+                    format!("{} {} is the most at once. Try again in a moment.", most(&self.limits, what), what.name())
+                }
+            })
         };
         let _permit = Arc::clone(self.free(what)).try_acquire_owned().map_err(full)?;
         Ok(Held { _permit, _share })
     }
 
-    /// A place as soon as there is one.
+    /// Takes one as soon as there is one.
     ///
     /// # Errors
     /// Where the token has its share already.
     pub async fn wait(&self, what: What, token: Option<&str>) -> Result<Held, Failure> {
         let _share = self.share(what, token)?;
         // The semaphore is never closed.
-        let closed = |_| Failure::internal("the server has closed its doors");
+        let closed = |_| Failure::internal("a semaphore was closed");
         let _permit = Arc::clone(self.free(what)).acquire_owned().await.map_err(closed)?;
         Ok(Held { _permit, _share })
     }
@@ -97,7 +98,7 @@ impl Places {
     /// The same on a thread that may wait.
     ///
     /// # Errors
-    /// As [`Places::wait`].
+    /// As [`Quotas::wait`].
     pub fn wait_here(&self, what: What) -> Result<Held, Failure> {
         Handle::current().block_on(self.wait(what, None))
     }
@@ -111,11 +112,10 @@ impl Places {
         let Some(token) = token else { return Ok(None) };
         let most = most(&self.limits, what).div_ceil(2);
         let full = || {
-            let words = format!(
-                "the token \"{token}\" has {most} {} already, which is its share; try again in a moment",
+            Failure::busy(format!(
+                "The token \"{token}\" has {most} {} already, its share. Try again in a moment.",
                 what.name()
-            );
-            Failure::busy(StatusCode::SERVICE_UNAVAILABLE, words)
+            ))
         };
         self.shares.enter((what, token.to_owned()), most).map(Some).ok_or_else(full)
     }
@@ -131,20 +131,79 @@ fn most(limits: &Limits, what: What) -> usize {
     }
 }
 
+/// Counts by who has them; of those who have none nothing is remembered.
+#[derive(Debug)]
+pub struct Counts<K>(Arc<Mutex<HashMap<K, usize>>>);
+
+/// One that counts as long as this lives.
+#[derive(Debug)]
+pub struct Counted<K: Eq + Hash> {
+    key: K,
+    all: Counts<K>,
+}
+
+impl<K> Default for Counts<K> {
+    fn default() -> Counts<K> {
+        Counts(Arc::default())
+    }
+}
+
+impl<K> Clone for Counts<K> {
+    fn clone(&self) -> Counts<K> {
+        Counts(Arc::clone(&self.0))
+    }
+}
+
+impl<K: Eq + Hash + Clone> Counts<K> {
+    /// Counts one more; none where somebody has so many already.
+    pub fn enter(&self, key: K, most: usize) -> Option<Counted<K>> {
+        let mut counts = self.counts();
+        let count = counts.get(&key).copied().unwrap_or_default();
+        (count < most).then(|| {
+            counts.insert(key.clone(), count + 1);
+            Counted { key, all: self.clone() }
+        })
+    }
+}
+
+impl<K> Counts<K> {
+    fn counts(&self) -> MutexGuard<'_, HashMap<K, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many have any.
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.counts().len()
+    }
+}
+
+impl<K: Eq + Hash> Drop for Counted<K> {
+    fn drop(&mut self) {
+        let mut counts = self.all.counts();
+        if let Some(count) = counts.get_mut(&self.key) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.key);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_token_has_half_and_leaves_the_rest_to_others() {
-        let places = Places::new(&Limits { concurrent: 5, ..Limits::default() });
-        let take = |token: Option<&str>| places.take(What::Requests, token);
+        let quotas = Quotas::new(&Limits { concurrent: 5, ..Limits::default() });
+        let take = |token: Option<&str>| quotas.take(What::Requests, token);
         let adas: Vec<_> = (0..3).map(|_| take(Some("ada")).unwrap()).collect();
-        assert!(take(Some("ada")).unwrap_err().words.contains("the token \"ada\" has 3 requests"));
+        assert!(take(Some("ada")).unwrap_err().words().contains("The token \"ada\" has 3 requests"));
         let bobs: Vec<_> = (0..2).map(|_| take(Some("bob")).unwrap()).collect();
         let full = take(Some("carl")).unwrap_err();
-        assert!(full.words.contains("busy") && full.retry.is_some() && places.taken(What::Requests) == 5);
-        // A place that is not to be had costs no share.
+        assert!(full.words().contains("busy") && full.retry.is_some() && quotas.taken(What::Requests) == 5);
+        // What is not available costs no share.
         drop((adas, bobs));
         let all: Vec<_> = (0..5).map(|_| take(None).unwrap()).collect();
         assert!(take(None).is_err() && take(Some("carl")).is_err());
@@ -153,7 +212,7 @@ mod tests {
         for (at, what) in
             [What::Requests, What::Bodies, What::Sheets, What::Streams, What::Games].into_iter().enumerate()
         {
-            assert_eq!(places.free[at].0, what);
+            assert_eq!(quotas.free[at].0, what);
             assert_eq!(what as usize, at);
         }
     }

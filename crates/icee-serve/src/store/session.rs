@@ -1,11 +1,11 @@
-//! Where one sits who works with a study in a database: one connection, which has the study's lock, and over which all is written.
+//! A session with a database: one connection, which has the lock of a study, and over which everything is written.
 //!
-//! The lock is the connection's. Where that is lost, the lock goes to others, and nothing can be written over it any more: who was
-//! cut off can do no harm.
+//! The lock is the connection's. If the connection is lost, the lock goes to others, and nothing can be written over it any more: a server
+//! that was cut off can do no harm.
 
 use super::migrate::LOCKS;
 use super::pool::{Connection, Pool, is_lost};
-use icee_study::{Error, Result};
+use icee_protocol::{Problem, Result};
 use postgres::Client;
 use postgres::error::SqlState;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,8 +18,8 @@ const LEAST: Duration = Duration::from_millis(1);
 /// As good as for ever.
 const LONGEST: Duration = Duration::from_secs(1 << 32);
 
-/// The place of one who works with a study.
-pub struct Seat {
+/// The session of one who works with a study.
+pub struct Session {
     pool: Arc<Pool>,
     held: Mutex<Held>,
 }
@@ -34,18 +34,18 @@ struct Held {
     study: i32,
 }
 
-impl Seat {
-    /// A place without a connection yet.
-    pub fn new(pool: &Arc<Pool>) -> Arc<Seat> {
-        Arc::new(Seat { pool: Arc::clone(pool), held: Mutex::default() })
+impl Session {
+    /// A session without a connection yet.
+    pub fn new(pool: &Arc<Pool>) -> Arc<Session> {
+        Arc::new(Session { pool: Arc::clone(pool), held: Mutex::default() })
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lost(&self) -> Error {
-        self.pool.unavailable("the connection was lost, and the lock with it".into())
+    fn lost(&self) -> Problem {
+        self.pool.unavailable("the connection was lost".into())
     }
 
     /// Waits for the lock of a study, and calls `waiting` where that takes longer than `first`; after `most`, if it is said, one
@@ -63,7 +63,8 @@ impl Seat {
                 return Err(self.lost());
             }
             if held.study != study {
-                return Err(Error::Conflict("another study has taken the name meanwhile; do it again".into()));
+                let fault = "Another study has taken the name meanwhile. Look at it before you repeat the request.";
+                return Err(Problem::Refused { status: 409, fault: fault.into() });
             }
             held.locks += 1;
             return Ok(());
@@ -83,7 +84,9 @@ impl Seat {
             if is_late(&error) {
                 drop(connection);
                 if most.is_some_and(|most| begun.elapsed() >= most) {
-                    return Err(Error::Busy("another server has been at work on the study for too long".into()));
+                    return Err(Problem::Busy {
+                        what: "Another server has been working on the study for too long".into(),
+                    });
                 }
                 if !said && begun.elapsed() >= first {
                     waiting();
@@ -118,10 +121,10 @@ impl Seat {
         }
     }
 
-    /// Looks at something: over the connection that has the lock, or any.
+    /// Does what may be done twice: over the connection that has the lock, or any.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// Where it cannot be done.
     pub fn read<T>(&self, work: impl FnMut(&mut Client) -> std::result::Result<T, postgres::Error>) -> Result<T> {
         if self.held().locks > 0 { self.write(work) } else { self.pool.with(work) }
     }
@@ -143,7 +146,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for Session {
     fn drop(&mut self) {
         // Left in the middle: the lock must not go back to the pool.
         if let Some(connection) = &mut self.held().connection {

@@ -1,12 +1,12 @@
-//! Who is let in: tokens and roles, and no writes on behalf of other sites' pages.
+//! Authentication: tokens and roles, and no writes on behalf of other sites' pages.
 
 use crate::failure::Failure;
-use crate::routes::{Route, Verb};
+use crate::routes::Route;
 use crate::tokens::{Token, Tokens};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
-use icee_study::Error;
+use icee_protocol::Method;
 
-/// Who asks.
+/// The client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
     /// Nobody is asked who he is: the route is for everybody, or there are no tokens and only this machine can reach the server.
@@ -25,7 +25,7 @@ impl Who {
     }
 }
 
-/// Lets somebody in, or not. `local`: only this machine can reach the server.
+/// Lets a client in, or not. `local`: only this machine can reach the server.
 ///
 /// # Errors
 /// 401 without a token that is known, 403 where it does not allow this, 500 where the tokens cannot be read.
@@ -33,15 +33,10 @@ impl Who {
 /// The tokens are read only where they are needed.
 pub fn admit(tokens: &Tokens, local: bool, route: &Route, headers: &HeaderMap) -> Result<Who, Failure> {
     let Some(role) = route.role else { return Ok(Who::Anybody) };
-    let unreadable = |error: Error| {
-        let words = format!("the tokens cannot be read, so nobody is let in: {error}");
-        Failure { words, ..Failure::stored(error) }
-    };
-    let known = tokens.all().map_err(unreadable)?;
+    let known = tokens.all().map_err(Failure::stored)?;
     if known.is_empty() {
-        if !local || tokens.are_required().map_err(unreadable)? {
-            let words = "there are no tokens any more: all were revoked, or their file is lost; ask whoever runs the server for a new \
-                         one";
+        if !local || tokens.are_required().map_err(Failure::stored)? {
+            let words = "No valid tokens exist. Ask the administrator for one.";
             return Err(Failure::new(StatusCode::UNAUTHORIZED, words));
         }
         // A page of another site can have its name lead here, but a browser then says that name.
@@ -49,23 +44,23 @@ pub fn admit(tokens: &Tokens, local: bool, route: &Route, headers: &HeaderMap) -
             true => Ok(Who::Anybody),
             false => Err(Failure::new(
                 StatusCode::FORBIDDEN,
-                "without tokens this server answers to localhost alone; ask whoever runs it for one, and send that",
+                "Without a token, this server answers only as localhost. Ask the administrator for a token.",
             )),
         };
     }
     let refused = |words: &str| Err(Failure::new(StatusCode::UNAUTHORIZED, words));
     let Some(given) = text(headers, &header::AUTHORIZATION) else {
-        return refused("this needs a token: send the header Authorization: Bearer TOKEN");
+        return refused("A token is missing. Send it as the header Authorization: Bearer TOKEN");
     };
     let bearer = given.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
     let Some((_, secret)) = bearer else {
-        return refused("the header Authorization should be: Bearer TOKEN");
+        return refused("The header Authorization is not: Bearer TOKEN");
     };
     match Tokens::find_in(known, secret.trim()) {
-        None => refused("this token is not known; it may have been revoked"),
+        None => refused("This token is not known. It may have been revoked."),
         Some(token) if token.role < role => {
             let words =
-                format!("this needs the role {role}, and the token \"{}\" has the role {}", token.name, token.role);
+                format!("This needs the role {role}. The token \"{}\" has the role {}.", token.name, token.role);
             Err(Failure::new(StatusCode::FORBIDDEN, words))
         }
         Some(token) => Ok(Who::Token(token)),
@@ -79,7 +74,7 @@ pub fn admit(tokens: &Tokens, local: bool, route: &Route, headers: &HeaderMap) -
 pub fn one_host(headers: &HeaderMap) -> Result<(), Failure> {
     match headers.get_all(header::HOST).iter().count() {
         0 | 1 => Ok(()),
-        _ => Err(Failure::bad("the header Host stands there twice")),
+        _ => Err(Failure::bad("The header Host is given twice.")),
     }
 }
 
@@ -88,27 +83,26 @@ pub fn one_host(headers: &HeaderMap) -> Result<(), Failure> {
 ///
 /// # Errors
 /// 403, or 415 where the body is not said to be JSON.
-pub fn same_site(verb: Verb, is_open: bool, headers: &HeaderMap) -> Result<(), Failure> {
+pub fn same_site(method: Method, is_open: bool, headers: &HeaderMap) -> Result<(), Failure> {
     let site = text(headers, &HeaderName::from_static("sec-fetch-site"));
     if !is_open && site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
-        let words =
-            "a page of another site may not ask here (the header Sec-Fetch-Site says so); type the address yourself";
+        let words = "A page of another site cannot send requests here (see the header Sec-Fetch-Site). Type the address yourself.";
         return Err(Failure::new(StatusCode::FORBIDDEN, words));
     }
-    if verb == Verb::Get {
+    if method == Method::Get {
         return Ok(());
     }
     if let Some(origin) = headers.get(header::ORIGIN) {
         let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
         let host = text(headers, &header::HOST);
         if origin.is_none() || origin.map(str::to_lowercase) != host.map(str::to_lowercase) {
-            let words = "a page of another site may not write here (the headers Origin and Host differ)";
+            let words = "A page of another site cannot write here: the headers Origin and Host differ.";
             return Err(Failure::new(StatusCode::FORBIDDEN, words));
         }
     }
     let kind = text(headers, &header::CONTENT_TYPE).and_then(|kind| kind.split(';').next());
-    if verb == Verb::Post && !kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
-        let words = "send JSON, and say so with the header Content-Type: application/json";
+    if method == Method::Post && !kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
+        let words = "Send JSON with the header Content-Type: application/json";
         return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, words));
     }
     Ok(())
@@ -144,20 +138,23 @@ mod tests {
 
     #[test]
     fn pages_of_other_sites_do_not_write() {
-        let status = |verb, headers: &[(HeaderName, &'static str)]| {
+        let status = |method, headers: &[(HeaderName, &'static str)]| {
             let headers = headers.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect();
-            same_site(verb, false, &headers).map_err(|failure| failure.status.as_u16())
+            same_site(method, false, &headers).map_err(|failure| failure.status.as_u16())
         };
         let (host, json) = ((header::HOST, "a.example:80"), (header::CONTENT_TYPE, "application/json; charset=utf-8"));
-        assert_eq!(status(Verb::Post, &[host.clone(), json.clone()]), Ok(()));
-        assert_eq!(status(Verb::Post, &[host.clone(), json.clone(), (header::ORIGIN, "https://A.example:80")]), Ok(()));
+        assert_eq!(status(Method::Post, &[host.clone(), json.clone()]), Ok(()));
+        assert_eq!(
+            status(Method::Post, &[host.clone(), json.clone(), (header::ORIGIN, "https://A.example:80")]),
+            Ok(())
+        );
         for origin in ["https://b.example", "null", "https://a.example", "https://a.example:80.evil"] {
             assert_eq!(
-                status(Verb::Post, &[host.clone(), json.clone(), (header::ORIGIN, origin)]),
+                status(Method::Post, &[host.clone(), json.clone(), (header::ORIGIN, origin)]),
                 Err(403),
                 "{origin}"
             );
-            assert_eq!(status(Verb::Delete, &[host.clone(), (header::ORIGIN, origin)]), Err(403), "{origin}");
+            assert_eq!(status(Method::Delete, &[host.clone(), (header::ORIGIN, origin)]), Err(403), "{origin}");
         }
         let site = HeaderName::from_static("sec-fetch-site");
         for (value, expected) in [
@@ -167,15 +164,15 @@ mod tests {
             ("cross-site", Err(403)),
             ("x", Err(403)),
         ] {
-            assert_eq!(status(Verb::Post, &[host.clone(), json.clone(), (site.clone(), value)]), expected, "{value}");
+            assert_eq!(status(Method::Post, &[host.clone(), json.clone(), (site.clone(), value)]), expected, "{value}");
             // Looking takes time and space, too.
-            assert_eq!(status(Verb::Get, &[host.clone(), (site.clone(), value)]), expected, "{value}");
+            assert_eq!(status(Method::Get, &[host.clone(), (site.clone(), value)]), expected, "{value}");
         }
         for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp"] {
-            assert_eq!(status(Verb::Post, &[host.clone(), (header::CONTENT_TYPE, kind)]), Err(415), "{kind}");
+            assert_eq!(status(Method::Post, &[host.clone(), (header::CONTENT_TYPE, kind)]), Err(415), "{kind}");
         }
         assert_eq!(
-            (status(Verb::Post, &[]), status(Verb::Delete, &[]), status(Verb::Get, &[])),
+            (status(Method::Post, &[]), status(Method::Delete, &[]), status(Method::Get, &[])),
             (Err(415), Ok(()), Ok(()))
         );
     }

@@ -1,5 +1,5 @@
-//! What is left of a request's body when the answer is known already, because it was refused: it is read on for a while and thrown away.
-//! Whoever is still writing when the server hangs up never reads why.
+//! If a request is rejected early, the server reads the rest of its body for some seconds, so that the client sees the error: a client
+//! that is still sending when the server hangs up never reads it.
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
@@ -57,17 +57,17 @@ impl Drop for Lent {
 }
 
 /// The rest of a body.
-pub struct Rest(oneshot::Receiver<Body>);
+pub struct Remainder(oneshot::Receiver<Body>);
 
 /// A request whose body comes back.
-pub fn lend(request: Request) -> (Request, Rest) {
+pub fn lend(request: Request) -> (Request, Remainder) {
     let (back, rest) = oneshot::channel();
     let comes = !request.headers().contains_key(header::EXPECT);
     let request = request.map(|body| Body::new(Lent { body, comes, back: Some(back) }));
-    (request, Rest(rest))
+    (request, Remainder(rest))
 }
 
-impl Rest {
+impl Remainder {
     /// Reads it to its end, if that comes soon enough; `most` is what a request may have.
     pub async fn read(mut self, most: usize) {
         let Ok(mut body) = self.0.try_recv() else { return };

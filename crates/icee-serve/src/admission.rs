@@ -1,9 +1,9 @@
-//! The door: who comes in at this moment, by token, role and rate.
+//! Admission: which clients are let in at this moment, by token, role and rate.
 
 use crate::app::aside;
+use crate::auth::{self, Who};
 use crate::connection;
 use crate::failure::Failure;
-use crate::guard::{self, Who};
 use crate::limits::{Limits, Rate, Rates};
 use crate::routes::{Route, Work};
 use crate::tokens::Tokens;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const REMEMBERED: Duration = Duration::from_secs(60);
 
 /// Whom the server knows, and what each may still ask for.
-pub struct Door {
+pub struct Admission {
     tokens: Arc<Tokens>,
     /// Whether only this machine can reach the server.
     local: bool,
@@ -29,10 +29,10 @@ pub struct Door {
     lately: Mutex<HashMap<String, Instant>>,
 }
 
-impl Door {
+impl Admission {
     /// Nobody has come yet.
-    pub fn new(tokens: Tokens, local: bool, limits: &Limits) -> Door {
-        Door {
+    pub fn new(tokens: Tokens, local: bool, limits: &Limits) -> Admission {
+        Admission {
             tokens: Arc::new(tokens),
             local,
             of_client: limits.of_client(),
@@ -43,9 +43,8 @@ impl Door {
         }
     }
 
-    /// Lets a request in, or not; with the name of its token, if it has one that is good. Such a token pays for itself: whatever comes from
-    /// the same address (of a proxy, say) does not keep it out. Everything else is paid for by the address, and where that has nothing left
-    /// nobody looks who it is that shows no token at all.
+    /// Admits a request, or not; with the name of its token, if that is valid. A valid token has a rate of its own: whatever else comes from
+    /// the same address (of a proxy, say) does not keep it out. Everything else counts for the address.
     pub async fn enter(
         &self,
         route: &'static Route,
@@ -81,9 +80,9 @@ impl Door {
         }
         // Where they are kept may have to be asked.
         let (tokens, local, asked) = (Arc::clone(&self.tokens), self.local, headers.clone());
-        let admitted = aside(move || guard::admit(&tokens, local, route, &asked)).await;
+        let admitted = aside(move || auth::admit(&tokens, local, route, &asked)).await;
         // Metrics are wanted most while that cannot be reached, and tell nothing of a study.
-        let token = guard::text(headers, &header::AUTHORIZATION).filter(|_| matches!(route.work, Work::Now(_)));
+        let token = auth::text(headers, &header::AUTHORIZATION).filter(|_| route.work == Work::Metrics);
         match (admitted, token) {
             (Ok(who), Some(token)) => {
                 let mut lately = self.lately();
