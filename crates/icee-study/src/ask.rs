@@ -93,10 +93,9 @@ impl AskOptions {
         Asked { condition: self.condition.as_deref().map(|text| text.trim().to_owned()), same: self.same.clone() }
     }
 
-    /// Whether a row in progress answers this request.
-    fn is_answered_by(&self, running: &RunningRow) -> bool {
-        let sampler = self.sampler.is_none_or(|sampler| sampler == running.sampler);
-        !self.more && sampler && running.by == self.by && running.asked == self.asked()
+    /// Whether a row in progress answers this request, for which a sampler picks.
+    fn is_answered_by(&self, running: &RunningRow, sampler: SamplerKind) -> bool {
+        !self.more && sampler == running.sampler && running.by == self.by && running.asked == self.asked()
     }
 }
 
@@ -121,11 +120,13 @@ impl Study {
         // Choosing can take long. What was chosen stands if nobody has written meanwhile, and is the same as under the lock.
         for _ in 0..UNLOCKED_TRIES {
             self.refresh()?;
-            let seen = self.journal.position();
+            let (seen, said) = (self.journal.position(), self.notes.len());
             let answer = self.draft(&options).inspect_err(|_| self.roll_back())?;
             if self.commit(seen)? {
                 return Ok(answer);
             }
+            // They are about what was not done.
+            self.notes.truncate(said);
         }
         self.alone(|study| study.draft(&options))
     }
@@ -156,7 +157,7 @@ impl Study {
         let used = self.check_model(sampler)?;
         let mut predictor = self.predictor(sampler)?;
         let mut repeated: Vec<RunningRow> =
-            self.trials.running().filter(|running| options.is_answered_by(running)).cloned().collect();
+            self.trials.running().filter(|running| options.is_answered_by(running, sampler)).cloned().collect();
         repeated.truncate(options.count);
         let wanted = options.count - repeated.len();
         let choice = self.fresh(options, &mut predictor, &repeated, wanted)?;

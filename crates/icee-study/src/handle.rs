@@ -112,7 +112,15 @@ pub fn handle(
             return repeated(study, name, request, context, line);
         }
     }
+    let again = context.key.map(|_| request.clone());
     let reply = done(study, name, request, context);
+    // Refused because another process has done it meanwhile?
+    if let (Err(_), Some(request)) = (&reply, again)
+        && let Some(line) = known(study, context)?
+    {
+        study.take_notes();
+        return repeated(study, name, request, context, line);
+    }
     study.origin = Origin::default();
     let notes = study.take_notes();
     reply.map(|reply| (reply, notes))
@@ -148,7 +156,10 @@ fn repeated(
         past.journal.keep(&KeptSheet { hash, bytes })?;
     }
     let then = Context { now: recorded.from.at.unwrap_or(context.now), key: None, ..*context };
-    let again = handle(&mut past, name, request.clone(), &then);
+    let again = match &request {
+        Request::Update(update) => updated(study, &mut past, update, &recorded.changes),
+        request => handle(&mut past, name, request.clone(), &then),
+    };
     let same = past.tally.last.as_ref().is_some_and(|line| line.changes == recorded.changes);
     study.models = std::mem::take(&mut past.models);
     match (again, request) {
@@ -157,6 +168,19 @@ fn repeated(
         (_, Request::Ask(_)) => suggested(study, &recorded.changes).map(|answer| (Reply::Ask(answer), vec![])),
         (again, _) => again,
     }
+}
+
+/// The same update of a study as it was then, from the version of the sheet that is kept: its file may have changed since.
+fn updated(study: &mut Study, past: &mut Study, update: &Update, changes: &[Entry]) -> Result<(Reply, Vec<Note>)> {
+    let hash = changes.iter().find_map(|change| match change {
+        Entry::Sheet { pool, .. } => pool.hash.clone(),
+        _ => None,
+    });
+    let hash = hash.unwrap_or_default();
+    let bytes = study.journal.kept(&hash)?.ok_or(Problem::SheetNotKept { hash })?;
+    let (repeat, corrected) = how(update);
+    let updated = past.update_from_kept(repeat, corrected, bytes)?;
+    Ok((Reply::Update(updated), past.take_notes()))
 }
 
 /// The rows of an answer without what was predicted of them.
@@ -312,14 +336,19 @@ fn results(study: &Study, request: &Tell) -> Result<(Outcome, Vec<(String, f64)>
 }
 
 fn update(study: &mut Study, request: Update, context: &Context<'_>) -> Result<icee_protocol::Updated> {
-    let repeat = if request.replace { Repeat::Replace } else { Repeat::Refuse };
-    let corrected = if request.keep { Corrected::Keep } else { Corrected::Refuse };
+    let (repeat, corrected) = how(&request);
     let new = match request.sheet.map(|sheet| sheet_of(sheet, context)).transpose()? {
         Some(Source::File(path)) => Some(NewSheet::File(path)),
         Some(Source::Bytes(bytes)) => Some(NewSheet::Bytes(bytes)),
         None => None,
     };
     study.update(repeat, corrected, new)
+}
+
+/// What becomes of results that differ, and of rows that were edited.
+fn how(request: &Update) -> (Repeat, Corrected) {
+    let repeat = if request.replace { Repeat::Replace } else { Repeat::Refuse };
+    (repeat, if request.keep { Corrected::Keep } else { Corrected::Refuse })
 }
 
 fn texts(rows: &[icee_protocol::RowId]) -> Result<Vec<String>> {

@@ -1,11 +1,12 @@
 //! Goals that change during a campaign: the range of results, constraints, additional objectives. The direction never does.
 
 use crate::StudyOptions;
-use crate::error::Result;
+use crate::error::{Result, bug};
 use crate::goals::{Bounds, Further};
 use crate::record::Entry;
 use crate::study::Study;
-use crate::trials::Trials;
+use crate::tell::{Repeat, Report, Source};
+use crate::trials::{Trial, Trials};
 use icee_protocol::{GoalsSet, Note, Problem};
 
 /// The word that takes the range away.
@@ -33,8 +34,13 @@ impl Study {
             let further = study.changed_goals(new)?;
             study.check_goals(bounds, &further)?;
             study.trials.outside(bounds.unwrap_or_default())?;
-            study.note_unmeasured(&further);
-            study.change(Entry::Goals { bounds, further })
+            let known = study.header.further.len();
+            study.change(Entry::Goals { bounds, further })?;
+            if study.header.further.len() > known {
+                study.complete_from_sheet()?;
+            }
+            study.note_unmeasured(known);
+            Ok(())
         })?;
         let goals = self.goals().named(self.header.value.as_deref());
         Ok(GoalsSet { goals, bounds: self.header.bounds.map(Into::into) })
@@ -73,14 +79,41 @@ impl Study {
         StudyOptions { direction, bounds, further: further.to_vec(), value, ..StudyOptions::default() }.check()
     }
 
-    fn note_unmeasured(&mut self, further: &[Further]) {
-        for goal in further.iter().skip(self.header.further.len()) {
-            let rows = self.trials.values(0);
-            if rows > 0 {
-                self.notes.push(Note::GoalUnmeasured { name: goal.name.clone(), rows });
+    /// Completes results by what the sheet has of the new goals already: nothing reads it again before it changes. Where it
+    /// contradicts what is known of a row, nothing is taken from it.
+    fn complete_from_sheet(&mut self) -> Result<()> {
+        if self.header.value.is_none() {
+            return Ok(());
+        }
+        self.load()?;
+        let Some(rows) = &mut self.rows else { return Err(bug("the sheet is not loaded")) };
+        let (lines, said) = rows.outcomes()?;
+        let goals = self.goals();
+        let mut outcomes = Vec::new();
+        for report in Report::of_lines(lines.into_iter(), Source::Sheet) {
+            if let Ok((news, _)) = self.trials.checked(&[report], Repeat::Refuse, &goals)
+                && news.first().is_some_and(|first| first.replaces)
+            {
+                outcomes.extend(news);
             }
         }
+        self.notes.extend(said);
+        if outcomes.is_empty() { Ok(()) } else { self.change(Entry::Tell { outcomes, late: None }) }
     }
+
+    /// Says of which new goals results are missing; so many were known before.
+    fn note_unmeasured(&mut self, known: usize) {
+        let goals = self.header.further.iter().zip(1..).skip(known);
+        let lacking = |number| self.trials.told.iter().filter(move |trial| lacks(trial, number)).count();
+        let notes = goals.map(|(goal, number)| Note::GoalUnmeasured { name: goal.name.clone(), rows: lacking(number) });
+        let notes: Vec<Note> = notes.filter(|note| !matches!(note, Note::GoalUnmeasured { rows: 0, .. })).collect();
+        self.notes.extend(notes);
+    }
+}
+
+/// Whether a row has a result, and none of this number.
+fn lacks(trial: &Trial, number: usize) -> bool {
+    trial.value().is_some() && trial.outcome(number).is_none()
 }
 
 impl Trials {

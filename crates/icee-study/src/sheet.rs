@@ -76,6 +76,16 @@ impl Study {
         Ok(self.alone(|study| study.update_alone(repeat, corrected, found))?.0)
     }
 
+    /// The same from a version that was kept, wherever it lay: also where another file had the same text.
+    pub(crate) fn update_from_kept(&mut self, repeat: Repeat, corrected: Corrected, bytes: Vec<u8>) -> Result<Updated> {
+        let found = Found { bytes, path: None, name: self.sheet_name() };
+        let updated = self.alone(|study| {
+            study.header.pool.path = Some(PathBuf::from("elsewhere"));
+            study.update_alone(repeat, corrected, found)
+        });
+        Ok(updated?.0)
+    }
+
     /// The sheet that is to be read, where it may be another one than before.
     fn found(&self, new: Option<NewSheet>) -> Result<Option<Found>> {
         match new {

@@ -348,6 +348,7 @@ impl Study {
         if self.pending.is_empty() {
             return Ok(());
         }
+        self.require_new()?;
         for sheet in std::mem::take(&mut self.to_keep) {
             self.journal.keep(&sheet)?;
         }
@@ -358,6 +359,12 @@ impl Study {
         self.tally.last = Some(line);
         self.prune();
         Ok(())
+    }
+
+    /// Refuses a request with a key that another process has done meanwhile. Only under the lock.
+    fn require_new(&self) -> Result<()> {
+        let done = self.origin.key.as_ref().is_some_and(|key| self.tally.keys.contains_key(&key.key));
+        if done { Err(Problem::ChangedMeanwhile) } else { Ok(()) }
     }
 
     /// Drops the oldest versions of the sheet where all are too many bytes; the first and the latest stay.
@@ -404,6 +411,7 @@ impl Study {
 
     /// Takes back the last line that still counts, and gives it; none where there is nothing but the header. Only under the lock.
     pub(crate) fn undo_last(&mut self) -> Result<Option<Line>> {
+        self.require_new()?;
         self.journal.rewind();
         let news = self.journal.read()?;
         let lines = parse(&self.name, news.lines.get(1..).unwrap_or_default(), 2)?;
