@@ -326,9 +326,8 @@ fn an_earlier_study_of_other_columns_is_refused() {
     let like = Some(scratch.0.join("earlier.jsonl").into());
     let opposed = StudyOptions { like, columns, direction: Direction::Maximize, ..options(&sheet) };
     let opposed = scratch.create("opposed.jsonl", &opposed).take_notes();
-    let is_noted = |notes: &[Note]| {
-        notes.contains(&Note::EarlierOpposed { study: "earlier".into(), high_there: false })
-    };
+    let is_noted =
+        |notes: &[Note]| notes.contains(&Note::EarlierOpposed { study: "earlier".into(), high_there: false });
     assert!(is_noted(&opposed) && !is_noted(&same.take_notes()), "{opposed:?}");
 }
 

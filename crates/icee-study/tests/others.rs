@@ -165,9 +165,7 @@ fn a_pool_that_never_ends_or_begins_is_refused() {
     scratch.create("s.jsonl", &options(&pool));
     let pipe = scratch.0.join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let is_irregular = |problem: &Problem| {
-        matches!(problem, Problem::File { fault, .. } if fault.contains("it is not a regular file"))
-    };
+    let is_irregular = |problem: &Problem| matches!(problem, Problem::File { fault, .. } if fault.contains("it is not a regular file"));
     for elsewhere in [Path::new("/dev/zero"), &pipe] {
         let mut study = scratch.open("s.jsonl");
         let new = Some(NewSheet::File(elsewhere.to_owned()));

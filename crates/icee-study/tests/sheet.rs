@@ -3,9 +3,13 @@
 mod common;
 
 use common::{Scratch, context, exported, options};
-use icee_protocol::{CellChange, Conflict, Counts, Create, Deed, Emptied, FewerMeasured, Note, Problem, RowProblem, Sheet, Status};
+use icee_protocol::{
+    CellChange, Conflict, Counts, Create, Deed, Emptied, FewerMeasured, Note, Problem, RowProblem, Sheet, Status,
+};
 use icee_study::place::{self, Folder};
-use icee_study::{AskOptions, Bounds, Corrected, Direction, Further, Outcome, Repeat, Scale, Study, StudyOptions, Wanted};
+use icee_study::{
+    AskOptions, Bounds, Corrected, Direction, Further, Outcome, Repeat, Scale, Study, StudyOptions, Wanted,
+};
 use std::path::{Path, PathBuf};
 
 const HEADER: &str = "heat,flour,yield\n";
@@ -39,8 +43,7 @@ fn what_is_filled_in_is_told_and_the_column_is_not_learned_from() {
     );
     // A value that makes no sense is refused with its line, and no study is left behind.
     let broken = sheet(&scratch, &["180,rye,4 or 5", "200,rye,3"]);
-    let refused =
-        Study::create(&scratch.0.join("t.jsonl"), &with_value(&broken), Default::default()).err().unwrap();
+    let refused = Study::create(&scratch.0.join("t.jsonl"), &with_value(&broken), Default::default()).err().unwrap();
     let Problem::Table { faults, .. } = &refused else { panic!("{refused}") };
     assert!(faults[0].starts_with("line 2: column 3 (yield): \"4 or 5\" is not a finite number"), "{faults:?}");
     assert!(!scratch.0.join("t.jsonl").exists());
@@ -148,7 +151,8 @@ fn rows_with_ids_are_found_by_them() {
     let mut study = scratch.create("s.jsonl", &options);
     write("c,3,\nd,4,7\na,1,5\nb,2,\n");
     study.update(Repeat::Refuse, Corrected::Refuse, None).unwrap();
-    let told: Vec<(String, Option<f64>)> = study.summary(None).told.into_iter().map(|row| (row.id, row.value)).collect();
+    let told: Vec<(String, Option<f64>)> =
+        study.summary(None).told.into_iter().map(|row| (row.id, row.value)).collect();
     assert_eq!(told, [("a".into(), Some(5.0)), ("d".into(), Some(7.0))]);
     write("c,3,\nd,4,7\na,1.5,5\nb,2,\n");
     let changes = vec![CellChange { column: "heat".into(), was: "1".into(), is: "1.5".into() }];

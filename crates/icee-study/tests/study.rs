@@ -8,7 +8,8 @@ use icee_bo::acquisition::Rule;
 use icee_bo::gp_surrogate::GpSurrogate;
 use icee_protocol::{Misfit, ModelName, Note, Problem, Status};
 use icee_study::{
-    AskOptions, Corrected, Direction, LearnedModel, Loader, Models, NewSheet, Reads, Repeat, SamplerKind, Study, StudyOptions,
+    AskOptions, Corrected, Direction, LearnedModel, Loader, Models, NewSheet, Reads, Repeat, SamplerKind, Study,
+    StudyOptions,
 };
 use proptest::prelude::*;
 use rand::RngExt;
