@@ -23,6 +23,11 @@ impl Study {
         if bounds.is_none() && new.is_empty() {
             return Err(Problem::NothingToChange);
         }
+        if let Some((_, twice)) =
+            new.iter().enumerate().find(|(at, goal)| new[..*at].iter().any(|other| other.name == goal.name))
+        {
+            return Err(Problem::GoalTwice { name: twice.name.clone() });
+        }
         let range: Option<Option<Bounds>> = match bounds {
             Some(word) if word.trim().eq_ignore_ascii_case(NONE) => Some(None),
             Some(text) => Some(Some(text.parse()?)),
