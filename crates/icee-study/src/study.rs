@@ -357,7 +357,7 @@ impl Study {
         self.pending.clear();
         self.tally.count(self.journal.lines(), &line);
         self.tally.last = Some(line);
-        self.prune();
+        self.prune(MOST_KEPT);
         Ok(())
     }
 
@@ -367,16 +367,16 @@ impl Study {
         if done { Err(Problem::ChangedMeanwhile) } else { Ok(()) }
     }
 
-    /// Drops the oldest versions of the sheet where all are too many bytes; the first and the latest stay.
-    fn prune(&mut self) {
+    /// Drops the oldest versions of the sheet where all are more bytes than this; the first and the latest stay.
+    fn prune(&mut self, most: u64) {
         let sheets = self.tally.sheets.clone();
         let Some((latest, older)) = sheets.split_last() else { return };
         let mut size = |hash: &String| self.journal.kept(hash).ok().flatten().map_or(0, |bytes| bytes.len() as u64);
-        let is_large = self.header.pool.bytes.saturating_mul(sheets.len() as u64) > MOST_KEPT;
+        let is_large = self.header.pool.bytes.saturating_mul(sheets.len() as u64) > most;
         if !is_large || older.len() < 2 {
             return;
         }
-        let mut left = MOST_KEPT.saturating_sub(size(latest)).saturating_sub(size(&older[0]));
+        let mut left = most.saturating_sub(size(latest)).saturating_sub(size(&older[0]));
         let mut gone = Vec::new();
         for hash in older[1..].iter().rev() {
             match left.checked_sub(size(hash)) {
@@ -432,4 +432,45 @@ fn not_loaded() -> Problem {
 /// The file of a study of that name in a folder.
 pub fn journal_path(folder: &Path, name: &icee_protocol::StudyName) -> PathBuf {
     folder.join(format!("{name}.jsonl"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::InMemory;
+    use crate::{Corrected, NewSheet, Repeat, Source, StudyOptions};
+
+    /// A sheet of so many rows.
+    fn sheet(rows: usize) -> Vec<u8> {
+        (0..rows).fold("a,kind\n".to_owned(), |text, row| text + &format!("{row},{}\n", ["x", "y"][row % 2])).into()
+    }
+
+    #[test]
+    fn of_many_versions_of_a_sheet_the_first_and_the_latest_are_kept() {
+        let options = StudyOptions { pool: Source::Bytes(sheet(3)), ..StudyOptions::default() };
+        let mut study = Study::create_in(&InMemory::new("versions"), &options, Models::default()).unwrap();
+        let update = |study: &mut Study, rows| {
+            study.update(Repeat::Refuse, Corrected::Refuse, Some(NewSheet::Bytes(sheet(rows)))).unwrap();
+        };
+        (4..8).for_each(|rows| update(&mut study, rows));
+        let kept = |study: &mut Study| -> Vec<bool> {
+            let sheets = study.tally.sheets.clone();
+            sheets.iter().map(|hash| study.journal.kept(hash).unwrap().is_some()).collect()
+        };
+        let size = |rows| sheet(rows).len() as u64;
+        study.prune(5 * size(7));
+        assert_eq!(kept(&mut study), [true; 5]);
+        study.prune(size(3) + size(6) + size(7));
+        assert_eq!(kept(&mut study), [true, false, false, true, true]);
+        study.prune(0);
+        assert_eq!(kept(&mut study), [true, false, false, false, true]);
+        // What is there is a study that can be taken elsewhere.
+        assert_eq!(study.bundle().unwrap().sheets.len(), 2);
+        // Undone, a version that was dropped is not there; the next one is read all the same.
+        study.undo(None).unwrap();
+        assert_eq!(study.ask(1, None).unwrap_err().code(), "sheet-not-kept");
+        update(&mut study, 8);
+        study.ask(1, None).unwrap();
+        assert_eq!(kept(&mut study), [true, false, false, false, true, true]);
+    }
 }
