@@ -2,25 +2,18 @@
 
 mod common;
 
-use common::{Scratch, context, options, send};
+use common::{Scratch, context, of_yield, send};
 use icee_protocol::{
     Ask, Content, Forget, Goals, Note, Problem, Renew, Reply, Request, RowId, Sheet, Tell, Undo, Update, Withdraw,
 };
 use icee_study::memory::InMemory;
-use icee_study::{Context, Direction, Models, Source, Study, StudyOptions};
+use icee_study::{Context, Models, Source, Study, StudyOptions};
 use serde_json::{Value, to_value};
-use std::path::Path;
 
 const ROWS: &str = "180,rye,\n200,rye,5\n220,wheat,\n240,wheat,4\n200,spelt,\n180,wheat,\n210,oat,\n190,oat,\n";
 
 fn table(more: &str) -> String {
     format!("heat,flour,yield\n{ROWS}{more}")
-}
-
-/// What a study is about whose results are in the sheet.
-fn of_yield(pool: impl Into<Source>) -> StudyOptions {
-    let (pool, value) = (pool.into(), Some("yield".into()));
-    StudyOptions { pool, value, direction: Direction::Maximize, ..options(Path::new("")) }
 }
 
 fn in_memory() -> Study {

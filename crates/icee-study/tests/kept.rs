@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{Scratch, context, options, send};
+use common::{Scratch, context, of_yield, send};
 use icee_protocol::{Ask, Bundle, Content, Forget, Note, Problem, Reply, Request, Sheet, Tell, Update, Why};
 use icee_study::memory::InMemory;
-use icee_study::{Corrected, Direction, Models, NewSheet, Package, Repeat, Source, Study, StudyOptions};
+use icee_study::{Corrected, Models, NewSheet, Package, Repeat, Source, Study};
 use serde_json::{Value, to_value};
 use std::path::{Path, PathBuf};
 
@@ -13,11 +13,6 @@ const ROWS: &str = "180,rye,3\n200,rye,5\n220,wheat,\n240,wheat,4\n200,spelt,\n1
 
 fn table(more: &str) -> String {
     format!("heat,flour,yield\n{ROWS}{more}")
-}
-
-fn of_yield(pool: impl Into<Source>) -> StudyOptions {
-    let (pool, value) = (pool.into(), Some("yield".into()));
-    StudyOptions { pool, value, direction: Direction::Maximize, ..options(Path::new("")) }
 }
 
 /// A study that follows `sheet.csv`, with a row in progress.

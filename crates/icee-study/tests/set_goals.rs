@@ -2,13 +2,12 @@
 
 mod common;
 
-use common::{Scratch, context, options, send};
+use common::{Scratch, context, send};
 use icee_protocol::{Deed, Goals, Note, Problem, Range, Reply, Request, Summary};
 use icee_study::memory::InMemory;
 use icee_study::{
     AskOptions, Corrected, Direction, Further, Models, Package, Repeat, Source, Study, StudyOptions, Wanted,
 };
-use std::path::Path;
 
 const ROWS: [&str; 6] =
     ["180,rye,5,2,0.9", "200,rye,7,4,0.4", "220,wheat,failed,,", "240,wheat,,,", "200,spelt,3,1,", "180,wheat,,,"];
@@ -19,8 +18,7 @@ fn sheet(rows: &[&str]) -> String {
 
 /// A study of the yield alone, though price and purity are measured, too.
 fn of_yield(pool: impl Into<Source>) -> StudyOptions {
-    let (pool, value, ignore) = (pool.into(), Some("yield".into()), ["price", "purity"].map(String::from).to_vec());
-    StudyOptions { pool, value, ignore, direction: Direction::Maximize, ..options(Path::new("")) }
+    StudyOptions { ignore: ["price", "purity"].map(String::from).to_vec(), ..common::of_yield(pool) }
 }
 
 fn set(study: &mut Study, bounds: Option<&str>, also: &[&str]) -> Result<Vec<Note>, Problem> {
@@ -28,6 +26,11 @@ fn set(study: &mut Study, bounds: Option<&str>, also: &[&str]) -> Result<Vec<Not
     let also = also.iter().map(|goal| (*goal).to_owned()).collect();
     let request = Request::Goals(Goals { bounds: bounds.map(str::to_owned), also });
     send(study, request, &context()).map(|(_, notes)| notes)
+}
+
+fn in_memory(text: &str) -> Study {
+    let options = of_yield(Source::Bytes(text.into()));
+    Study::create_in(&InMemory::new("s"), &options, Models::default()).unwrap()
 }
 
 fn further(summary: &Summary) -> Vec<Vec<Option<f64>>> {
@@ -83,9 +86,7 @@ fn a_new_goal_takes_the_results_that_the_sheet_has() {
 
 #[test]
 fn what_the_study_knows_otherwise_is_not_taken_from_the_sheet() {
-    let mut study =
-        Study::create_in(&InMemory::new("s"), &of_yield(Source::Bytes(sheet(&ROWS).into())), Models::default())
-            .unwrap();
+    let mut study = in_memory(&sheet(&ROWS));
     study.tell("1", 6.0, Repeat::Replace).unwrap();
     study.forget(&["2"]).unwrap();
     let notes = set(&mut study, None, &["price min"]).unwrap();
@@ -99,9 +100,7 @@ fn what_the_study_knows_otherwise_is_not_taken_from_the_sheet() {
 
 #[test]
 fn rows_in_progress_stay_so_when_a_goal_completes_a_row() {
-    let mut study =
-        Study::create_in(&InMemory::new("s"), &of_yield(Source::Bytes(sheet(&ROWS).into())), Models::default())
-            .unwrap();
+    let mut study = in_memory(&sheet(&ROWS));
     let until = Some(9000);
     study.suggest(&AskOptions { count: 2, until, by: Some("ann".into()), ..AskOptions::default() }).unwrap();
     let before = study.running(None).unwrap();
@@ -116,9 +115,7 @@ fn rows_in_progress_stay_so_when_a_goal_completes_a_row() {
 
 #[test]
 fn goals_are_undone_with_what_they_brought() {
-    let mut study =
-        Study::create_in(&InMemory::new("s"), &of_yield(Source::Bytes(sheet(&ROWS).into())), Models::default())
-            .unwrap();
+    let mut study = in_memory(&sheet(&ROWS));
     let mut states = vec![study.summary(None)];
     let steps: [(Option<&str>, &[&str]); 4] =
         [(Some("0..100"), &[]), (None, &["price min"]), (Some("none"), &["purity >= 0.5"]), (None, &["price <= 3"])];
@@ -193,9 +190,7 @@ fn another_process_knows_the_goals_at_once() {
 
 #[test]
 fn what_cannot_be_a_goal_is_refused() {
-    let mut study =
-        Study::create_in(&InMemory::new("s"), &of_yield(Source::Bytes(sheet(&ROWS).into())), Models::default())
-            .unwrap();
+    let mut study = in_memory(&sheet(&ROWS));
     let wrong: [(Option<&str>, &[&str], &str); 10] = [
         (None, &[], "nothing-to-change"),
         (None, &["yield min"], "direction-fixed"),
@@ -215,8 +210,7 @@ fn what_cannot_be_a_goal_is_refused() {
     }
     // A column whose cells make no sense is named with its lines.
     let text = sheet(&ROWS).replace("5,2,0.9", "5,two,0.9");
-    let mut study =
-        Study::create_in(&InMemory::new("t"), &of_yield(Source::Bytes(text.into())), Models::default()).unwrap();
+    let mut study = in_memory(&text);
     let refused = set(&mut study, None, &["price min"]).unwrap_err();
     assert!(matches!(&refused, Problem::Table { faults, .. } if faults[0].starts_with("line 2:")), "{refused:?}");
     assert_eq!((study.lines(), study.summary(None).goals.len()), (1, 1));
@@ -224,9 +218,7 @@ fn what_cannot_be_a_goal_is_refused() {
 
 #[test]
 fn the_reply_has_the_goals_as_they_are_now() {
-    let mut study =
-        Study::create_in(&InMemory::new("s"), &of_yield(Source::Bytes(sheet(&ROWS).into())), Models::default())
-            .unwrap();
+    let mut study = in_memory(&sheet(&ROWS));
     let request = Goals { bounds: Some("..100".into()), also: vec!["purity >= 0.5".into()] };
     let Reply::Goals(set) = send(&mut study, Request::Goals(request), &context()).unwrap().0 else { panic!() };
     let summary = study.summary(None);

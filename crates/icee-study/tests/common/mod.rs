@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file is a program of its own and uses a part")]
 
 use icee_protocol::{Export, Note, Reply, Request, StudyName, Summary};
-use icee_study::{Context, Models, Pages, Result, Study, StudyOptions, handle};
+use icee_study::{Context, Direction, Models, Pages, Result, Source, Study, StudyOptions, handle};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -57,6 +57,26 @@ pub fn value(row: usize) -> f64 {
 
 pub fn options(pool: &Path) -> StudyOptions {
     StudyOptions { pool: pool.into(), seed: 3, ..StudyOptions::default() }
+}
+
+/// A study whose results are in the sheet, wherever that is.
+pub fn of_yield(pool: impl Into<Source>) -> StudyOptions {
+    let (pool, value) = (pool.into(), Some("yield".into()));
+    StudyOptions { pool, value, direction: Direction::Maximize, ..options(Path::new("")) }
+}
+
+/// The same in a file.
+pub fn with_value(pool: &Path) -> StudyOptions {
+    of_yield(pool)
+}
+
+/// Rows of a sheet, some of them with results.
+pub const ROWS: [&str; 6] =
+    ["180,rye,", "200,rye,41.5", "220,wheat,", "240,wheat,failed", "200,spelt,", "180,wheat,impossible"];
+
+/// Writes a sheet of rows.
+pub fn sheet(scratch: &Scratch, rows: &[&str]) -> PathBuf {
+    scratch.write("sheet.csv", &format!("heat,flour,yield\n{}\n", rows.join("\n")))
 }
 
 /// Draws no pages.
