@@ -262,6 +262,7 @@ mod tests {
             best: Some(6.5),
             remaining: Some(Remaining { any: 0.35, single: 0.1, independent: 0.9 }),
             left: 9,
+            sheet: String::new(),
         };
         let text = printed(|out| answer(out, &mixed, &shown(true)));
         let design = "  initial design: at least two results are needed for predictions\n";
