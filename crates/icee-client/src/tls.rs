@@ -11,7 +11,7 @@ pub fn roots() -> Result<RootCerts> {
     if !found.certs.is_empty() {
         return Ok(found.certs.iter().map(|der| Certificate::from_der(der).to_owned()).into());
     }
-    // Whoever names authorities does not mean others.
+    // If authorities are named, no others are meant.
     if ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().all(|name| std::env::var_os(name).is_none()) {
         return Ok(RootCerts::WebPki);
     }

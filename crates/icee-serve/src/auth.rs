@@ -9,9 +9,9 @@ use icee_protocol::Method;
 /// The client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// Nobody is asked who he is: the route is for everybody, or there are no tokens and only this machine can reach the server.
+    /// No token is needed: the route is for everybody, or there are no tokens and only this machine can reach the server.
     Anybody,
-    /// Whoever has this token.
+    /// The owner of this token.
     Token(Token),
 }
 
@@ -78,7 +78,7 @@ pub fn one_host(headers: &HeaderMap) -> Result<(), Failure> {
     }
 }
 
-/// Refuses what a page of another site may have sent by somebody's browser: whatever the browser says so of, and writes from another
+/// Refuses what a page of another site may have sent by a user's browser: whatever the browser says so of, and writes from another
 /// origin, or with a body that a form could have sent. (What `is_open` to everybody may be looked at from everywhere.)
 ///
 /// # Errors

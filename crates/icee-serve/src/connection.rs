@@ -32,7 +32,7 @@ impl Addresses {
     }
 }
 
-/// An address as it counts: whoever has one of IPv6 has the whole network around it.
+/// An address as it counts: the owner of an IPv6 address has the whole network around it.
 pub fn counted(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
@@ -61,13 +61,13 @@ impl Doing {
         self.requests.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Whether nobody waits for anything: no request has come, and no answer is on its way.
+    /// Whether nothing is waited for: no request has come, and no answer is on its way.
     pub fn is_idle(&self) -> bool {
         self.requests.load(Ordering::SeqCst) == 0 && !self.writing.load(Ordering::SeqCst)
     }
 }
 
-/// A stream that fails where nothing can be written for too long: whoever does not read his answer does not keep the connection.
+/// A stream that fails where nothing can be written for too long: a client that does not read its answer loses the connection.
 pub struct Paced<S> {
     inner: S,
     patience: Duration,

@@ -1,5 +1,5 @@
 //! The studies that are open: each once for requests that change it and once for those that only look, one request at a time. So a long look
-//! keeps nobody from changing a study.
+//! does not delay changes of a study.
 //!
 //! Others may write to a study while it is open here: before each request, what is new in its journal is read.
 
@@ -88,7 +88,7 @@ impl Slot {
         }
     }
 
-    /// Whether nobody uses it, nor waits for it.
+    /// Whether no request uses it or waits for it.
     fn is_idle(&self) -> bool {
         [&self.looks, &self.changes].iter().all(|place| Arc::strong_count(place) == 1)
     }
@@ -139,7 +139,7 @@ impl Registry {
             slot.used = *clock;
             let place = Arc::clone(slot.of(what));
             while slots.len() > MOST_OPEN || self.opened.bytes.load(Ordering::Relaxed) > self.most_sheets {
-                // Those that somebody uses or waits for stay.
+                // Those that are used or waited for stay.
                 let idle = slots.iter().filter(|(_, slot)| slot.is_idle());
                 let Some(oldest) = idle.min_by_key(|(_, slot)| slot.used).map(|(name, _)| name.clone()) else { break };
                 slots.remove(&oldest);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_look_keeps_nobody_from_changing_and_sees_what_was_changed() {
+    async fn a_look_does_not_delay_changes_and_sees_them() {
         let (folder, registry, [bread, ..]) = studies("looks", ["a", "b", "c"]);
         let told = |open: &mut Open| match done(&bread, open, Show::default().into())? {
             Reply::Show(summary) => Ok(summary.told.len()),
