@@ -1,4 +1,4 @@
-"""The shortest worker; worker.py also renews rows, waits for a server that is away, and gives back what is refused."""
+"""The shortest worker; worker.py also extends reservations, waits for a server, and releases rows whose results are refused."""
 
 import sys
 

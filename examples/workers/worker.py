@@ -1,17 +1,16 @@
-"""A worker: asks a server for a row, tries it, tells what came out, until no row is left. Start as many as you like.
+"""A worker: asks a server for a row, tries it and records the result, until no row is left. Start as many as you like.
 
     export ICEE_TOKEN=icee_...
     python worker.py http://127.0.0.1:8642/studies/bread
 
-The row is lent for two hours and renewed while the experiment runs. An experiment that raises, or gives no finite number, is told as
-failed; a server that is busy or cannot be reached for a while is waited for, and so are rows that others have, which may come back. What
-the server refuses is printed, and the next row is tried; such rows are given back at the end, which comes after three in a row.
+The row is reserved for two hours, which is extended while the experiment runs. An experiment that raises, or gives no finite number, has
+failed. The worker waits for a server that is busy or cannot be reached, and for rows that others have reserved. A result that the server
+refuses is printed, and the next row is tried; such rows are released at the end. After three in a row the worker stops.
 """
 
 import math
 import os
 import platform
-import re
 import sys
 import threading
 import time
@@ -33,30 +32,26 @@ def experiment(cells: dict[str, str]) -> float:
 
 
 def patiently(request: Callable[[], T]) -> T:
-    """Sends a request until it is known what became of it."""
+    """Sends a request until a server answers it."""
     while True:
         try:
             return request()
         except ConnectionError:
             time.sleep(PAUSE)
-        except icee.Error as error:
-            # The server was stopped in the middle of it. What was told is not told twice.
-            if "nobody knows" not in str(error):
-                raise
 
 
 def keep(study: icee.Study, row: str, name: str, done: threading.Event) -> None:
-    """Asks for more time, until the row is done."""
+    """Extends the reservation, until the row is done."""
     while not done.wait(RENEW):
         try:
             study.renew(row, within=LEASE, by=name)
         except (icee.Error, ConnectionError):
-            # Perhaps next time; what is told late counts all the same.
+            # Perhaps next time. A late result counts, too.
             traceback.print_exc()
 
 
 def measured(cells: dict[str, str]) -> float:
-    """What the experiment gives, if that can be told."""
+    """The result of the experiment, if it can be recorded."""
     value = float(experiment(cells))
     if not math.isfinite(value):
         raise ValueError(f"the experiment gave {value}")
@@ -74,11 +69,10 @@ def work(url: str) -> tuple[int, list[str]]:
         try:
             patiently(lambda: study.ask(more=True, within=LEASE, by=name))
         except icee.Error as error:
-            if "nothing is left" not in str(error):
+            if error.code != "none-left":
                 raise
-            # Those of a worker that dies come back.
-            running = re.search(r"(\d+) are still to be told", str(error))
-            if running is None or int(running[1]) <= len(set(refused)):
+            # The reservations of a worker that dies expire.
+            if error.problem["running"] <= len(set(refused)):
                 break
             time.sleep(PAUSE)
             continue
@@ -97,15 +91,15 @@ def work(url: str) -> tuple[int, list[str]]:
             tried, in_a_row = tried + 1, 0
         except Exception as error:
             traceback.print_exc()
-            print(f"not taken: row {row['id']}, {outcome}", file=sys.stderr)
-            if "was told already" not in str(error):
+            print(f"not recorded: row {row['id']}, {outcome}", file=sys.stderr)
+            if getattr(error, "code", None) != "already-measured":
                 refused.append(row["id"])
                 in_a_row += 1
     for row in refused:
         try:
             patiently(lambda: study.withdraw(row, by=name))
         except icee.Error:
-            # Its time was up, and it is nobody's, or somebody else's.
+            # The reservation has expired, and perhaps someone else has the row.
             traceback.print_exc()
     return tried, refused
 

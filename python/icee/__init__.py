@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from icee import _gymnasium
 from icee._native import Error, __version__
-from icee.study import Note, Study
+from icee.study import Note, Study, studies
 
 if TYPE_CHECKING:
     from icee import optuna as optuna
@@ -36,7 +36,7 @@ _LATER = {
 _MODULES = ("optuna", "worlds")
 
 # Without icee.optuna: it needs Optuna, and `from icee import *` would put it in Optuna's place.
-__all__ = ["Error", "Note", "Study", "__version__", *_LATER, "worlds"]
+__all__ = ["Error", "Note", "Study", "__version__", "studies", *_LATER, "worlds"]
 
 _gymnasium.register_when_imported()
 

@@ -44,27 +44,45 @@ def natural(name: str, value: Any, least: int = 0) -> int:
 def row(row: Any) -> str:
     """What names a row, as text."""
     if not isinstance(row, (str, tuple)) and hasattr(row, "__len__"):
-        raise Error(f"{row!r} is no row; one row is named at a time, and results of many are told by a table")
+        raise Error(f"{row!r} is no row; name one row at a time, or record the results of many from a table")
     return frames.text(row)
 
 
 def number(what: str, value: Any) -> float:
+    """A number that is finite."""
     try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError):
         raise Error(f"{what} is a number, not {value!r}") from None
+    if not math.isfinite(number):
+        raise Error(f"{what} is a finite number, not {value!r}")
+    return number
 
 
-def bounds(bounds: Any) -> tuple[float | None, float | None]:
+def amount(what: str, value: Any) -> float | str:
+    """A number as requests have it: text is read where the study is, and so is what JSON has no numbers for."""
+    if isinstance(value, str):
+        return value
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise Error(f"{what} is a number, not {value!r}") from None
+    return number if math.isfinite(number) else str(number)
+
+
+def bounds(bounds: Any) -> str:
+    """A range as requests have it, "0..100": from text, or from two numbers."""
+    if isinstance(bounds, str):
+        return bounds
     try:
         low, high = bounds
     except (TypeError, ValueError):
         raise Error(f"bounds are two numbers, or None where there is no end: (0, 100), not {bounds!r}") from None
-    return None if low is None else number("an end of bounds", low), None if high is None else number("an end of bounds", high)
+    return "..".join("" if end is None else str(amount("an end of bounds", end)) for end in (low, high))
 
 
-def time(within: Any) -> str | float:
-    """A time in words, or in whole seconds."""
+def time(within: Any) -> str:
+    """A time as requests have it, "8h": from text, whole seconds, or a timedelta."""
     if isinstance(within, str):
         return within
     if isinstance(within, datetime.timedelta):
@@ -73,4 +91,11 @@ def time(within: Any) -> str | float:
         within = within.astype("timedelta64[ms]").astype(int) / 1000
     if isinstance(within, bool) or not isinstance(within, (int, float)) or not 0 < within < math.inf:
         raise Error(f'a time is "8h", seconds or a timedelta, not {within!r}')
-    return float(math.ceil(within))
+    return f"{math.ceil(within)}s"
+
+
+def repeat(repeat: Any) -> dict[str, bool]:
+    """What to do with a row that has a result, as requests have it."""
+    if repeat not in ("refuse", "again", "replace"):
+        raise Error(f'repeat is "refuse", "again" or "replace", not {repeat!r}')
+    return {} if repeat == "refuse" else {repeat: True}

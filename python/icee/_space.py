@@ -19,7 +19,7 @@ Rows = NDArray[np.float64]
 
 # Spaces of no more points are looked at as a whole.
 ENUMERATED = 1024
-# Steps up to which a number is told as one of a grid's.
+# Steps up to which a number is one of a grid's.
 GRID = 1024
 # How far the neighbours of a good point lie, in widths of the space: from this to that, evenly in the logarithm.
 NEAR, FAR = 0.003, 0.3
@@ -144,7 +144,7 @@ class Space:
         return np.stack([levels.ravel() for levels in grid], axis=1)
 
     def uniform(self, count: int, rng: np.random.Generator) -> Rows:
-        """Points by chance."""
+        """Points at random."""
         unit = rng.random((count, len(self.axes)))
         return np.stack([axis.of_unit(unit[:, at]) for at, axis in enumerate(self.axes)], axis=1)
 
@@ -162,7 +162,7 @@ class Space:
         return np.where(moves, np.stack(moved, axis=1), near)
 
     def farthest(self, known: Rows, draws: int, rng: np.random.Generator) -> Rows:
-        """Of some points by chance the one that is farthest from all known ones."""
+        """Of some random points the one that is farthest from all known ones."""
         drawn = self.uniform(draws if len(known) else 1, rng)
         square = np.zeros((len(drawn), len(known)))
         for at, axis in enumerate(self.axes):

@@ -11,5 +11,5 @@ __all__ = ["surrogate"]
 
 @functools.cache
 def surrogate(model: str) -> Surrogate:
-    """The model of this name, ``"table"`` or ``"gp"``; its weights are read when it first predicts."""
+    """The model of this name, ``"learned"`` or ``"gp"``; its weights are read when it first predicts."""
     return Surrogate(model)

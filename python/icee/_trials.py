@@ -1,4 +1,4 @@
-"""Optuna's trials as what a model is told."""
+"""Optuna's trials as what a model reads."""
 
 from __future__ import annotations
 

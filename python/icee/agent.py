@@ -18,7 +18,7 @@ __all__ = ["Agent"]
 
 
 class Agent:
-    """A trained model at play. It is told what its actions earned, and learns from that within its context.
+    """A trained model at play. It learns from the rewards of its actions within its context.
 
     One game of one's own:
 
@@ -27,7 +27,7 @@ class Agent:
     >>> agent
     Agent('dark-room__icee', games=1, seed=0)
     >>> action = agent.act(40)                # what it sees: a cell, by number or as (x, y)
-    >>> agent.observe(0.0, terminated=False)  # what the action earned
+    >>> agent.observe(0.0, terminated=False)  # the reward
     >>> sorted(agent.thought)
     ['actions', 'better', 'return_values', 'returns', 'wanted']
 
@@ -105,7 +105,7 @@ class Agent:
         *,
         active: ArrayLike | None = None,
     ) -> None:
-        """What the actions earned, and whether their episodes are over; of all games that have acted, or of those that
+        """The rewards of the actions, and whether their episodes are over; of all games that have acted, or of those that
         are ``active``."""
         rewards = self._each("reward", reward, "biuf").astype(np.float64)
         done = self._each("terminated", terminated, "b") | self._each("truncated", truncated, "b")
@@ -175,7 +175,7 @@ class Agent:
 
         ``actions`` has the probability of every action, ``returns`` that of every return still to come in the episode
         (``return_values`` says which those are; both empty where the method predicts none), ``wanted`` the return that it
-        asked for, ``better`` whether it asked for a better episode than all before. Empty before the first decision.
+        conditioned on, ``better`` whether that is better than in all episodes before. Empty before the first decision.
         """
         thoughts = [self._thought(game) for game in range(self._games)]
         return thoughts[0] if self._games == 1 else thoughts

@@ -44,9 +44,9 @@ class Logs:
     action: NDArray[np.int64]
     """What was done: numbers from 0."""
     reward: NDArray[np.float64]
-    """What it earned."""
+    """Its reward."""
     probability: NDArray[np.float64] | None = None
-    """How likely the action was under the policy that took it, where it is known of every step."""
+    """The probability of the action under the policy that took it, where it is known of every step."""
 
     def __post_init__(self) -> None:
         lengths = {name: len(column) for name, column in self.to_dict().items()}

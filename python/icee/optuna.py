@@ -1,7 +1,7 @@
 """A sampler for Optuna that proposes with a model which has learned to optimise.
 
-It trains nothing: a transformer reads the finished trials as a table, says what to expect of a few thousand points, and
-the one of the greatest expected improvement is suggested.
+It trains nothing: a transformer reads the finished trials as a table and predicts a few hundred points, and the one with the
+greatest expected improvement is suggested.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["IceeSampler"]
 
 _logger = logging.getLogger(__name__)
 
-# Candidates: so many by chance and as many around the best trials, then fewer around the most promising ones. Chosen on functions
+# Candidates: so many at random and as many around the best trials, then fewer around the most promising ones. Chosen on functions
 # of our own (draws of Gaussian processes, quadratics, mixed ones), where twice as many found no more.
 CANDIDATES = 256
 # Trials, and then candidates, whose neighbourhoods are looked at.
@@ -40,11 +40,11 @@ CENTRES = 8
 # The reach of each further look.
 CLOSER = (0.05, 0.01)
 CLOSER_CANDIDATES = 128
-# Points by chance of which the farthest from all others is a good start.
+# Random points of which the farthest from all others is a good start.
 START_DRAWS = 32
 # Steps in which running trials get their sampled outcomes; within a step each for itself.
 RUNNING_STEPS = 8
-# Points at which the integral of a weighted gain is evaluated, and how many deviations it reaches below the best.
+# Points at which the integral of a weighted gain is evaluated, and how many standard deviations it reaches below the best.
 POINTS, REACH = 32, 4.0
 
 # What a running trial will be, for others to see before it says so. Storages need keep no longer texts: more goes into further
@@ -63,22 +63,22 @@ class IceeSampler(BaseSampler):
     True
 
     Floats, ints, steps, logarithms and categoricals are read as they are. Several objectives are weighed anew for every trial;
-    constraints multiply the gain with the probability that they hold. Running trials count with an outcome that is
-    drawn from what is believed of them, pruned ones with their last intermediate value, failed ones as the worst. Parameters that
-    always come together are suggested together; one whose range changes is drawn by chance.
+    constraints multiply the gain with the probability that they hold. Running trials count with a result that is
+    drawn from their predictions, pruned ones with their last intermediate value, failed ones as the worst. Parameters that
+    always come together are suggested together; one whose range changes is drawn at random.
 
     Args:
-        model: ``"table"``, the transformer, or ``"gp"``, a Gaussian process.
+        model: ``"learned"``, the transformer, or ``"gp"``, a Gaussian process.
         n_startup_trials: Trials that are spread over the space before any is predicted; at least 2.
         seed: Fixes all suggestions of one process.
         constraints_func: As in Optuna's samplers: numbers that are to be at most 0.
-        warn_independent_sampling: Whether to say that a parameter is drawn by chance.
+        warn_independent_sampling: Whether to warn that a parameter is drawn at random.
     """
 
     def __init__(
         self,
         *,
-        model: str = "table",
+        model: str = "learned",
         n_startup_trials: int = 4,
         seed: int | None = None,
         constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
@@ -115,7 +115,7 @@ class IceeSampler(BaseSampler):
     ) -> dict[str, Any]:
         if not search_space:
             return {}
-        # One at a time: who comes next sees what was proposed.
+        # One at a time: the next one sees what was proposed.
         with self._lock:
             params: dict[str, Any] = {}
             proposed: dict[str, float] = {}
@@ -139,9 +139,9 @@ class IceeSampler(BaseSampler):
         if self._warn_independent_sampling and any(param_name in other.params for other in _finished(study)):
             self._warn_independent_sampling = False
             _logger.warning(
-                f"The parameter {param_name!r} of trial {trial.number} is drawn by chance: its range is not the same in all "
-                "trials, so nothing can be learned about it. Other parameters may follow, and this is said once; "
-                "IceeSampler(warn_independent_sampling=False) does not say it."
+                f"The parameter {param_name!r} of trial {trial.number} is drawn at random: its range is not the same in all "
+                "trials, so nothing can be learned about it. This is said once, for the first such parameter. To leave it out: "
+                "IceeSampler(warn_independent_sampling=False)."
             )
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
@@ -182,7 +182,7 @@ class IceeSampler(BaseSampler):
 
 
 class _Search:
-    """One suggestion: what is known, what is believed, what would be gained."""
+    """One suggestion: what is known, what is predicted, what would be gained."""
 
     def __init__(self, space: Space, told: Told, model: str, rng: np.random.Generator) -> None:
         self.space, self.told, self.rng = space, told, rng
@@ -207,7 +207,7 @@ class _Search:
         return int(self.rng.integers(1 << 63))
 
     def imagine(self, pending: NDArray[np.float64]) -> None:
-        """Running trials count as told, with an outcome drawn from what is believed of them."""
+        """Running trials count as measured, with a result drawn from their predictions."""
         for step in range(min(RUNNING_STEPS, len(pending))):
             some = pending[step::RUNNING_STEPS]
             drawn = [beliefs.sample(self._seed()) for beliefs in self._beliefs(some)]

@@ -45,7 +45,7 @@ class InContextRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Predicts with a transformer that reads the training rows as a table.
 
     Nothing is trained and nothing is tuned: `fit` remembers the rows, `predict` lets the model read them. It gives a whole
-    distribution for every row, made for small tables (2 to about 256 rows): numbers, words, and gaps in both.
+    distribution for every row, made for small tables (2 to about 256 rows): numbers, words, and missing values in both.
 
     >>> from icee import InContextRegressor
     >>> X = [[1.0, "rye"], [2.0, "rye"], [3.0, "rye"], [1.0, "wheat"], [2.0, "wheat"], [3.0, "wheat"]]
@@ -58,13 +58,13 @@ class InContextRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Of more rows than the model reads, each prediction rests on those of a neighbourhood, and `fit` says so.
 
     Args:
-        model: ``"table"``, the transformer, or ``"gp"``, a Gaussian process.
+        model: ``"learned"``, the transformer, or ``"gp"``, a Gaussian process.
         categorical_features: Names or places of columns that are categories although they are written as numbers. Words, and
             pandas' categorical columns, are so anyway.
     """
 
     def __init__(
-        self, *, model: str = "table", categorical_features: Sequence[str | int] | None = None
+        self, *, model: str = "learned", categorical_features: Sequence[str | int] | None = None
     ) -> None:
         self.model = model
         self.categorical_features = categorical_features
@@ -128,7 +128,7 @@ class InContextRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             quantiles: Probabilities; the values below which they lie come with them, a column each.
 
         Returns:
-            The means, or a tuple of the means and what else was asked for, in this order.
+            The means; or a tuple of the means and, in this order, standard deviations and quantiles.
 
         >>> model = icee.InContextRegressor().fit([[1], [2], [3], [4]], [10, 20, 30, 40])
         >>> mean, ends = model.predict([[2.5], [3.5]], quantiles=[0.05, 0.95])
@@ -173,7 +173,7 @@ class InContextRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 yield places[at : at + CHUNK], context
 
     def _located(self, rows: Rows) -> Rows:
-        """Rows as points: numbers in deviations from their means, a coordinate for each word; gaps in the middle."""
+        """Rows as points: numbers in standard deviations from their means, a coordinate for each word; missing values in the middle."""
         coordinates = []
         for told, asked, words in zip(self.rows_.T, rows.T, self.levels_):
             if words is not None:
@@ -214,7 +214,7 @@ def _centres(points: Rows, count: int) -> Rows:
 
 
 def _told(X: Any) -> Any:
-    """A table whose cells arrive as they were told: where kinds are mixed, NumPy makes words of numbers, or nothing at all."""
+    """A table whose cells arrive as they were given: where kinds are mixed, NumPy makes words of numbers, or nothing at all."""
     if isinstance(X, (list, tuple)):
         try:
             kind = np.asarray(X).dtype.kind
@@ -267,7 +267,7 @@ def _words(column: NDArray[Any]) -> list[str]:
 
 
 def _word(cell: Any) -> str:
-    """A cell as a word: a number is the same whether it is an integer, a float or a boolean, as a gap in its column may make it."""
+    """A cell as a word: a number is the same whether it is an integer, a float or a boolean, as a missing value in its column may make it."""
     whole = isinstance(cell, (int, np.integer, np.bool_)) or (isinstance(cell, (float, np.floating)) and cell.is_integer())
     return str(int(cell)) if whole else str(cell)
 

@@ -247,7 +247,7 @@ def test_rows_of_a_space() -> None:
 def test_wrong_words() -> None:
     with pytest.raises(ValueError, match="nothing is predicted from fewer than 2 trials"):
         IceeSampler(n_startup_trials=1)
-    with pytest.raises(ValueError, match='model is "table" or "gp", not "tree"'):
+    with pytest.raises(ValueError, match='model is "learned" or "gp", not "tree"'):
         IceeSampler(model="tree")
     with pytest.raises(ValueError, match="seed is -1; a whole number from 0 on"):
         IceeSampler(seed=-1)

@@ -37,7 +37,7 @@ def table() -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-@pytest.mark.parametrize("model", ["table", "gp"])
+@pytest.mark.parametrize("model", ["learned", "gp"])
 def test_predicts(table: tuple[np.ndarray, np.ndarray], model: str) -> None:
     X, y = table
     mean, std, quantiles = (
@@ -73,7 +73,7 @@ def test_a_frame_of_words_numbers_and_gaps() -> None:
     frame.loc[::9, "oven"] = None
     frame.loc[::7, "heat"] = np.nan
     frame.loc[::5, "salt"] = pd.NA
-    for model in ("table", "gp"):
+    for model in ("learned", "gp"):
         regressor = InContextRegressor(model=model).fit(frame[:60], value[:60])
         mean = regressor.predict(frame[60:])
         assert np.corrcoef(mean, value[60:])[0, 1] > 0.85, model
@@ -163,7 +163,7 @@ def test_very_many_columns_are_left_to_the_process() -> None:
 
 
 def test_wrong_words() -> None:
-    with pytest.raises(ValueError, match='model is "table" or "gp", not "tree"'):
+    with pytest.raises(ValueError, match='model is "learned" or "gp", not "tree"'):
         InContextRegressor(model="tree").fit([[1], [2]], [1, 2])
     with pytest.raises(ValueError, match="a quantile lies between 0 and 1, not at 2"):
         InContextRegressor().fit([[1], [2]], [1, 2]).predict([[1]], quantiles=[2])

@@ -43,7 +43,7 @@ def make(sampler, seed):
     if sampler.startswith("icee"):
         from icee.optuna import IceeSampler
 
-        return IceeSampler(seed=seed, model="gp" if sampler == "icee-gp" else "table")
+        return IceeSampler(seed=seed, model="gp" if sampler == "icee-gp" else "learned")
     if sampler == "gp":
         import torch
 

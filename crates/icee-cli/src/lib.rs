@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+mod study;
 mod terminal;
 
 use clap::{Parser, Subcommand};
@@ -57,7 +58,7 @@ enum Command {
     Tune(commands::tune::Args),
     Play(commands::play::Args),
     Act(commands::act::Args),
-    Study(commands::study::Arguments),
+    Study(study::Arguments),
     Serve(commands::serve::Args),
     /// List the benchmark functions of Bayesian optimisation, or evaluate them.
     Functions(commands::functions::Arguments),
@@ -126,7 +127,7 @@ fn dispatch(command: Command, registry: &Registry, models: &ModelStore) -> anyho
         Command::Tune(args) => commands::tune::run(&args, registry, models),
         Command::Play(args) => commands::play::run(&args, registry, models),
         Command::Act(args) => commands::act::run(&args, models),
-        Command::Study(arguments) => commands::study::run(&arguments),
+        Command::Study(arguments) => study::run(&arguments),
         Command::Serve(args) => commands::serve::run(&args),
         Command::Functions(arguments) => commands::functions::run(arguments),
     }

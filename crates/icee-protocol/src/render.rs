@@ -2,10 +2,13 @@
 //! `"keep": true`, or the box to tick on the page.
 
 mod notes;
+mod page;
 mod problems;
 
 use crate::{CellChange, Deed, Grounds, Note, Problem, Said};
 use serde::{Deserialize, Serialize};
+
+pub use page::{BUTTONS, LABELS, Place};
 
 /// Where words are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,6 +122,9 @@ enum Set<'a> {
     Option(&'a str),
 }
 
+/// Options that are lists in Python.
+const LISTS: [&str; 7] = ["also", "categories", "columns", "ignore", "linear", "log", "same"];
+
 /// What it is called at a face; nothing where there are no options.
 fn set(reader: &Reader, what: Set<'_>) -> Option<String> {
     let (name, value) = match what {
@@ -131,14 +137,13 @@ fn set(reader: &Reader, what: Set<'_>) -> Option<String> {
         (Face::Terminal, Some(value), _) => format!("--{} {}", name.replace('_', "-"), shell(value)),
         (Face::Python, _, Set::Flag("replace" | "again")) => format!("repeat=\"{name}\""),
         (Face::Python, _, Set::Flag(_)) => format!("{name}=True"),
+        (Face::Python, Some(value), _) if LISTS.contains(&name) => format!("{name}=[\"{value}\"]"),
         (Face::Python, Some(value), _) => format!("{name}=\"{value}\""),
         (Face::Python, None, _) => format!("{name}="),
         (Face::Http, _, Set::Flag(_)) => format!("\"{name}\": true"),
         (Face::Http, Some(value), _) => format!("\"{name}\": \"{value}\""),
         (Face::Http, None, _) => format!("\"{name}\""),
-        (Face::Page, _, Set::Flag(_)) => format!("the box \"{}\"", label(name)),
-        (Face::Page, Some(value), _) => format!("{value} under \"{}\"", label(name)),
-        (Face::Page, None, _) => format!("\"{}\"", label(name)),
+        (Face::Page, ..) => return page::set(name, what),
     })
 }
 
@@ -146,36 +151,6 @@ fn set(reader: &Reader, what: Set<'_>) -> Option<String> {
 fn shell(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("\"{}\"", word.replace('"', "\\\"")) }
-}
-
-/// What the forms of the page call an option. A test holds the page to it.
-pub fn label(option: &str) -> &str {
-    match option {
-        "keep" => "Keep results of corrected rows",
-        "replace" => "Correct earlier results",
-        "again" => "Add a replicate",
-        "more" => "New rows",
-        "value" => "Results are in the column",
-        "ignore" => "Not used",
-        "id" => "Rows are named by the column",
-        "columns" => "Inputs",
-        "categories" => "Categories",
-        "direction" => "Good results are",
-        "target" => "Target",
-        "bounds" => "Range of results",
-        "also" => "Additional goals",
-        "where" => "Only rows where",
-        "same" => "The same in all rows",
-        "within" => "Reserve for",
-        "by" => "Your name",
-        "sampler" => "Picked by",
-        "accept_model" => "Go on with this model",
-        "sheet" => "Sheet",
-        "row" => "Row",
-        "log" => "Logarithmic",
-        "linear" => "Linear",
-        other => other,
-    }
 }
 
 /// What one can do: a verb, on this study, with these words behind it.
@@ -187,7 +162,7 @@ fn command(reader: &Reader, verb: &str, rest: &str) -> Option<String> {
         Face::Terminal => format!("`icee study {verb} {study}{space}{rest}`"),
         Face::Python => format!("`{}`", call(verb, rest)),
         Face::Http => format!("`POST …/{verb}`"),
-        Face::Page => format!("\"{}\"", button(verb)),
+        Face::Page => format!("\"{}\"", page::button(verb)?),
     })
 }
 
@@ -203,21 +178,6 @@ fn call(verb: &str, rest: &str) -> String {
         }
     }
     format!("study.{verb}({})", said.join(", "))
-}
-
-/// What the page calls a verb.
-fn button(verb: &str) -> &str {
-    match verb {
-        "create" => "New study",
-        "ask" => "Suggest rows",
-        "tell" => "Record",
-        "update" => "Update from a sheet",
-        "withdraw" => "Release",
-        "forget" => "Delete results",
-        "undo" => "Undo",
-        "delete" => "Delete the study",
-        other => other,
-    }
 }
 
 /// A hint behind a sentence, where the face has options.
@@ -265,6 +225,16 @@ mod tests {
         assert_eq!(keep(Face::Python).unwrap(), "keep=True");
         assert_eq!(keep(Face::Http).unwrap(), "\"keep\": true");
         assert_eq!(keep(Face::Page).unwrap(), "the box \"Keep results of corrected rows\"");
+        let ignore = |face| set(&Reader::at(face, None), Set::Value("ignore", "flour")).unwrap();
+        assert_eq!(
+            (ignore(Face::Terminal), ignore(Face::Python)),
+            ("--ignore flour".into(), "ignore=[\"flour\"]".into())
+        );
+        let page = |what| set(&Reader::at(Face::Page, None), what);
+        assert_eq!(page(Set::Flag("failed")).unwrap(), "the button \"Failed\"");
+        assert_eq!(page(Set::Value("ignore", "day")).unwrap(), "\"Not used\" for day");
+        assert_eq!(page(Set::Value("bounds", "0..")).unwrap(), "0.. under \"Range of results\"");
+        assert_eq!(page(Set::Option("columns")), None);
         let forget = |face| command(&Reader::at(face, Some("bread")), "forget", "--row 3").unwrap();
         assert_eq!(forget(Face::Terminal), "`icee study forget bread --row 3`");
         assert_eq!(forget(Face::Python), "`study.forget(3)`");

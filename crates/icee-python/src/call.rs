@@ -1,8 +1,12 @@
 //! How Python calls the engine: without the interpreter's lock, on threads of this process, and nothing but exceptions
 //! comes back.
 
+use icee_protocol::{Face, Kind, Problem, Reader, render};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{
+    PyConnectionError, PyFileExistsError, PyFileNotFoundError, PyOSError, PyPermissionError, PyRuntimeError,
+    PyValueError,
+};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
@@ -14,7 +18,12 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-create_exception!(icee, Error, PyValueError, "What the engine refuses, in the words of the command line.");
+create_exception!(
+    icee,
+    Error,
+    PyValueError,
+    "What icee refuses. A study's problem has a `code`, and its data as `problem`."
+);
 
 /// How often signals are looked for while something takes long.
 const SIGNALS_EVERY: Duration = Duration::from_millis(100);
@@ -40,7 +49,7 @@ pub fn call<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) ->
 /// # Errors
 /// As [`call`].
 pub fn here<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    result(py.detach(|| caught(work)))
+    result(py, py.detach(|| caught(work)))
 }
 
 /// As [`call`], for what takes long: `work` gets a way to tell things, which `hear` hears on the thread of the caller, with the
@@ -85,7 +94,7 @@ pub fn watched<E: Send, T: Send>(
         }
         py.detach(|| worker.join()).unwrap_or_else(Err)
     });
-    match (failure, result(done)) {
+    match (failure, result(py, done)) {
         (None, done) => done,
         (Some(first), Ok(_)) => Err(first),
         (Some(first), Err(error)) => {
@@ -102,12 +111,39 @@ fn caught<T>(work: impl FnOnce() -> Result<T>) -> Done<T> {
     catch_unwind(AssertUnwindSafe(work))
 }
 
-fn result<T>(done: Done<T>) -> PyResult<T> {
+fn result<T>(py: Python<'_>, done: Done<T>) -> PyResult<T> {
     match done {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(exception(&*error)),
+        Ok(Err(error)) => Err(match error.downcast_ref::<Problem>() {
+            Some(problem) => refused(py, problem),
+            None => exception(&*error),
+        }),
         Err(panic) => Err(bug(&*panic)),
     }
+}
+
+/// The exception of a problem: Python's own where it has one for that.
+fn refused(py: Python<'_>, problem: &Problem) -> PyErr {
+    let words = render::problem(problem, &Reader::at(Face::Python, None));
+    let error = match (problem.kind(), problem) {
+        (Kind::Missing, _) | (_, Problem::FileMissing { .. }) => PyFileNotFoundError::new_err(words),
+        (Kind::Exists, _) => PyFileExistsError::new_err(words),
+        (Kind::Unauthorized | Kind::Forbidden, _) => PyPermissionError::new_err(words),
+        (Kind::Busy, _) => PyConnectionError::new_err(words),
+        (_, Problem::File { io: true, .. }) => PyOSError::new_err(words),
+        _ => Error::new_err(words),
+    };
+    // Where memory is too short for its data, the words are enough.
+    let _ = with_data(py, &error, problem);
+    error
+}
+
+/// Gives an exception the problem as data: `code`, and `problem` as a dict.
+fn with_data(py: Python<'_>, error: &PyErr, problem: &Problem) -> PyResult<()> {
+    let data = serde_json::to_string(problem).map_err(|error| Error::new_err(error.to_string()))?;
+    let value = error.value(py);
+    value.setattr("code", problem.code())?;
+    value.setattr("problem", py.import("json")?.call_method1("loads", (data,))?)
 }
 
 /// The exception of an error: what the system refuses is Python's own.

@@ -1,7 +1,7 @@
 //! icee as a Python module, `icee._native`.
 //!
-//! Thin: what crosses is numbers, arrays, and answers as JSON, the same that the command line prints. The Python package
-//! around it (`python/icee`) knows frames, Gymnasium, Optuna and scikit-learn.
+//! Thin: what crosses is numbers, arrays, and the requests and replies of studies as JSON. The Python package around it
+//! (`python/icee`) knows frames, Gymnasium, Optuna and scikit-learn.
 
 // Python code documents itself in the package; here are only its bones.
 #![allow(missing_docs)]
@@ -28,7 +28,7 @@ mod _native {
     #[pymodule_export]
     use super::regression::{Beliefs, Column, Surrogate};
     #[pymodule_export]
-    use super::study::Study;
+    use super::study::{Studies, upgrade};
     #[pymodule_export]
     use super::training::{keep_log, read_log, resume, train, write_log};
     #[pymodule_export]
@@ -38,6 +38,10 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // An error that is no study's has neither.
+        let error = module.py().get_type::<Error>();
+        error.setattr("code", module.py().None())?;
+        error.setattr("problem", module.py().None())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

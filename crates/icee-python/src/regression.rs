@@ -120,17 +120,17 @@ impl Surrogate {
 #[pymethods]
 impl Surrogate {
     #[new]
-    #[pyo3(signature = (model="table"))]
+    #[pyo3(signature = (model="learned"))]
     fn new(py: Python<'_>, model: &str) -> PyResult<Surrogate> {
         call(py, || match model {
-            "table" => {
+            "learned" => {
                 let model = learned_models()?.into_iter().next().ok_or_else(|| said("no learned model is inside"))?;
                 let (Reads::Columns(range) | Reads::Coordinates(range)) = &model.reads;
                 let most_columns = *range.end();
                 Ok((true, model.history, most_columns, model.rule))
             }
             "gp" => Ok((false, KNOWN_HISTORY, MOST_COORDINATES, Rule::Greatest)),
-            _ => Err(said(format!("model is \"table\" or \"gp\", not \"{model}\""))),
+            _ => Err(said(format!("model is \"learned\" or \"gp\", not \"{model}\""))),
         })
         .map(|(learned, most_rows, most_columns, rule)| Surrogate {
             learned,

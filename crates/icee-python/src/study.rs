@@ -1,366 +1,220 @@
-//! Studies: which row next? Answers are the JSON of the command line; the package makes frames of them.
+//! Studies: which row next? Requests and replies are the protocol's, as JSON; the package makes frames of them.
 
-use crate::call::{Process, Result, call, here, in_threads, json, said};
-use icee_base::files::write_atomically;
-use icee_base::table::Table;
-use icee_models::study_models;
-use icee_report::output::write_page;
-use icee_report::study::{glance, page_of};
-use icee_study::{
-    AskOptions, Bounds, Corrected, Direction, Further, Outcome, Repeat, SHEETS, SamplerKind, Scale, StudyOptions,
-    duration, suspects,
+use crate::call::{Error, Process, Result, call, here, in_threads, json, said};
+use icee_client::{Folder, Http, TOKEN};
+use icee_protocol::{
+    Column, Face, FurtherForecast, Note, Noted, Predict, ReadCells, Reader, Reply, Request, RowForecast, Said, Status,
+    StudyName, Transport, Verb, render,
 };
 use pyo3::prelude::*;
-use std::path::{Path, PathBuf};
+use pyo3::types::PyList;
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Said where nobody says which values are good: to guess would be worse.
-const NO_DIRECTION: &str =
-    "which values are good? add direction=\"maximize\" or direction=\"minimize\", or target=NUMBER";
-
-/// What stands for the path of a table that is in no file.
-const FRAME: &str = "the table";
-
-/// A study in a journal file.
+/// The studies of a folder, or of a server.
 #[pyclass(frozen, module = "icee._native")]
-pub struct Study {
-    path: PathBuf,
-    /// Where its sheet lies now, if somebody said so.
-    pool: Option<PathBuf>,
-    study: Mutex<(Process, icee_study::Study)>,
+pub struct Studies {
+    place: Place,
+    open: Mutex<Open>,
 }
 
-type Opened<'a> = MutexGuard<'a, (Process, icee_study::Study)>;
+enum Place {
+    Folder(PathBuf),
+    Server { url: String, token: Option<String> },
+}
 
-impl Study {
-    fn new(path: PathBuf, pool: Option<PathBuf>, study: icee_study::Study) -> Study {
-        Study { path, pool, study: Mutex::new((Process::this(), study)) }
-    }
+/// What does the requests, in the process that has opened it.
+struct Open {
+    process: Process,
+    transport: Box<dyn Transport>,
+    /// Said with the next reply.
+    notes: Vec<Note>,
+}
 
-    /// The study for one caller at a time. Its model has threads; in a fork it is opened anew.
-    fn lock(&self) -> Result<Opened<'_>> {
-        let mut study = self.study.lock().unwrap_or_else(PoisonError::into_inner);
-        if !study.0.is_this() {
-            let opened = icee_study::Study::open(&self.path, self.pool.as_deref(), study_models()?)?;
-            std::mem::forget(std::mem::replace(&mut *study, (Process::this(), opened)));
-        }
-        Ok(study)
-    }
-
-    /// Does something with the study as it is now: others may have written meanwhile.
-    fn with<T: Send>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut icee_study::Study) -> Result<T> + Send,
-    ) -> PyResult<T> {
-        here(py, || {
-            // Locked before the threads are entered: one that waits takes up other calls, and these must not wait for what it holds.
-            let mut opened = self.lock()?;
-            let study = &mut opened.1;
-            in_threads(|| {
-                study.refresh()?;
-                work(study)
-            })
+impl Place {
+    fn open(&self) -> Result<Open> {
+        let process = Process::this();
+        Ok(match self {
+            Place::Folder(path) => Open { process, transport: Box::new(Folder::new(path)), notes: vec![] },
+            Place::Server { url, token } => {
+                let server = Http::new(url, token.clone(), Face::Python)?;
+                let host = server.unencrypted().map(str::to_owned);
+                let notes = host.map(|host| Note::Unencrypted { host }).into_iter().collect();
+                Open { process, transport: Box::new(server), notes }
+            }
         })
     }
+}
 
-    /// What a page calls it.
-    fn name(&self) -> String {
-        self.path.file_stem().map_or_else(|| "study".into(), |stem| stem.to_string_lossy().into_owned())
+impl Studies {
+    fn at(py: Python<'_>, place: Place) -> PyResult<Studies> {
+        here(py, || Ok(Studies { open: Mutex::new(place.open()?), place }))
+    }
+
+    /// The place for one caller at a time. What it has loaded has threads and connections; in a fork it is opened anew.
+    fn lock(&self) -> Result<MutexGuard<'_, Open>> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if !open.process.is_this() {
+            std::mem::forget(std::mem::replace(&mut *open, self.place.open()?));
+        }
+        Ok(open)
+    }
+
+    /// Does a request without the interpreter's lock. The notes of its reply have Python's words.
+    fn send(
+        &self,
+        py: Python<'_>,
+        study: Option<&str>,
+        request: impl FnOnce() -> Result<Request> + Send,
+    ) -> PyResult<Noted<Reply>> {
+        here(py, || {
+            let (study, request) = (study.map(str::parse::<StudyName>).transpose()?, request()?);
+            // Locked before the threads are entered: one that waits takes up other calls, and these must not wait for what it holds.
+            let mut open = self.lock()?;
+            let transport = &mut open.transport;
+            let Noted { reply, notes } = match self.place {
+                Place::Folder(_) => in_threads(|| Ok(transport.send(study.as_ref(), request)?))?,
+                // Its threads are elsewhere, and those here are not kept waiting for it.
+                Place::Server { .. } => transport.send(study.as_ref(), request)?,
+            };
+            let all = std::mem::take(&mut open.notes).into_iter().chain(notes.into_iter().map(|note| note.what));
+            Ok(Noted { reply, notes: in_words(all.collect()) })
+        })
     }
 }
 
 #[pymethods]
-impl Study {
+impl Studies {
+    /// Those in a folder, which need not be there yet.
     #[staticmethod]
-    #[pyo3(signature = (path, pool, *, value, direction, target, bounds, also, cost, id, columns, ignore, scales, like, sampler, seed))]
-    #[expect(clippy::too_many_arguments, reason = "each is a keyword of Python's")]
-    fn create(
-        py: Python<'_>,
-        path: PathBuf,
-        pool: PathBuf,
-        value: Option<String>,
-        direction: Option<&str>,
-        target: Option<f64>,
-        bounds: Option<(Option<f64>, Option<f64>)>,
-        also: Vec<String>,
-        cost: Option<String>,
-        id: Option<String>,
-        columns: Option<Vec<String>>,
-        ignore: Vec<String>,
-        scales: Vec<(String, String)>,
-        like: Option<PathBuf>,
-        sampler: Option<&str>,
-        seed: u64,
-    ) -> PyResult<(Study, Vec<String>)> {
-        call(py, || {
-            let direction = match (direction, target) {
-                (Some(_), Some(_)) => return Err(said("give a direction or a target, not both")),
-                (Some(word), None) => word.parse::<Direction>()?,
-                (None, Some(target)) => Direction::Target(target),
-                (None, None) => return Err(said(NO_DIRECTION)),
-            };
-            let options = StudyOptions {
-                pool,
-                columns,
-                ignore,
-                scales: scales.into_iter().map(|(name, scale)| (name, scale_of(&scale))).collect(),
-                id,
-                value,
-                direction,
-                bounds: bounds.map(|(low, high)| Bounds { low, high }),
-                further: also.iter().map(|wish| wish.parse::<Further>()).collect::<std::result::Result<_, _>>()?,
-                cost,
-                like,
-                sampler: kind(sampler)?,
-                seed,
-            };
-            let mut notes: Vec<String> = suspects(&options)?.iter().map(ToString::to_string).collect();
-            let mut study = icee_study::Study::create(&path, &options, study_models()?)?;
-            notes.extend(study.take_notes());
-            Ok((Study::new(path, None, study), notes))
-        })
+    fn folder(py: Python<'_>, path: PathBuf) -> PyResult<Studies> {
+        Studies::at(py, Place::Folder(path))
     }
 
+    /// Those of a server; its token is by default that of the environment.
     #[staticmethod]
-    #[pyo3(signature = (path, pool=None))]
-    fn open(py: Python<'_>, path: PathBuf, pool: Option<PathBuf>) -> PyResult<Study> {
-        call(py, || {
-            let study = icee_study::Study::open(&path, pool.as_deref(), study_models()?)?;
-            Ok(Study::new(path, pool, study))
-        })
+    #[pyo3(signature = (url, token=None))]
+    fn server(py: Python<'_>, url: String, token: Option<String>) -> PyResult<Studies> {
+        let token = token.or_else(|| std::env::var(TOKEN).ok());
+        let token = token.map(|token| token.trim().to_owned()).filter(|token| !token.is_empty());
+        Studies::at(py, Place::Server { url, token })
     }
 
-    #[getter]
-    fn path(&self) -> &Path {
-        &self.path
+    /// Does a request, given as JSON; its reply is JSON.
+    fn request(&self, py: Python<'_>, verb: &str, study: Option<&str>, json: &str) -> PyResult<String> {
+        let request = || {
+            let known = Verb::ALL.iter().find(|known| known.name() == verb);
+            let known = known.ok_or_else(|| said(format!("there is no request \"{verb}\"")))?;
+            Ok(known.request(serde_json::from_str(json)?)?)
+        };
+        let reply = self.send(py, study, request)?;
+        here(py, || self::json(&reply))
     }
 
-    #[getter]
-    fn pool(&self) -> Option<&Path> {
-        self.pool.as_deref()
+    /// The cells of all rows, column by column, and the checksum of the sheet. What there is to note is noted with other replies.
+    fn cells<'py>(&self, py: Python<'py>, study: &str) -> PyResult<(Vec<NamedCells<'py>>, String)> {
+        let Noted { reply: Reply::ReadCells(all), .. } = self.send(py, Some(study), || Ok(ReadCells {}.into()))? else {
+            return Err(Error::new_err(ODD));
+        };
+        let list = |column: &Column| Ok((column.name.clone(), PyList::new(py, column.cells.iter())?));
+        Ok((all.columns.iter().map(list).collect::<PyResult<_>>()?, all.sheet))
     }
 
-    /// The column that names the rows, if there is one.
-    #[getter]
-    fn id_column(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        self.with(py, |study| Ok(study.id_column().map(str::to_owned)))
-    }
-
-    /// What a column of rows' numbers is called.
-    #[getter]
-    fn row_column(&self, py: Python<'_>) -> PyResult<&'static str> {
-        self.with(py, |study| Ok(study.row_column()))
-    }
-
-    /// Which sheet the rows are numbered by: another one has another text.
-    #[getter]
-    fn sheet(&self, py: Python<'_>) -> PyResult<String> {
-        self.with(py, |study| Ok(study.sheet_fingerprint().to_owned()))
-    }
-
-    /// What is to be said after what was done last.
-    fn take_notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.with(py, |study| Ok(study.take_notes()))
-    }
-
-    #[pyo3(signature = (count, *, condition, more, same, within, by, sampler))]
-    #[expect(clippy::too_many_arguments, reason = "each is a keyword of Python's")]
-    fn ask(
-        &self,
-        py: Python<'_>,
-        count: usize,
-        condition: Option<String>,
-        more: bool,
-        same: Vec<String>,
-        within: Option<Within>,
-        by: Option<String>,
-        sampler: Option<&str>,
-    ) -> PyResult<String> {
-        self.with(py, |study| {
-            let sampler = kind(sampler)?;
-            let (within, now) = (within.map(Within::seconds).transpose()?, now());
-            let until = within.map(|seconds| now.saturating_add(seconds));
-            json(&study.ask_or_repeat(&AskOptions { count, sampler, condition, same, until, by }, more, now)?)
-        })
-    }
-
-    #[pyo3(signature = (row, value, further, *, impossible, repeat, by))]
-    #[expect(clippy::too_many_arguments, reason = "each is a keyword of Python's")]
-    fn tell(
-        &self,
-        py: Python<'_>,
-        row: &str,
-        value: Option<f64>,
-        further: Vec<(String, f64)>,
-        impossible: bool,
-        repeat: &str,
-        by: Option<&str>,
-    ) -> PyResult<String> {
-        self.with(py, |study| {
-            let outcome = match value {
-                Some(value) => Outcome::Value(value),
-                None if impossible => Outcome::Impossible,
-                None => Outcome::Failed,
-            };
-            let further: Vec<(&str, f64)> = further.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-            json(&study.tell_by(by, row, outcome, &further, repeat_of(repeat)?)?)
-        })
-    }
-
-    /// Tells all rows of a table, given as CSV.
-    #[pyo3(signature = (csv, value, *, repeat))]
-    fn tell_table(&self, py: Python<'_>, csv: Vec<u8>, value: Option<&str>, repeat: &str) -> PyResult<String> {
-        self.with(py, |study| {
-            let table = Table::of_bytes(Path::new(FRAME), csv)?;
-            json(&study.tell_table(table, value, repeat_of(repeat)?)?)
-        })
-    }
-
-    /// Tells all rows of a file.
-    #[pyo3(signature = (path, value, *, repeat))]
-    fn tell_file(&self, py: Python<'_>, path: PathBuf, value: Option<&str>, repeat: &str) -> PyResult<String> {
-        self.with(py, |study| json(&study.tell_csv(&path, value, repeat_of(repeat)?)?))
-    }
-
-    /// Takes in what has changed in the sheet, or another sheet in its place.
-    #[pyo3(signature = (sheet=None, *, repeat, keep))]
-    fn update(&self, py: Python<'_>, sheet: Option<Vec<u8>>, repeat: &str, keep: bool) -> PyResult<String> {
-        let corrected = if keep { Corrected::Keep } else { Corrected::Refuse };
-        // A file of the user's is never written to.
-        let own = SHEETS.iter().chain(&["csv"]).map(|ending| self.path.with_extension(ending)).collect::<Vec<_>>();
-        self.with(py, |study| {
-            let repeat = repeat_of(repeat)?;
-            let Some(sheet) = sheet else { return json(&study.update(repeat, corrected)?) };
-            json(&study.update_to(&sheet, repeat, corrected, &mut |place| {
-                if !own.iter().any(|own| own == place) {
-                    let words = format!(
-                        "the sheet of this study is the file {}; change that one, and update without a table",
-                        place.display()
-                    );
-                    return Err(icee_study::Error::Study(words));
-                }
-                write_atomically(place, &sheet)?;
-                Ok(place.to_owned())
-            })?)
-        })
-    }
-
-    #[pyo3(signature = (sampler=None))]
-    fn predict(&self, py: Python<'_>, sampler: Option<&str>) -> PyResult<String> {
-        self.with(py, |study| json(&study.predict(kind(sampler)?)?))
-    }
-
-    fn best(&self, py: Python<'_>) -> PyResult<String> {
-        self.with(py, |study| json(&study.best()))
-    }
-
-    fn front(&self, py: Python<'_>) -> PyResult<String> {
-        self.with(py, |study| json(&study.front()))
-    }
-
-    fn summary(&self, py: Python<'_>) -> PyResult<String> {
-        self.with(py, |study| json(&study.summary()))
-    }
-
-    fn why(&self, py: Python<'_>, row: &str) -> PyResult<String> {
-        self.with(py, |study| json(&study.why(row, None)?))
-    }
-
-    fn effects(&self, py: Python<'_>) -> PyResult<String> {
-        self.with(py, |study| json(&study.effects(None)?))
-    }
-
-    /// The cells of all rows, as text: a list a column.
-    fn cells(&self, py: Python<'_>) -> PyResult<Vec<(String, Vec<String>)>> {
-        self.with(py, |study| Ok(study.all_cells()?))
-    }
-
-    #[pyo3(signature = (rows, *, within, by))]
-    fn renew(&self, py: Python<'_>, rows: Vec<String>, within: Within, by: Option<&str>) -> PyResult<()> {
-        self.with(py, |study| {
-            let until = now().saturating_add(within.seconds()?);
-            Ok(study.renew(&rows.iter().map(String::as_str).collect::<Vec<_>>(), until, by)?)
-        })
-    }
-
-    #[pyo3(signature = (rows, *, by))]
-    fn withdraw(&self, py: Python<'_>, rows: Vec<String>, by: Option<&str>) -> PyResult<()> {
-        self.with(py, |study| Ok(study.withdraw(&rows.iter().map(String::as_str).collect::<Vec<_>>(), by)?))
-    }
-
-    fn forget(&self, py: Python<'_>, rows: Vec<String>) -> PyResult<()> {
-        self.with(py, |study| Ok(study.forget(&rows.iter().map(String::as_str).collect::<Vec<_>>())?))
-    }
-
-    fn undo(&self, py: Python<'_>) -> PyResult<String> {
-        self.with(py, |study| Ok(study.undo()?))
-    }
-
-    #[pyo3(signature = (sampler=None))]
-    fn accept_model(&self, py: Python<'_>, sampler: Option<&str>) -> PyResult<()> {
-        self.with(py, |study| Ok(study.accept_model(kind(sampler)?)?))
-    }
-
-    /// Writes a page about the study; gives what else is to be said.
-    fn report(&self, py: Python<'_>, path: PathBuf, ahead: usize) -> PyResult<Vec<String>> {
-        let name = self.name();
-        self.with(py, move |study| {
-            let (page, notes) = page_of(study, &name, ahead)?;
-            write_page(&page, &path)?;
-            Ok(notes)
-        })
-    }
-
-    /// The study at a glance as a piece of HTML, with the picture of its progress.
-    fn glance(&self, py: Python<'_>) -> PyResult<String> {
-        let name = self.name();
-        self.with(py, move |study| Ok(glance(&study.summary(), &name)))
+    /// Predictions of rows, column by column.
+    #[pyo3(signature = (study, top=None, sampler=None))]
+    fn predict(&self, py: Python<'_>, study: &str, top: Option<usize>, sampler: Option<String>) -> PyResult<Forecasts> {
+        let Noted { reply: Reply::Predict(predicted), notes } =
+            self.send(py, Some(study), || Ok(Predict { top, sampler }.into()))?
+        else {
+            return Err(Error::new_err(ODD));
+        };
+        here(py, || Ok(Forecasts { notes: json(&notes)?, ..Forecasts::of(predicted.rows) }))
     }
 }
 
-/// A time: seconds, or words such as 8h.
-#[derive(FromPyObject)]
-pub enum Within {
-    /// Seconds.
-    Seconds(f64),
-    /// Words.
-    Words(String),
+/// A reply that belongs to another request, which no place gives.
+const ODD: &str = "the reply is another request's";
+
+/// The name of a column, and its cells.
+type NamedCells<'py> = (String, Bound<'py, PyList>);
+
+/// Predictions of rows: a list for each of their numbers.
+#[derive(Default, IntoPyObject)]
+pub struct Forecasts {
+    id: Vec<String>,
+    row: Vec<usize>,
+    status: Vec<&'static str>,
+    value: Vec<Option<f64>>,
+    mean: Vec<f64>,
+    low: Vec<f64>,
+    high: Vec<f64>,
+    beats_best: Vec<f64>,
+    /// Those of the further results, by name.
+    further: Vec<(String, FurtherForecasts)>,
+    /// JSON.
+    notes: String,
 }
 
-impl Within {
-    fn seconds(self) -> Result<u64> {
-        match self {
-            Within::Seconds(seconds) => Ok(duration(&format!("{seconds}s"))?),
-            Within::Words(words) => Ok(duration(&words)?),
+#[derive(IntoPyObject)]
+pub struct FurtherForecasts {
+    mean: Vec<f64>,
+    low: Vec<f64>,
+    high: Vec<f64>,
+    holds: Vec<Option<f64>>,
+}
+
+impl Forecasts {
+    fn of(rows: Vec<RowForecast>) -> Forecasts {
+        let mut all = Forecasts { further: further(&rows), ..Forecasts::default() };
+        for RowForecast { id, row, status, value, forecast } in rows {
+            all.id.push(id);
+            all.row.push(row);
+            all.status.push(word(status));
+            all.value.push(value);
+            all.mean.push(forecast.mean);
+            all.low.push(forecast.low);
+            all.high.push(forecast.high);
+            all.beats_best.push(forecast.beats_best);
         }
+        all
     }
 }
 
-/// Seconds since 1970.
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+/// The predictions of further results, which are the same ones in all rows.
+fn further(rows: &[RowForecast]) -> Vec<(String, FurtherForecasts)> {
+    let Some(first) = rows.first() else { return vec![] };
+    let column = |(at, FurtherForecast { name, .. }): (usize, &FurtherForecast)| {
+        let of: Vec<&FurtherForecast> = rows.iter().filter_map(|row| row.forecast.further.get(at)).collect();
+        let numbers = |number: fn(&FurtherForecast) -> f64| of.iter().map(|of| number(of)).collect();
+        let forecasts = FurtherForecasts {
+            mean: numbers(|of| of.mean),
+            low: numbers(|of| of.low),
+            high: numbers(|of| of.high),
+            holds: of.iter().map(|of| of.holds).collect(),
+        };
+        (name.clone(), forecasts)
+    };
+    first.forecast.further.iter().enumerate().map(column).collect()
 }
 
-fn kind(sampler: Option<&str>) -> Result<Option<SamplerKind>> {
-    Ok(sampler.map(str::parse).transpose()?)
-}
-
-/// The package says no other words.
-fn scale_of(word: &str) -> Scale {
-    match word {
-        "log" => Scale::Log,
-        "linear" => Scale::Linear,
-        _ => Scale::Categories,
+/// As JSON has it.
+fn word(status: Status) -> &'static str {
+    match status {
+        Status::Told => "told",
+        Status::Failed => "failed",
+        Status::Impossible => "impossible",
+        Status::Running => "running",
+        Status::Left => "left",
     }
 }
 
-fn repeat_of(word: &str) -> Result<Repeat> {
-    match word {
-        "refuse" => Ok(Repeat::Refuse),
-        "again" => Ok(Repeat::Again),
-        "replace" => Ok(Repeat::Replace),
-        _ => Err(said(format!("repeat is \"refuse\", \"again\" or \"replace\", not \"{word}\""))),
-    }
+/// Notes in Python's words, whoever has sent them.
+fn in_words(notes: Vec<Note>) -> Vec<Said<Note>> {
+    render::said(notes, &Reader::at(Face::Python, None))
+}
+
+/// Rewrites a journal of an earlier format in the format of today; gives where it lies as it was.
+#[pyfunction]
+pub fn upgrade(py: Python<'_>, folder: PathBuf, study: &str) -> PyResult<PathBuf> {
+    call(py, || Ok(icee_client::upgrade(&folder, &study.parse()?)?.backup))
 }

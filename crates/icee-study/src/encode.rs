@@ -273,19 +273,21 @@ impl<'a> Encoder<'a> {
 mod tests {
     use super::*;
     use crate::survey::{Survey, survey};
+    use icee_protocol::{LeftOut, Mixed, Note};
     use std::path::Path;
 
     /// The survey and the points of a text.
     fn coded(text: &str) -> Result<(Survey, Vec<Vec<f64>>)> {
-        let mut table = Table::of_bytes(Path::new("pool.csv"), text.as_bytes().to_vec())?;
+        let mut table = Table::of_bytes(Path::new("pool.csv"), text.as_bytes().to_vec()).or_problem()?;
         let places: Vec<usize> = (0..table.header().len()).collect();
         let survey = survey(&mut table, &places, &[])?;
         let mut points = Vec::new();
         let encoder = Encoder::new(&table, &survey.columns)?;
-        table.scan(|table, row| {
+        let scanned = table.scan(|table, row| {
             encoder.encode(table, row, &mut points);
             Ok(())
-        })?;
+        });
+        scanned.or_problem()?;
         let points = points.chunks(encoder.dimension()).map(<[f64]>::to_vec).collect();
         Ok((survey, points))
     }
@@ -294,7 +296,7 @@ mod tests {
     fn numbers_words_and_gaps_become_coordinates() {
         let (survey, points) = coded("heat,flour,milk\n10,rye,\n20,wheat,1\n15,rye,3\n").unwrap();
         assert_eq!(points, [[0.0, 0.0, 0.5, 1.0], [1.0, 1.0, 0.0, 0.0], [0.5, 0.0, 1.0, 0.0]]);
-        assert_eq!(survey.notes, Vec::<String>::new());
+        assert_eq!(survey.notes, []);
         let (_, points) = coded("flour\nrye\nwheat\nspelt\nrye\nNA\n").unwrap();
         let with_gap = coded("flour\nrye\nwheat\nNA\nrye\n").unwrap().0;
         assert_eq!(with_gap.columns[0].code.describe(), "2 categories, some missing");
@@ -317,18 +319,17 @@ mod tests {
         assert_eq!(said, ["number, 20 to 100 C, some missing", "number, 1.5 to 4 %", "3 categories", "2 categories"]);
         assert_eq!(points[2], [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0]);
         let [note] = found.notes.as_slice() else { panic!("{:?}", found.notes) };
-        assert!(note.contains("\"both\" mixes units (\"20 C\", line 2; \"300 K\", line 3)"), "{note}");
+        let [first, second] = [("20 C".to_owned(), 2), ("300 K".to_owned(), 3)];
+        assert_eq!(*note, Note::MixedUnits { column: "both".into(), first, second, used: true });
         // A letter may be a part of a name, unless every cell has it.
         for (cells, code) in [("7B\n8B\n9B", "number, 7 to 9 B"), ("7B\n8\n9B", "3 categories")] {
             assert_eq!(coded(&format!("a\n{cells}\n")).unwrap().0.columns[0].code.describe(), code);
         }
         // One word makes them words, with or without units.
         let notes = coded("heat\n20 C\n40 C\n60 C\nRT\n").unwrap().0.notes;
-        assert!(
-            notes[0].contains("\"heat\" mixes 3 numbers with words (first \"RT\", line 5) and is taken"),
-            "{notes:?}"
-        );
-        assert_eq!(coded("kind\n1a\n1b\nx\n").unwrap().0.notes, Vec::<String>::new());
+        let mixed = Mixed { column: "heat".into(), numbers: 3, word: ("RT".into(), 5), used: true };
+        assert_eq!(notes[0], Note::MixedWords(mixed));
+        assert_eq!(coded("kind\n1a\n1b\nx\n").unwrap().0.notes, []);
         let mut table = Table::of_bytes(Path::new("pool.csv"), "a\n20 C\n300 K\n".into()).unwrap();
         let error = survey(&mut table, &[0], &[("a".into(), Scale::Log)]).unwrap_err().to_string();
         assert!(error.contains("line 3: column \"a\" should be numbers and has \"300 K\""), "{error}");
@@ -358,7 +359,9 @@ mod tests {
         for (cells, is_noted) in [("5 %\n0.05\n7 %\n", true), ("5 %\n6\n7 %\n", false), ("5\n0.05\n7\n", false)] {
             let mut table = Table::of_bytes(Path::new("pool.csv"), format!("a\n{cells}").into()).unwrap();
             let notes = survey(&mut table, &[0], &[]).unwrap().notes;
-            assert_eq!(notes.iter().any(|note| note.contains("\"0.05\" in line 3 is 0.05 %")), is_noted, "{notes:?}");
+            let (column, unit, cell) = ("a".to_owned(), "%".to_owned(), "0.05".to_owned());
+            let share = Note::UnitAssumed { column, unit, cell, line: 3 };
+            assert_eq!(notes.contains(&share), is_noted, "{notes:?}");
         }
     }
 
@@ -371,29 +374,30 @@ mod tests {
         let names: Vec<&str> = survey.columns.iter().map(|column| column.name.as_str()).collect();
         assert_eq!(names, ["a", "mixed"]);
         assert_eq!(points[0].len(), 1 + 6);
-        let notes = survey.notes.join("\n");
+        let left_out = |column: &str, why| Note::LeftOut { column: column.into(), why };
         for expected in [
-            "\"same\" is left out: all numbers",
-            "40 different texts",
-            "all cells are missing",
-            "first \"hot\", line 5",
+            left_out("same", LeftOut::Constant),
+            left_out("title", LeftOut::Names { words: 40, rows: 40 }),
+            left_out("gap", LeftOut::Empty),
+            Note::MixedWords(Mixed { column: "mixed".into(), numbers: 39, word: ("hot".into(), 5), used: true }),
         ] {
-            assert!(notes.contains(expected), "{notes}");
+            assert!(survey.notes.contains(&expected), "{expected:?}: {:?}", survey.notes);
         }
-        assert!(coded("a\n1\n1\n").unwrap_err().to_string().contains("no column says anything"));
+        assert_eq!(coded("a\n1\n1\n").unwrap_err().code(), "no-inputs");
     }
 
     #[test]
     fn what_is_left_out_is_not_said_to_be_learned_from() {
         let rows: String = (0..12).map(|k| format!("{},{}.5.2026,name {k}\n", k % 5, k + 1)).collect();
         let (survey, _) = coded(&format!("a,day,who\n{rows}")).unwrap();
-        assert!(survey.notes.iter().all(|note| !note.contains("which are words here")), "{:?}", survey.notes);
+        assert!(!survey.notes.iter().any(|note| matches!(note, Note::Dates { .. })), "{:?}", survey.notes);
         // What keeps it from being learned from is said.
         let rows: String =
             (0..12).map(|k| format!("{},{}\n", k % 5, if k == 3 { "?".into() } else { k.to_string() })).collect();
         let notes = coded(&format!("a,heat\n{rows}")).unwrap().0.notes;
         let [note] = notes.as_slice() else { panic!("{notes:?}") };
-        assert!(note.contains("mixes 11 numbers with words (first \"?\", line 5) and is left out; mend"), "{note}");
+        let mixed = Mixed { column: "heat".into(), numbers: 11, word: ("?".into(), 5), used: false };
+        assert_eq!(*note, Note::MixedWords(mixed));
     }
 
     #[test]
@@ -401,11 +405,8 @@ mod tests {
         let rows: String = (0..18).map(|k| format!("{k},{},x,{}\n", k % 5, k % 3)).collect();
         let footers = |last: &str| coded(&format!("no,a,kind,b\n{rows}{last}")).unwrap().0.footers;
         let [remark, sum] = &footers("* proof in the fridge,,,\nTotal,99,x,1\n")[..] else { panic!() };
-        assert!(
-            remark.starts_with("line 20 (\"* proof in the fridge\") looks like a remark or a sum below the rows"),
-            "{remark}"
-        );
-        assert!(sum.starts_with("line 21 (\"Total\")"), "{sum}");
+        assert_eq!(*remark, Note::Footer { line: 20, text: "* proof in the fridge".into() });
+        assert_eq!(*sum, Note::Footer { line: 21, text: "Total".into() });
         assert!(footers("18,1,,2\n").is_empty());
         // Where many rows have gaps, gaps are no wonder; where many begin with such a word, it is one of theirs.
         let gaps: String = (0..18).map(|k| format!("{k},,,{}\n", k % 3)).collect();

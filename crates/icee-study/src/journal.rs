@@ -441,7 +441,7 @@ mod tests {
                     std::fs::remove_file(aside).unwrap();
                 }
                 Err(error) => {
-                    assert!(error.to_string().contains("nothing was changed"), "{at}: {error}");
+                    assert!(error.to_string().contains("Nothing was changed"), "{at}: {error}");
                     assert_eq!(std::fs::read(&path).unwrap(), bytes);
                 }
             }
@@ -559,7 +559,7 @@ mod tests {
         take(&mut late).unwrap();
         late.lock(&|_| ()).unwrap();
         replace();
-        assert!(late.append("{}").unwrap_err().to_string().contains("do it again"));
+        assert!(late.append("{}").unwrap_err().to_string().contains("repeat the request"));
         std::fs::remove_file(&path).unwrap();
         assert!(late.lock(&|_| ()).is_err());
     }

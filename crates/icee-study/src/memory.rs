@@ -27,7 +27,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 /// Study::create_in(&home, &options, Models::default())?.ask(1, None)?;
 /// // Another handle goes on where the first one was.
 /// let mut study = Study::open_in(&home, None, Models::default())?;
-/// assert_eq!(study.summary().running.len(), 1);
+/// assert_eq!(study.summary(None).running.len(), 1);
 /// # std::fs::remove_file(pool)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -282,7 +282,7 @@ mod tests {
         let pool = scratch.file("pool.csv");
         std::fs::write(&pool, "a,kind\n1,x\n2,y\n3,x\n").unwrap();
         let path = scratch.file("s.jsonl");
-        let options = StudyOptions { pool: pool.clone(), ..StudyOptions::default() };
+        let options = StudyOptions { pool: pool.clone().into(), ..StudyOptions::default() };
         let mut study = Study::create(&path, &options, Models::default()).unwrap();
         study.ask(2, None).unwrap();
         study.tell("1", Some(1.0), Repeat::Refuse).unwrap();
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!((journal_of(&lines).into_bytes(), lines.len()), (journal.clone(), 3));
         journal.push(b'{');
         assert!(lines_of(&journal).unwrap_err().to_string().contains("incomplete"));
-        let running = study.summary().running.len();
+        let running = study.summary(None).running.len();
         assert_eq!(inspect(&journal, Some(&pool)).unwrap(), Inspection { lines: 3, told: 1, running, torn: true });
         assert!(inspect(&journal, Some(b"b\n1\n")).is_err() && inspect(b"", None).is_err());
         assert_eq!(columns(&pool).unwrap()[1], ("kind".into(), "2 categories".into()));

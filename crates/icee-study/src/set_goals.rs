@@ -112,6 +112,7 @@ mod tests {
     fn goals_are_added_changed_and_undone() {
         let mut study = study();
         study.tell("1", 7.0, Repeat::Refuse).unwrap();
+        study.take_notes();
         let goals = |study: &mut Study, also: &[&str]| {
             study.set_goals(None, &also.iter().map(|goal| (*goal).to_owned()).collect::<Vec<_>>())
         };

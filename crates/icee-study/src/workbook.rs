@@ -179,10 +179,11 @@ mod tests {
         let mut table = table(Path::new("pool.xlsx"), bytes.to_vec())?;
         let width = table.header().len();
         let mut rows = Vec::new();
-        table.scan(|_, row| {
+        let scanned = table.scan(|_, row| {
             rows.push((row.line, (0..width).map(|column| row.cell(column).to_owned()).collect()));
             Ok(())
-        })?;
+        });
+        scanned.or_problem()?;
         Ok((table.header().to_vec(), rows))
     }
 
@@ -434,11 +435,12 @@ mod tests {
             let columns = survey(&mut table, &places, &[])?.columns;
             let encoder = Encoder::new(&table, &columns)?;
             let (mut points, mut keys) = (Vec::new(), Vec::new());
-            table.scan(|table, row| {
+            let scanned = table.scan(|table, row| {
                 encoder.encode(table, row, &mut points);
                 keys.push(encoder.key(table, row));
                 Ok(())
-            })?;
+            });
+            scanned.or_problem()?;
             Ok((columns.clone(), points, keys))
         };
         coded().map_err(|error| error.to_string())

@@ -1,4 +1,4 @@
-//! One file a command.
+//! One file for each command. Those of studies are in `study/`.
 
 pub mod act;
 pub mod acting;
@@ -28,14 +28,6 @@ pub mod rollout;
 pub mod runs;
 pub mod serve;
 mod stop;
-pub mod study;
-mod study_at;
-mod study_create;
-mod study_look;
-mod study_move;
-mod study_print;
-mod study_tables;
-mod study_tell;
 pub mod train;
 pub mod tune;
 pub mod worlds;

@@ -1,6 +1,6 @@
 //! `icee serve`: the studies of a folder for a team, over HTTP.
 
-use super::study::now;
+use crate::study::{now, write_json};
 use crate::terminal::{printable, say};
 use clap::{Args as ClapArgs, Subcommand};
 use icee_serve::{Limits, Options, Place, Role, Server};
@@ -180,7 +180,7 @@ fn token(command: &TokenCommand) -> anyhow::Result<()> {
             let line = |token: icee_serve::Token| Line { name: token.name, role: token.role, created: token.created };
             let lines: Vec<Line> = place.place().tokens()?.all()?.into_iter().map(line).collect();
             if *json {
-                return super::study_print::write_json(&mut out, &lines);
+                return write_json(&mut out, &lines);
             }
             if lines.is_empty() {
                 let command = place.place().token_command(Role::Write);

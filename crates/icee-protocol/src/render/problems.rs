@@ -36,7 +36,8 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         Problem::Stored { name, fault } => format!("{name}: {fault}"),
         Problem::OldFormat { name, format } => {
             let upgrade = match reader.face {
-                Face::Terminal | Face::Python => format!("Upgrade it: `icee study upgrade {name}`."),
+                Face::Terminal => format!("Upgrade it: `icee study upgrade {name}`."),
+                Face::Python => "Upgrade it: `icee.Study.upgrade(path)`.".into(),
                 _ => "Its owner can upgrade it.".into(),
             };
             format!("{name} is a journal of format {format}, from an earlier version. {upgrade}")
@@ -57,7 +58,8 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
             "This study uses the model {pinned}; this program has {here}, which may suggest other rows.{}",
             match reader.face {
                 Face::Plain => String::new(),
-                Face::Python => " Use the old version, or go on with this model: `study.accept_model()`.".into(),
+                Face::Python =>
+                    " Use the old version, or go on with this model: `study.ask(accept_model=True)`.".into(),
                 _ => hint("Use the old program, or go on with this model: ", set(Set::Flag("accept_model")), "."),
             }
         ),
@@ -71,6 +73,9 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
             None => format!("Unknown {what} \"{name}\". There are: {}.", known.join(", ")),
         },
         Problem::DirectionMissing => {
+            if reader.face == Face::Page {
+                return "Which results are good, high or low ones? Choose one.".into();
+            }
             let either = set(Set::Value("direction", "maximize")).zip(set(Set::Value("direction", "minimize")));
             let either = either.map(|(high, low)| format!("{high} or {low}"));
             let target = set(Set::Option("target")).map(|target| format!(", or a number: {target}"));
@@ -91,7 +96,7 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
             format!("\"{text}\" is not a number. Write it without a unit, like 1200.5.")
         }
         Problem::WordForValue { word } => {
-            format!("\"{word}\" is not a number.{}", hint("Give ", set(Set::Flag(word)), " in place of a result."))
+            format!("\"{word}\" is not a number.{}", hint("Use ", set(Set::Flag(word)), " in place of a result."))
         }
         Problem::NotATime { text } => format!("\"{text}\" is no time. Write 90m, 8h or 3d."),
         Problem::NotFinite { text } => format!("{text} is not a finite number."),
@@ -174,8 +179,9 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         ),
         Problem::SheetDiffers { row, here, known } => {
             let replace = match reader.face {
+                Face::Terminal => way("update", "--replace"),
                 Face::Python => Some("`study.update(replace=True)`".to_owned()),
-                _ => way("update", "--replace"),
+                _ => set(Set::Flag("replace")),
             };
             format!(
                 "Row {row} has {here} in the sheet and {known} in the study.{}",
@@ -227,7 +233,7 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         Problem::SheetGone { path } => {
             let pool = match reader.face {
                 Face::Terminal => Some("--pool FILE".to_owned()),
-                Face::Python => Some("pool=".into()),
+                Face::Python => Some("`study.update(path)`".into()),
                 _ => None,
             };
             format!(

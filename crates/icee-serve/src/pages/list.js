@@ -11,13 +11,13 @@ export async function allStudies({ main, attempt }) {
   fill(
     main,
     h("h1", {}, "Which experiment next?"),
-    h("p", {}, "Give it the sheet of what you could try, one row each. It says which row to try next and why, and what to expect."),
+    h("p", {}, "Start with a sheet of candidates, one a row. icee suggests which rows to try next, why, and what to expect."),
     dropZone(attempt),
     h("h2", {}, "Studies"),
     list,
   );
   try {
-    const studies = await get("/api/studies");
+    const { studies } = await get("list");
     fill(list, studies.length ? table(studies) : h("p.quiet", {}, "None yet."));
   } catch (error) {
     fill(list);
@@ -27,13 +27,13 @@ export async function allStudies({ main, attempt }) {
 
 function table(studies) {
   const row = ({ name, rows, told, running, left, best, problem }) => {
-    const link = h("a", { href: `#/study/${name}` }, name);
+    const link = h("a", { href: `#/study/${encodeURIComponent(name)}` }, name);
     if (problem) return h("tr", {}, h("th", { scope: "row" }, link), h("td.bad", { colspan: 5 }, problem));
-    const cells = { rows, tried: told, running, left, best: best === null ? "–" : short(best) };
+    const cells = { rows, measured: told, "in progress": running, left, best: short(best) };
     const numbers = Object.entries(cells).map(([column, cell]) => h("td.number", { "data-name": column }, String(cell)));
     return h("tr", {}, h("th", { scope: "row" }, link), numbers);
   };
-  const head = ["rows", "tried", "running", "left", "best"].map((name) => h("th.number", { scope: "col" }, name));
+  const head = ["rows", "measured", "in progress", "left", "best"].map((name) => h("th.number", { scope: "col" }, name));
   return h(
     "div.table",
     {},

@@ -31,7 +31,7 @@ pub const FILES: &[PageFile] = &[
     PageFile { path: "/pages/study.js", kind: JS, text: include_str!("study.js") },
     PageFile { path: "/pages/running.js", kind: JS, text: include_str!("running.js") },
     PageFile { path: "/pages/changes.js", kind: JS, text: include_str!("changes.js") },
-    PageFile { path: "/pages/told.js", kind: JS, text: include_str!("told.js") },
+    PageFile { path: "/pages/results.js", kind: JS, text: include_str!("results.js") },
     PageFile { path: "/pages/plots.js", kind: JS, text: include_str!("plots.js") },
     PageFile { path: "/pages/studies.js", kind: JS, text: include_str!("studies.js") },
     PageFile { path: "/pages/room.css", kind: CSS, text: include_str!("room.css") },
@@ -58,6 +58,34 @@ impl PageFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use icee_protocol::render::{BUTTONS, LABELS};
+
+    /// Whether a text of the page begins so: a string of a script, or what is in an element.
+    fn has_label(label: &str) -> bool {
+        let begins = |mark: char| {
+            let text = format!("{mark}{label}");
+            FILES.iter().any(|file| file.text.contains(&text))
+        };
+        ['"', '`', '>'].into_iter().any(begins)
+    }
+
+    #[test]
+    fn the_page_has_all_that_problems_name() {
+        let labels = LABELS.iter().map(|(.., label)| label).chain(BUTTONS.iter().map(|(_, label)| label));
+        for label in labels {
+            assert!(has_label(label), "the page has no \"{label}\"");
+        }
+        assert!(!has_label("This is nowhere"));
+    }
+
+    #[test]
+    fn the_page_takes_no_words_apart() {
+        for file in FILES.iter().filter(|file| file.kind == JS) {
+            for forbidden in [".exec(", ".match(", ".matchAll(", ".test(", "RegExp", "message.includes"] {
+                assert!(!file.text.contains(forbidden), "{} has {forbidden}", file.path);
+            }
+        }
+    }
 
     #[test]
     fn pages_link_to_files_that_there_are_and_to_nothing_else() {

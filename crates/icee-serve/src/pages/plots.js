@@ -1,4 +1,4 @@
-// Drawings: values in the order told, predicted against measured, what columns do.
+// Plots: results in the order recorded, predicted against measured, effects of columns.
 
 import { h, s, short } from "/pages/dom.js";
 
@@ -47,7 +47,7 @@ function frame(title, x, y, xName, yName, inside) {
 
 const cut = (text) => (text.length > 28 ? `${text.slice(0, 27)}…` : text);
 
-/** Every experiment in the order told, and the best up to there. */
+/** Every experiment in the order recorded, and the best up to there. */
 export function progress(values, bests, name) {
   const known = values.filter((value) => value !== null);
   if (known.length < 2) return null;
@@ -61,11 +61,11 @@ export function progress(values, bests, name) {
     if (best === null || (best === bests[at - 1] && at < bests.length - 1)) return;
     path += path ? `H${x.at(at + 1)}V${y.at(best)}` : `M${x.at(at + 1)} ${y.at(best)}`;
   });
-  const title = `${known.length} values ${ends(known).map((end, at) => `${at ? "to" : "from"} ${short(end)}`).join(" ")}, in the order told`;
+  const title = `${known.length} results from ${ends(known).map(short).join(" to ")}, in the order recorded`;
   return figure(frame(title, x, y, "experiment", name, [path ? s("path.line", { d: path }) : null, dots]), `Points: every ${every > 1 ? `${every}th ` : ""}experiment.${path ? " Line: the best so far." : ""}`);
 }
 
-/** What was predicted of each row before it was told, against what came out. */
+/** What was predicted of each row before it was measured, against its result. */
 export function trust(steps, checked, held) {
   const points = steps.filter((step) => step.forecast && step.value !== null);
   if (points.length < 2) return null;
@@ -78,11 +78,11 @@ export function trust(steps, checked, held) {
     s("circle.dot", { cx: x.at(value), cy: y.at(forecast.mean), r: 3.5 }, s("title", {}, `row ${id}: predicted ${short(forecast.mean)}, measured ${short(value)}`)),
   ]);
   const ideal = s("line.dash", { x1: x.at(low), x2: x.at(high), y1: y.at(low), y2: y.at(high) });
-  const words = `Of ${checked} values, ${held[2]} lay in the interval that should hold 95 %, ${held[1]} in that of 80 %, ${held[0]} in that of 50 %.`;
+  const words = `Of ${checked} results, ${held[2]} lay in their 95 % intervals, ${held[1]} in those of 80 %, ${held[0]} in those of 50 %.`;
   return figure(frame(words, x, y, "measured", "predicted", [ideal, marks]), words);
 }
 
-/** What each column does: the mean prediction by its words or numbers. */
+/** The effect of each column: the mean prediction by its words or numbers. */
 export function effects(all) {
   const means = all.flatMap((effect) => effect.levels.map((level) => level.mean));
   const [low, high] = ends(means);
@@ -95,7 +95,7 @@ export function effects(all) {
       h("td.number", {}, short(level.mean)),
       h("td", {}, s("svg", { width: 120, height: 12, viewBox: "0 0 120 12", "aria-hidden": "true" }, s("line.grid", { x1: 6, x2: 114, y1: 6, y2: 6 }), s("circle.place", { cx: place(level.mean), cy: 6, r: 5 })))));
   const range = high > low ? `${short(low)} to ${short(high)}` : "";
-  const head = ["column", "its value", "mean prediction", range].map((name) => h("th", { scope: "col" }, name));
+  const head = ["column", "cell", "mean prediction", range].map((name) => h("th", { scope: "col" }, name));
   return h("div.table", {}, h("table", {}, h("thead", {}, h("tr", {}, head)), all.map((effect) => h("tbody", {}, row(effect)))));
 }
 

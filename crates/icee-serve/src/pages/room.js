@@ -30,7 +30,7 @@ function wrong(error) {
     byId("main").hidden = true;
     byId("token").focus();
   }
-  complain(error.status === 503 ? `${error.message} (the server is busy)` : error.message);
+  complain(error.message);
 }
 
 /** A new game, its goal in this cell, or where chance hides it. */
@@ -39,14 +39,13 @@ async function begin(goal) {
   const listening = (now.listening = new AbortController());
   stop();
   complain(null);
-  const query = new URLSearchParams({ model: byId("model").value, episodes: byId("episodes").value });
-  query.set("seed", crypto.getRandomValues(new Uint32Array(1))[0]);
-  if (goal !== null) query.set("goal", goal);
+  const seed = crypto.getRandomValues(new Uint32Array(1))[0];
+  const query = { model: byId("model").value, episodes: byId("episodes").value, seed, goal };
   now.game = null;
   enable();
   say("The agent begins …");
   try {
-    for await (const { event, data } of events(`/api/room?${query}`, listening.signal)) {
+    for await (const { event, data } of events("room", null, query, listening.signal)) {
       if (listening !== now.listening) return;
       take(event, data);
     }
@@ -169,7 +168,7 @@ function enter() {
 
 async function open() {
   try {
-    now.rooms = await get("/api/rooms");
+    now.rooms = await get("rooms");
   } catch (error) {
     return wrong(error);
   }
