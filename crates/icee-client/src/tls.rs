@@ -4,8 +4,8 @@ use icee_protocol::{Problem, Result};
 use std::net::IpAddr;
 use ureq::tls::{Certificate, RootCerts};
 
-/// Whose certificates are good: what `SSL_CERT_FILE` names, or else what this machine trusts, or else (containers often have nothing) what
-/// browsers trust.
+/// Whose certificates are good: what `SSL_CERT_FILE` names, or else what this machine trusts, or else (containers often
+/// have nothing) what browsers trust.
 pub fn roots() -> Result<RootCerts> {
     let found = rustls_native_certs::load_native_certs();
     if !found.certs.is_empty() {

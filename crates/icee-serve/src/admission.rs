@@ -43,8 +43,9 @@ impl Admission {
         }
     }
 
-    /// Admits a request, or not; with the name of its token, if that is valid. A valid token has a rate of its own: whatever else comes from
-    /// the same address (of a proxy, say) does not keep it out. Everything else counts for the address.
+    /// Admits a request, or not; with the name of its token, if that is valid. A valid token has a rate of its own:
+    /// whatever else comes from the same address (of a proxy, say) does not keep it out. Everything else counts for the
+    /// address.
     pub async fn enter(
         &self,
         route: &'static Route,

@@ -150,11 +150,12 @@ impl App {
     ) -> Response {
         let (status, took) = (response.status().as_u16(), started.elapsed());
         let headers = response.headers_mut();
-        // The report of a study has its style and pictures inside, and no script. Pages say themselves what they may do.
+        // The report of a study has its style and pictures inside, and no script. Pages say themselves what they may
+        // do.
         let policy = match headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == HTML) {
             true => {
-                "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'; \
-                 form-action 'none'; sandbox"
+                "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; \
+                 base-uri 'none'; form-action 'none'; sandbox"
             }
             false => "default-src 'none'; frame-ancestors 'none'; sandbox",
         };
@@ -235,7 +236,8 @@ impl App {
         let late = |_| {
             let seconds = self.limits.time.as_secs_f64();
             Failure::busy(format!(
-                "No answer within {seconds} s. The request may still be done: send it again with the same Idempotency-Key."
+                "No answer within {seconds} s. The request may still be done: \
+                 send it again with the same Idempotency-Key."
             ))
         };
         let work = async {

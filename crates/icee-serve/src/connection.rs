@@ -1,4 +1,5 @@
-//! What one connection may do: how long it may keep an answer waiting, how many an address may have, and what it is in the middle of.
+//! What one connection may do: how long it may keep an answer waiting, how many an address may have, and what it is in
+//! the middle of.
 
 use crate::quotas::{Counted, Counts};
 use std::io;
@@ -24,7 +25,8 @@ impl Addresses {
         Addresses { most, counts: Counts::default() }
     }
 
-    /// Counts one more; none where an address has too many. This machine may have any number: a proxy here is everybody.
+    /// Counts one more; none where an address has too many. This machine may have any number: a proxy here is
+    /// everybody.
     pub fn enter(&self, address: IpAddr) -> Option<Counted<IpAddr>> {
         let address = counted(address);
         let most = if address.is_loopback() { usize::MAX } else { self.most };
@@ -67,7 +69,8 @@ impl Doing {
     }
 }
 
-/// A stream that fails where nothing can be written for too long: a client that does not read its answer loses the connection.
+/// A stream that fails where nothing can be written for too long: a client that does not read its answer loses the
+/// connection.
 pub struct Paced<S> {
     inner: S,
     patience: Duration,

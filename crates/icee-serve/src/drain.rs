@@ -1,5 +1,5 @@
-//! If a request is rejected early, the server reads the rest of its body for some seconds, so that the client sees the error: a client
-//! that is still sending when the server hangs up never reads it.
+//! If a request is rejected early, the server reads the rest of its body for some seconds, so that the client sees the
+//! error: a client that is still sending when the server hangs up never reads it.
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;

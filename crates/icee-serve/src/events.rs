@@ -1,4 +1,5 @@
-//! Server-sent events: a message whenever a study has changed. What is stored is looked at, so that lines of other processes count, too.
+//! Server-sent events: a message whenever a study has changed. What is stored is looked at, so that lines of other
+//! processes count, too.
 
 use crate::app::{App, Ending, aside};
 use crate::failure::Failure;

@@ -19,7 +19,8 @@ const LONGEST_WAIT: f64 = 3600.0;
 pub struct Limits {
     /// Bytes of a request's body.
     pub body: usize,
-    /// How long an answer may take. The work itself goes on; sent again with its `Idempotency-Key`, the request gets its answer.
+    /// How long an answer may take. The work itself goes on; sent again with its `Idempotency-Key`, the request gets
+    /// its answer.
     pub time: Duration,
     /// Connections that are open at once; more have to wait.
     pub connections: usize,
@@ -63,7 +64,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// How long requests may go on when the server is to stop: as long as any may take, and until its answer has been sent.
+    /// How long requests may go on when the server is to stop: as long as any may take, and until its answer has been
+    /// sent.
     pub fn grace(&self) -> Duration {
         self.time + SENDING
     }

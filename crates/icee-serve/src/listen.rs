@@ -29,7 +29,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How long a connection may go on that is in the middle of nothing, or of half a head, when the server ends.
 const MOMENT: Duration = Duration::from_millis(500);
 
-/// Accepts connections, so many at once, until the server is to end; then lets those that are open answer what they were asked.
+/// Accepts connections, so many at once, until the server is to end; then lets those that are open answer what they
+/// were asked.
 pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, mut ending: watch::Receiver<Ending>) {
     let most = u32::try_from(limits.connections).unwrap_or(u32::MAX);
     let (places, addresses) = (Arc::new(Semaphore::new(most as usize)), Addresses::new(limits.address));

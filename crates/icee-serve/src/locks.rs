@@ -4,8 +4,8 @@ use icee_base::files::FileError;
 use std::fs::{File, OpenOptions};
 use std::path::Path;
 
-/// Opens such a file, and makes it where it is missing. Nothing is ever written to it, and a link is not followed: a user who can put one
-/// into the folder must not choose a file elsewhere.
+/// Opens such a file, and makes it where it is missing. Nothing is ever written to it, and a link is not followed: a
+/// user who can put one into the folder must not choose a file elsewhere.
 ///
 /// # Errors
 /// Where it is a link, or cannot be opened.

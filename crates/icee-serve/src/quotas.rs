@@ -1,5 +1,5 @@
-//! What all clients share and of which there is only so much: requests in progress, bodies that come in, streams, games. One token has half
-//! of each at most, so that it does not keep all others out.
+//! What all clients share and of which there is only so much: requests in progress, bodies that come in, streams,
+//! games. One token has half of each at most, so that it does not keep all others out.
 
 use crate::failure::Failure;
 use crate::limits::Limits;

@@ -1,5 +1,5 @@
-//! The studies that are open: each once for requests that change it and once for those that only look, one request at a time. So a long look
-//! does not delay changes of a study.
+//! The studies that are open: each once for requests that change it and once for those that only look, one request at a
+//! time. So a long look does not delay changes of a study.
 //!
 //! Others may write to a study while it is open here: before each request, what is new in its journal is read.
 
@@ -149,8 +149,8 @@ impl Registry {
         place.lock_owned().await
     }
 
-    /// A study in the list of all. Its sheet is read once for each of its lines at most, and not at all where it is open; reading it waits
-    /// for `room`.
+    /// A study in the list of all. Its sheet is read once for each of its lines at most, and not at all where it is
+    /// open; reading it waits for `room`.
     ///
     /// # Errors
     /// As [`Registry::with`].
@@ -198,8 +198,8 @@ impl Registry {
         Err(Problem::NoStudy { name: name.to_string(), place: None, known: vec![] }.into())
     }
 
-    /// Does some work with a study as it stands now; a change waits for its turn among servers. Where that fails for reasons that are not
-    /// the client's, or panics, the next request opens the study again.
+    /// Does some work with a study as it stands now; a change waits for its turn among servers. Where that fails for
+    /// reasons that are not the client's, or panics, the next request opens the study again.
     ///
     /// # Errors
     /// Where there is no such study, it cannot be read, or the work says so.

@@ -1,4 +1,5 @@
-//! What clients see of problems and notes: file names without their folders, no address of a database, and no endless texts.
+//! What clients see of problems and notes: file names without their folders, no address of a database, and no endless
+//! texts.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,7 +13,8 @@ const PATHS: [&str; 3] = ["path", "file", "place"];
 /// Problems whose `name` is that of a file, or of the database.
 const OF_STORES: [&str; 3] = ["stored", "unavailable", "old-format"];
 
-/// The same as clients may see it; `hidden` is the name of the database. None where it cannot be written as JSON and read again.
+/// The same as clients may see it; `hidden` is the name of the database. None where it cannot be written as JSON and
+/// read again.
 pub fn shown<T: Serialize + DeserializeOwned>(what: &T, hidden: Option<&str>) -> Option<T> {
     let mut value = serde_json::to_value(what).ok()?;
     tidy(&mut value, hidden);

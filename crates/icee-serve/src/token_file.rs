@@ -1,8 +1,8 @@
-//! Tokens in a file beside the studies. It is read again whenever it has changed, so that a token that was revoked is refused from the
-//! next request on.
+//! Tokens in a file beside the studies. It is read again whenever it has changed, so that a token that was revoked is
+//! refused from the next request on.
 //!
-//! Beside it lies a file that is locked while tokens change. It is made with the first token and stays: if the file of tokens is lost, or
-//! the last token was revoked, every request is refused, rather than let in.
+//! Beside it lies a file that is locked while tokens change. It is made with the first token and stays: if the file of
+//! tokens is lost, or the last token was revoked, every request is refused, rather than let in.
 
 use crate::locks;
 use crate::store::Stamp;
@@ -108,7 +108,8 @@ impl Kept for TokenFile {
     }
 }
 
-/// A new file that other users cannot read. Checksums give no token away, but the names of their owners are private, too.
+/// A new file that other users cannot read. Checksums give no token away, but the names of their owners are private,
+/// too.
 fn private(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

@@ -1,6 +1,7 @@
 //! Who may do what: tokens, kept as checksums.
 //!
-//! A token is 256 random bits, so its plain SHA-256 gives nothing away and needs no salt; it is shown once, when it is made.
+//! A token is 256 random bits, so its plain SHA-256 gives nothing away and needs no salt; it is shown once, when it is
+//! made.
 
 use crate::failure::ServeError;
 use crate::token_file::TokenFile;

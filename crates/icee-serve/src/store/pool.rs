@@ -12,7 +12,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// Connections of one server, at most.
 const MOST: usize = 16;
-/// How many of them turns with studies have at most, which keep theirs as long as they last: the rest is for looks and tokens.
+/// How many of them turns with studies have at most, which keep theirs as long as they last: the rest is for looks and
+/// tokens.
 const MOST_TURNS: usize = 12;
 /// How long one waits for one of them.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -20,7 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const CONNECTING: Duration = Duration::from_secs(5);
 /// How long what was sent may go without a sign of life.
 const SILENCE: Duration = Duration::from_secs(30);
-/// How often both ends make sure that the other is there while nothing is sent: first after this time, then every so often, so often.
+/// How often both ends make sure that the other is there while nothing is sent: first after this time, then every so
+/// often, so often.
 const ALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration::from_secs(10), 3);
 /// What is acknowledged is on disk, whatever the database does by default. Lost connections are noticed. And
 /// nothing takes for ever: five minutes are enough for the largest body that a server takes.

@@ -1,7 +1,7 @@
 //! A session with a database: one connection, which has the lock of a study, and over which everything is written.
 //!
-//! The lock is the connection's. If the connection is lost, the lock goes to others, and nothing can be written over it any more: a server
-//! that was cut off can do no harm.
+//! The lock is the connection's. If the connection is lost, the lock goes to others, and nothing can be written over it
+//! any more: a server that was cut off can do no harm.
 
 use super::migrate::LOCKS;
 use super::pool::{Connection, Pool, is_lost};
@@ -48,11 +48,11 @@ impl Session {
         self.pool.unavailable("the connection was lost".into())
     }
 
-    /// Waits for the lock of a study, and calls `waiting` where that takes longer than `first`; after `most`, if it is said, one
-    /// gives up.
+    /// Waits for the lock of a study, and calls `waiting` where that takes longer than `first`; after `most`, if it is
+    /// said, one gives up.
     ///
-    /// The database serves those that wait in the order in which they came. But waiting there takes a connection, so that is returned every
-    /// second, for requests whose studies are free.
+    /// The database serves those that wait in the order in which they came. But waiting there takes a connection, so
+    /// that is returned every second, for requests whose studies are free.
     ///
     /// # Errors
     /// Where it cannot be had; then it is not held.

@@ -107,8 +107,8 @@ fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-/// Takes a certificate of one of the authorities, whichever host it is for; without authorities any certificate: then nobody can listen, but
-/// the other end may be anybody.
+/// Takes a certificate of one of the authorities, whichever host it is for; without authorities any certificate: then
+/// nobody can listen, but the other end may be anybody.
 #[derive(Debug)]
 struct AnyHost {
     roots: Option<RootCertStore>,
@@ -116,8 +116,8 @@ struct AnyHost {
 }
 
 impl AnyHost {
-    /// What the signature of a handshake is worth. rustls cannot read certificates of X.509 version 1, which `openssl x509 -req` makes: where
-    /// they are not verified anyway, to encrypt is better than not to connect.
+    /// What the signature of a handshake is worth. rustls cannot read certificates of X.509 version 1, which `openssl
+    /// x509 -req` makes: where they are not verified anyway, to encrypt is better than not to connect.
     fn tolerate(&self, verified: Result<HandshakeSignatureValid, Error>) -> Result<HandshakeSignatureValid, Error> {
         match verified {
             Err(Error::InvalidCertificate(CertificateError::Other(_))) if self.roots.is_none() => {
