@@ -123,7 +123,7 @@ fn list(app: &App, reader: &Reader) -> Result<Studies, Failure> {
         // In a moment it will be otherwise.
         Err(failure) if failure.retry.is_some() => Err(failure),
         Err(failure) => {
-            let problem = shown(&failure.problem, store.hidden()).map(|problem| render::problem(&problem, reader));
+            let problem = shown(&*failure.problem, store.hidden()).map(|problem| render::problem(&problem, reader));
             Ok(place::broken_line(name, problem.unwrap_or_default()))
         }
         line => line,

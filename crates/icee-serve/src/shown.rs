@@ -9,7 +9,7 @@ use std::path::Path;
 /// Bytes of a text, at most.
 const MOST: usize = 512;
 /// Fields with the path of a file.
-const PATHS: [&str; 3] = ["path", "file", "place"];
+const PATHS: [&str; 4] = ["path", "file", "place", "sheet"];
 /// Problems whose `name` is that of a file, or of the database.
 const OF_STORES: [&str; 3] = ["stored", "unavailable", "old-format"];
 

@@ -245,18 +245,19 @@ fn a_client_over_http_gets_what_a_folder_gives() {
         let verb = request.verb();
         let about = if verb == Verb::List { None } else { Some(&study) };
         let expected = folder.send(about, request.clone()).map(without_times);
-        assert_eq!(http.send(about, request).map(without_times), expected, "{verb:?}");
+        let found = http.send(about, request).map(without_times);
+        assert_eq!(found, expected, "{verb:?}");
     }
 }
 
-/// A reply without the moments at which things were done.
-fn without_times(mut noted: Noted<Reply>) -> Noted<Reply> {
+/// A reply as JSON, without the moments at which things were done.
+fn without_times(mut noted: Noted<Reply>) -> Value {
     if let Reply::Create(summary) = &mut noted.reply
         && let Some(step) = &mut summary.last
     {
         step.at = None;
     }
-    noted
+    serde_json::to_value(&noted).unwrap()
 }
 
 #[test]
@@ -394,7 +395,7 @@ fn others_write_to_the_same_study_and_its_sheet_changes() {
     assert_ne!(ours, asked);
     assert_eq!(lines.next().unwrap(), "data: {\"lines\":3}");
     let (row_id, value) = (Some(RowId::Number(ours)), Some(Amount::Number(2.0)));
-    theirs.call(Some(&study), Tell { row: row_id, value, ..Tell::default() }).unwrap();
+    theirs.call(Some(&study), Tell { row: row_id, value: value.clone(), ..Tell::default() }).unwrap();
     assert_eq!(server.read("/api/studies/bread/best")["best"]["value"], 2.0);
     // A row is added to the sheet by hand: looks go on with the version that was read, and the next ask reads this one.
     std::fs::write(&pool, sheet() + "500,99,rye\n").unwrap();
@@ -402,6 +403,19 @@ fn others_write_to_the_same_study_and_its_sheet_changes() {
     let asked = server.done("/api/studies/bread/ask", json!({ "more": true, "where": "heat = 500" }));
     assert_eq!(row(&asked), 121);
     server.problem("/api/studies/bread/update", json!({ "sheet": { "path": pool } }), 400, "path-refused");
+    // Whatever is wrong with it, where it lies is not for clients.
+    let edited = sheet().replacen("150,10,rye", "151,10,rye", 1);
+    theirs.call(Some(&study), Tell { row: Some(RowId::Number(1)), value, ..Tell::default() }).unwrap();
+    let renamed = sheet().replacen("heat", "warmth", 1);
+    for (text, code) in [(Some(edited), "sheet-conflicts"), (Some(renamed), "column-gone"), (None, "sheet-gone")] {
+        match text {
+            Some(text) => std::fs::write(&pool, text).unwrap(),
+            None => std::fs::remove_file(&pool).unwrap(),
+        }
+        let answer = server.post("/api/studies/bread/update", json!({}));
+        assert_eq!(answer.json()["problem"]["code"], code, "{}", answer.body);
+        assert!(!answer.body.contains(&folder.0.display().to_string()), "{}", answer.body);
+    }
     server.send("DELETE", "/api/studies/bread", &[], b"");
     assert!(lines.any(|line| line == "data: {}"), "listeners hear that it is gone");
 }
