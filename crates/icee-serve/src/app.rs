@@ -25,6 +25,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use icee_protocol::{Method, Reader, StudyName, Verb};
+use percent_encoding::percent_decode_str;
 use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -128,7 +129,7 @@ impl App {
     /// Who reads the answer.
     fn reader(&self, route: &Route, request: &Request) -> Reader {
         let study = route.path.contains("{name}").then(|| request.uri().path().split('/').nth(3)).flatten();
-        let study = study.and_then(|name| name.parse::<StudyName>().ok());
+        let study = study.and_then(|name| percent_decode_str(name).decode_utf8().ok()?.parse::<StudyName>().ok());
         Reader::at(request::face(request.headers()), study.as_ref().map(StudyName::as_str))
     }
 

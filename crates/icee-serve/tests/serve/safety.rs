@@ -196,7 +196,7 @@ fn problems_have_codes_and_leave_nothing_behind() {
         ("tell", json!({ "row": 999, "value": 1 }), 400, "row-unknown"),
         ("tell", json!({ "row": 1, "value": 1, "failed": true }), 400, "which-result"),
         ("tell", json!({ "row": 1, "value": 1, "further": { "x": 1 } }), 400, "unknown"),
-        ("tell", json!({ "csv": "row,value\n1,abc\n" }), 400, "lines"),
+        ("tell", json!({ "csv": "row,value\n1,abc\n" }), 400, "table"),
         ("withdraw", json!({ "rows": [] }), 400, "no-rows"),
         ("forget", json!({ "rows": [1] }), 400, "nothing-to-forget"),
         ("undo", json!({}), 409, "nothing-to-undo"),
