@@ -44,12 +44,14 @@ pub struct Reader {
     pub locale: Locale,
     /// The study's name, for commands.
     pub study: Option<String>,
+    /// What else commands need to reach it: `--dir lab`.
+    pub place: Option<String>,
 }
 
 impl Reader {
     /// A reader at a face.
     pub fn at(face: Face, study: Option<&str>) -> Reader {
-        Reader { face, locale: Locale::English, study: study.map(str::to_owned) }
+        Reader { face, locale: Locale::English, study: study.map(str::to_owned), place: None }
     }
 }
 
@@ -159,7 +161,10 @@ fn command(reader: &Reader, verb: &str, rest: &str) -> Option<String> {
     let space = if rest.is_empty() { "" } else { " " };
     Some(match reader.face {
         Face::Plain => return None,
-        Face::Terminal => format!("`icee study {verb} {study}{space}{rest}`"),
+        Face::Terminal => {
+            let place = reader.place.as_ref().map_or_else(String::new, |place| format!(" {place}"));
+            format!("`icee study {verb} {study}{space}{rest}{place}`")
+        }
         Face::Python => format!("`{}`", call(verb, rest)),
         Face::Http => format!("`POST …/{verb}`"),
         Face::Page => format!("\"{}\"", page::button(verb)?),

@@ -224,6 +224,8 @@ pub struct BestRows {
     pub objectives: usize,
     /// Whether any row has a result.
     pub has_values: bool,
+    /// A checksum of the sheet, as in the summary.
+    pub sheet: String,
 }
 
 /// A prediction of a row's result.
@@ -289,6 +291,8 @@ pub struct Predicted {
     pub rows: Vec<RowForecast>,
     /// Their cells, column by column, in the order of the rows.
     pub columns: Vec<Column>,
+    /// A checksum of the sheet, as in the summary.
+    pub sheet: String,
 }
 
 /// The cells of all rows; names, results and columns without a name are left out.
@@ -351,6 +355,8 @@ pub struct Answer {
     pub remaining: Option<Remaining>,
     /// How many rows were neither measured nor in progress.
     pub left: usize,
+    /// A checksum of the sheet, as in the summary.
+    pub sheet: String,
 }
 
 /// Rows in progress.
@@ -358,6 +364,8 @@ pub struct Answer {
 pub struct InProgress {
     /// The rows.
     pub running: Vec<Suggestion>,
+    /// A checksum of the sheet, as in the summary.
+    pub sheet: String,
 }
 
 /// How many results were recorded.
@@ -593,7 +601,9 @@ pub struct Reviewed {
 pub struct ReviewedRow {
     /// What you call it.
     pub id: String,
-    /// Its result; null where the experiment failed.
+    /// Where it stands: measured, failed or impossible.
+    pub status: Status,
+    /// Its result, if it has one.
     pub value: Option<f64>,
     /// The best result up to here.
     pub best: Option<f64>,

@@ -23,7 +23,7 @@ pub struct Create {
     pub direction: Option<String>,
     /// Results near this number are good, instead of high or low ones.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<f64>,
+    pub target: Option<Amount>,
     /// The range of possible results: 0..100, 0.. or ..100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bounds: Option<String>,

@@ -35,7 +35,9 @@ impl Place {
     fn open(&self) -> Result<Open> {
         let process = Process::this();
         Ok(match self {
-            Place::Folder(path) => Open { process, transport: Box::new(Folder::new(path)), notes: vec![] },
+            Place::Folder(path) => {
+                Open { process, transport: Box::new(Folder::new(path, Face::Python)), notes: vec![] }
+            }
             Place::Server { url, token } => {
                 let server = Http::new(url, token.clone(), Face::Python)?;
                 let host = server.unencrypted().map(str::to_owned);

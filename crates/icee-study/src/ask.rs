@@ -290,6 +290,7 @@ impl Study {
             best: self.trials.best(&goals).and_then(Trial::value),
             remaining: choice.remaining.map(remaining_of),
             left: choice.left,
+            sheet: self.sheet_fingerprint().to_owned(),
         })
     }
 

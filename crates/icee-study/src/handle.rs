@@ -177,7 +177,8 @@ fn suggested(study: &mut Study, changes: &[Entry]) -> Result<Answer> {
         }
     }
     let (sampler, left) = (picked.name().to_owned(), study.left());
-    Ok(Answer { suggestions, still_running: false, sampler, best: None, remaining: None, left })
+    let sheet = study.sheet_fingerprint().to_owned();
+    Ok(Answer { suggestions, still_running: false, sampler, best: None, remaining: None, left, sheet })
 }
 
 fn done(study: &mut Study, name: &StudyName, request: Request, context: &Context<'_>) -> Result<Reply> {
@@ -208,7 +209,7 @@ fn done(study: &mut Study, name: &StudyName, request: Request, context: &Context
         Request::Show(request) => {
             let summary = study.summary(request.told);
             let (shown, of) = (summary.told.len(), summary.told_in_all);
-            study.notes.extend((shown < of).then_some(Note::PartShown { shown, of }));
+            study.notes.extend((0 < shown && shown < of).then_some(Note::PartShown { shown, of }));
             Reply::Show(summary)
         }
         Request::Best(_) => Reply::Best(study.best_rows()),
@@ -217,7 +218,10 @@ fn done(study: &mut Study, name: &StudyName, request: Request, context: &Context
         }
         Request::Why(request) => Reply::Why(study.why(&request.row.text(), None)?),
         Request::Effects(_) => Reply::Effects(study.effects(None)?),
-        Request::Running(_) => Reply::Running(InProgress { running: study.running(None)? }),
+        Request::Running(_) => {
+            let running = study.running(None)?;
+            Reply::Running(InProgress { running, sheet: study.sheet_fingerprint().to_owned() })
+        }
         Request::Review(_) => Reply::Review(study.review(None)?),
         Request::Glance(_) => Reply::Glance(Page { html: context.pages.glance(&study.summary(None), name) }),
         Request::Report(request) => {

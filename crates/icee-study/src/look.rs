@@ -53,7 +53,8 @@ impl Study {
     /// The best row and the front.
     pub fn best_rows(&mut self) -> BestRows {
         let (best, front) = (self.best(), self.front());
-        BestRows { best, front, objectives: self.objectives(), has_values: self.has_values() }
+        let (objectives, has_values) = (self.objectives(), self.has_values());
+        BestRows { best, front, objectives, has_values, sheet: self.sheet_fingerprint().to_owned() }
     }
 
     /// How many results are to be as good as possible.
@@ -232,7 +233,7 @@ impl Study {
             None => rows,
         };
         let columns = self.columns_of(rows.iter().map(|row| row.row - 1))?;
-        Ok(Predicted { rows, columns })
+        Ok(Predicted { rows, columns, sheet: self.sheet_fingerprint().to_owned() })
     }
 
     fn predict_all(&mut self, sampler: Option<SamplerKind>) -> Result<Vec<RowForecast>> {

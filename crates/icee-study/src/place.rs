@@ -12,6 +12,7 @@ use crate::record::Origin;
 use crate::storage::Home;
 use crate::study::{Study, journal_path};
 use crate::transfer::{Package, put_away};
+use crate::words::amount;
 use icee_base::files::FileError;
 use icee_protocol::{
     Bundle, Column, Create, Gone, Import, Line, Note, Problem, Request, StudyName, Summary, Surveyed, Texts,
@@ -205,10 +206,10 @@ pub fn broken_line(name: &StudyName, problem: String) -> Line {
 
 /// Which results are good, if that is said.
 fn direction(request: &Create) -> Result<Option<Direction>> {
-    match (&request.direction, request.target) {
+    match (&request.direction, &request.target) {
         (Some(_), Some(_)) => Err(Problem::DirectionAndTarget),
         (Some(word), None) => word.parse().map(Some),
-        (None, target) => Ok(target.map(Direction::Target)),
+        (None, target) => Ok(target.as_ref().map(amount).transpose()?.map(Direction::Target)),
     }
 }
 

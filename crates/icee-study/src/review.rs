@@ -2,7 +2,7 @@
 //!
 //! Nothing of this stands in the journal. Every forecast is made anew, from what was told before the row.
 
-use crate::answer::forecast;
+use crate::answer::{forecast, status_of};
 use crate::error::Result;
 use crate::record::SamplerKind;
 use crate::study::Study;
@@ -48,7 +48,8 @@ impl Study {
             }
             let best = best.map(|(_, value)| value);
             let (id, value) = (trial.name.shown(), trial.value());
-            review.steps.push(ReviewedRow { id, value, best, forecast: predicted });
+            let status = status_of(&trial.known);
+            review.steps.push(ReviewedRow { id, status, value, best, forecast: predicted });
         }
         Ok(review)
     }

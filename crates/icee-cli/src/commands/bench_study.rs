@@ -89,7 +89,7 @@ pub fn run(args: &StudyArgs) -> Result<()> {
 
 fn measure(folder: &Path, pool: &Path, rows: u32, told: u32, repeat: u32) -> Result<Measurement> {
     let path = folder.join(format!("study-{rows}-{told}.jsonl"));
-    let options = StudyOptions { pool: pool.to_owned(), ..StudyOptions::default() };
+    let options = StudyOptions { pool: pool.into(), ..StudyOptions::default() };
     let mut study = Study::create(&path, &options, study_models()?)?;
     let results = folder.join("results.csv");
     let mut text = String::from("row,value\n");
@@ -107,7 +107,7 @@ fn measure(folder: &Path, pool: &Path, rows: u32, told: u32, repeat: u32) -> Res
         asks.push(1e3 * start.elapsed().as_secs_f64());
         study.tell(&row.id, Some(value(row.row as u64 - 1)), Repeat::Refuse)?;
         let start = Instant::now();
-        let mut opened = Study::open(&path, None, study_models()?)?;
+        let mut opened = Study::open(&path, study_models()?)?;
         let row = opened.ask(1, None)?.suggestions.remove(0);
         commands.push(1e3 * start.elapsed().as_secs_f64());
         opened.tell(&row.id, Some(value(row.row as u64 - 1)), Repeat::Refuse)?;

@@ -33,7 +33,7 @@ pub struct CreateArgs {
     pub direction: Option<String>,
     /// Results near this number are good, instead of high or low ones.
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, conflicts_with = "direction")]
-    pub target: Option<f64>,
+    pub target: Option<String>,
     /// Range of possible results: 0..100, 0.. or ..100.
     ///
     /// Predictions stay within it; results outside are refused.

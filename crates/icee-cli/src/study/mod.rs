@@ -123,12 +123,13 @@ pub fn run(Arguments { at, command }: &Arguments) -> anyhow::Result<()> {
     let (name, options) = command.about();
     // The name first: nobody should answer questions, or send a large file, for nothing.
     let name = name.transpose()?;
-    let reader = Reader::at(Face::Terminal, name.as_ref().map(StudyName::as_str));
+    let mut reader = Reader::at(Face::Terminal, name.as_ref().map(StudyName::as_str));
     if let StudyCommand::Upgrade(_) = command {
         moving::upgrade(&mut out, at.is_some(), &Place::folder(options), name.as_ref(), options.json)?;
         return Ok(out.flush()?);
     }
     let mut place = Place::of(at.as_deref(), options)?;
+    reader.place = Some(place.options.trim().to_owned()).filter(|options| !options.is_empty());
     let (request, answered) = command.request(&mut *place.studies, name.as_ref())?;
     let verb = request.verb();
     let study = name.as_ref().filter(|_| verb.is_of_study());
@@ -255,7 +256,7 @@ impl Place {
             let folder = Place::folder(options);
             let waiting = |path: &Path| say(format_args!("waiting: another process is at work on {}", path.display()));
             let options = if options.dir.is_some() { in_folder(&folder) } else { String::new() };
-            return Ok(Place { studies: Box::new(Folder::new(folder).when_waiting(waiting)), options });
+            return Ok(Place { studies: Box::new(Folder::new(folder, Face::Terminal).when_waiting(waiting)), options });
         };
         if options.dir.is_some() {
             bail!("--dir is a folder on this machine and --at a server: give one of them.");

@@ -2,7 +2,7 @@
 
 use super::args::ImportArgs;
 use super::{in_words, named, write_json};
-use crate::terminal::printable;
+use crate::terminal::{printable, say};
 use anyhow::{Context, bail};
 use icee_base::files::write_atomically;
 use icee_client::{Upgraded, read_bundle, write_bundle};
@@ -36,19 +36,14 @@ pub fn export(
     notes: &[Said<Note>],
     json: bool,
 ) -> anyhow::Result<()> {
-    let sheets = write_bundle(to, bundle).map_err(|problem| in_words(&problem, &Reader::at(Face::Terminal, None)))?;
+    let folder = write_bundle(to, bundle).map_err(|problem| in_words(&problem, &Reader::at(Face::Terminal, None)))?;
     let journal = shown(to);
     if json {
-        let sheets: Vec<String> = sheets.iter().map(|sheet| shown(sheet)).collect();
-        return write_json(out, &json!({ "journal": journal, "sheets": sheets, "notes": notes }));
+        return write_json(out, &json!({ "journal": journal, "sheets": shown(&folder), "notes": notes }));
     }
-    let folder = sheets.first().and_then(|sheet| sheet.parent());
-    let beside = folder.map_or_else(String::new, |folder| {
-        let versions =
-            if sheets.len() == 1 { "its sheet".into() } else { format!("{} versions of its sheet", sheets.len()) };
-        format!(", and {versions} in {}", shown(folder))
-    });
-    Ok(writeln!(out, "{}", printable(&format!("{journal}{beside}")))?)
+    let count = bundle.sheets.len();
+    let versions = if count == 1 { "its sheet".into() } else { format!("{count} versions of its sheet") };
+    Ok(writeln!(out, "{}", printable(&format!("{journal}, and {versions} in {}", shown(&folder))))?)
 }
 
 /// Upgrades a study of a folder.
@@ -65,11 +60,17 @@ pub fn upgrade(
     let name = name.context("The study needs a name.")?;
     let reader = Reader::at(Face::Terminal, Some(name.as_str()));
     let done = icee_client::upgrade(folder, name).map_err(|problem| in_words(&problem, &reader))?;
-    let Upgraded { lines, from, backup } = done;
+    let Upgraded { lines, from, backup, sheet } = done;
     match json {
-        true => write_json(out, &json!({ "upgraded": name, "lines": lines, "from": from, "backup": shown(&backup) })),
+        true => write_json(
+            out,
+            &json!({ "upgraded": name, "lines": lines, "from": from, "backup": shown(&backup), "sheet": sheet }),
+        ),
         false => {
             let backup = shown(&backup);
+            if !sheet {
+                say("note: its sheet has changed since it was last read; the next ask or update imports it");
+            }
             Ok(writeln!(out, "{name}: upgraded from format {from}, {lines} lines; the old journal is {backup}")?)
         }
     }

@@ -15,7 +15,7 @@ impl CreateArgs {
             sheet: Some(sheet(&self.pool)),
             value: self.value.clone(),
             direction: self.direction.clone(),
-            target: self.target,
+            target: self.target.clone().map(Amount::Text),
             bounds: self.bounds.clone(),
             also: self.also.clone(),
             cost: self.cost.clone(),

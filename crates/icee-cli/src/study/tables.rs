@@ -82,7 +82,7 @@ pub fn review(out: &mut impl Write, reviewed: &Reviewed) -> anyhow::Result<()> {
 
 /// Every row's prediction as CSV. Ids and cells are as they stand in the sheet, unless it is a terminal that gets them.
 pub fn predictions(out: &mut impl Write, predicted: &Predicted, terminal: bool) -> anyhow::Result<()> {
-    let Predicted { rows, columns } = predicted;
+    let Predicted { rows, columns, .. } = predicted;
     let mut table = csv::Writer::from_writer(out);
     let mut header = ["id", "status", "value", "mean", "low", "high", "beats_best"].map(String::from).to_vec();
     for further in rows.first().iter().flat_map(|first| &first.forecast.further) {

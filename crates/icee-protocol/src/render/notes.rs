@@ -202,7 +202,12 @@ pub fn changed(rows_before: usize, rows: usize, told: &Counts) -> String {
         by if rows > rows_before => format!("{rows} rows ({by} more)"),
         by => format!("{rows} rows ({by} fewer)"),
     }];
-    let counts = [(told.new, "new results"), (told.again, "replicates"), (told.replaced, "corrected")];
+    let one = |count, one, more| (count, many(count, one, more));
+    let counts = [
+        one(told.new, "new result", "new results"),
+        one(told.again, "replicate", "replicates"),
+        one(told.replaced, "corrected result", "corrected results"),
+    ];
     parts.extend(counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
     parts.join(", ")
 }

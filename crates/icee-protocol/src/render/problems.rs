@@ -232,7 +232,7 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
 
         Problem::SheetGone { path } => {
             let pool = match reader.face {
-                Face::Terminal => Some("--pool FILE".to_owned()),
+                Face::Terminal => way("update", "--pool FILE"),
                 Face::Python => Some("`study.update(path)`".into()),
                 _ => None,
             };
