@@ -9,7 +9,7 @@ use icee_worlds::ExpertLabels;
 use serde::{Deserialize, Serialize};
 
 /// What all configs of games share.
-pub(crate) const SCHEMA: Schema = Schema { kind: crate::KIND, renamed: &[] };
+pub(crate) const SCHEMA: Schema = Schema { kind: crate::KIND };
 
 /// The most episodes of a sequence, and the greatest weight of a loss: beyond them lie overflows alone.
 const MAX_EPISODES: usize = 1 << 20;

@@ -47,8 +47,7 @@ impl LearnedLog {
 /// What a checkpoint says of itself besides its tensors.
 #[derive(Serialize, Deserialize)]
 pub struct Meta {
-    /// What kind of model it is; older ones do not say.
-    #[serde(default)]
+    /// What kind of model it is.
     kind: String,
     icee: String,
     step: u64,

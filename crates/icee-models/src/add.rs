@@ -6,7 +6,6 @@ use crate::store::{is_checkpoint, is_name};
 use crate::{Description, Error, Result};
 use icee_base::files::{FileError, write_atomically};
 use icee_nn::checkpoint::{self, CONFIG, Checkpoint, Storage, TENSORS};
-use icee_train::config::KIND;
 use icee_train::{RunInfo, checkpoint_in};
 use serde::Deserialize;
 use std::fmt::Write;
@@ -125,10 +124,7 @@ fn write(folder: &Path, loaded: &Checkpoint, run: &Path, name: &str, earned: Opt
     let models: Vec<_> = loaded.models.iter().map(|(name, model)| (name.as_str(), model)).collect();
     let weights = models.iter().map(|(_, model)| model.weights().len()).sum();
     let description = Description::of(&loaded.meta, weights)?;
-    let mut meta = loaded.meta.clone();
-    // Older checkpoints do not say it.
-    meta[KIND] = description.kind.tag().into();
-    checkpoint::save(folder, &models, &meta, Storage::Byte)?;
+    checkpoint::save(folder, &models, &loaded.meta, Storage::Byte)?;
     write_atomically(&folder.join(CARD), card(&description, run, name, earned).as_bytes())?;
     if let Some(Evaluation { rows, .. }) = earned {
         write_atomically(&folder.join(results::FILE), results::to_csv(rows).as_bytes())?;

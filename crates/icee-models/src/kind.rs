@@ -1,5 +1,4 @@
-//! Games or functions? One tag in checkpoints, presets and recipes says so, and it is read here and nowhere else. Files from
-//! before there was a tag are understood at this door, too.
+//! Games or functions? One tag in checkpoints, presets and recipes decides, and only this module reads it.
 
 use crate::{Error, Result};
 use icee_base::names;
@@ -47,22 +46,19 @@ impl Kind {
         found.ok_or_else(|| names::Unknown::new("kind of model", tag, &all.map(Kind::tag)).into())
     }
 
-    /// By what lies beside a checkpoint's tensors. Before there was a tag, only games had a `task`.
+    /// By what lies beside a checkpoint's tensors.
     pub(crate) fn of_meta(meta: &Value) -> Result<Kind> {
-        match meta.get(KIND).and_then(Value::as_str) {
-            Some(tag) if !tag.is_empty() => Kind::of_tag(tag),
-            _ if meta.get("config").is_some() && meta.get("task").is_none() => Ok(Kind::Functions),
-            _ => Ok(Kind::Games),
-        }
+        let tag = meta.get(KIND).and_then(Value::as_str);
+        Kind::of_tag(tag.ok_or_else(|| {
+            Error::Kind("the model's config.json has no \"kind\" in \"meta\"; it must be \"games\" or \"functions\"".into())
+        })?)
     }
 
-    /// By the layers of a config. Before there was a tag, the ids of priors over functions began with `Gp`.
+    /// By the layers of a config.
     fn of_config(texts: &[&str], settings: &[String]) -> Result<Kind> {
-        if let Some(tag) = last_word(KIND, texts, settings)? {
-            return Kind::of_tag(&tag);
-        }
-        let world = last_word("world", texts, settings)?;
-        Ok(if world.is_some_and(|id| id.starts_with("Gp")) { Kind::Functions } else { Kind::Games })
+        let tag = last_word(KIND, texts, settings)?;
+        let missing = "the preset has no \"kind\"; add kind = \"games\" or kind = \"functions\"";
+        Kind::of_tag(&tag.ok_or_else(|| Error::Kind(missing.into()))?)
     }
 }
 
@@ -245,26 +241,23 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_tag_decides_and_older_files_are_understood() {
+    fn the_tag_decides_and_must_be_there() {
         for (meta, kind) in [
             (json!({ "kind": "games", "config": {} }), Kind::Games),
             (json!({ "kind": "functions", "task": {} }), Kind::Functions),
-            (json!({ "config": {}, "task": {} }), Kind::Games),
-            (json!({ "config": {} }), Kind::Functions),
         ] {
             assert_eq!(Kind::of_meta(&meta).unwrap(), kind, "{meta}");
+        }
+        for meta in [json!({ "config": {}, "task": {} }), json!({ "kind": 3 })] {
+            assert!(Kind::of_meta(&meta).unwrap_err().to_string().contains("has no \"kind\""), "{meta}");
         }
         assert!(
             Kind::of_meta(&json!({ "kind": "gmaes" })).unwrap_err().to_string().contains("did you mean \"games\"?")
         );
-        for (text, kind) in [
-            ("kind = \"functions\"", Kind::Functions),
-            ("world = \"GpWide-v0\"", Kind::Functions),
-            ("world = \"DarkRoom-v0\"", Kind::Games),
-            ("", Kind::Games),
-        ] {
-            assert_eq!(Kind::of_config(&[text], &[]).unwrap(), kind, "{text}");
-        }
+        assert_eq!(Kind::of_config(&["kind = \"functions\""], &[]).unwrap(), Kind::Functions);
+        assert_eq!(Kind::of_config(&["kind = \"functions\""], &["kind=games".into()]).unwrap(), Kind::Games);
+        let untagged = Kind::of_config(&["world = \"DarkRoom-v0\""], &[]).unwrap_err().to_string();
+        assert!(untagged.contains("add kind = \"games\""), "{untagged}");
     }
 
     #[test]

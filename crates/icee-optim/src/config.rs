@@ -10,7 +10,7 @@ use icee_train::{Schema, TrainConfig};
 use serde::{Deserialize, Serialize};
 
 /// What all configs of functions share.
-const SCHEMA: Schema = Schema { kind: KIND, renamed: &[("model.aligned", "model.tied_keys")] };
+const SCHEMA: Schema = Schema { kind: KIND };
 
 /// The whole configuration of a run on functions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ pub struct ModelConfig {
     pub init_std: f64,
     /// Whether keys begin as copies of the queries' weights: attention then begins as a kernel, in which like locations look
     /// at each other; small networks hardly find that out by themselves.
-    #[serde(default, alias = "aligned")]
+    #[serde(default)]
     pub tied_keys: bool,
 }
 
@@ -283,13 +283,13 @@ mod tests {
     #[test]
     fn settings_and_mistakes() {
         let layered = |setting: &str| Config::layered(&["world = \"GpWide-v0\""], &[setting.into()]);
-        assert!(layered("model.aligned=true").unwrap().model.tied_keys, "its old name");
         let config = layered("data.spread=ts").unwrap();
         assert_eq!(config.data.spread, Spread::Ts);
         assert_eq!(Config::layered(&[&config.to_toml().unwrap()], &[]).unwrap(), config);
         for (setting, said) in [
             ("world=GpWdie-v0", "did you mean \"GpWide-v0\""),
             ("method=values", "did you mean \"value\""),
+            ("model.aligned=true", "unknown key \"model.aligned\""),
             ("data.novices=0.1", "unknown key \"data.novices\""),
             ("data.longest=161", "between 2 and 160"),
             ("data.shortest=1", "between 2 and 64"),

@@ -104,8 +104,6 @@ impl TrainConfig {
 pub struct Schema {
     /// The kind, as [`KIND`] says it.
     pub kind: &'static str,
-    /// Keys that had another name once: old and new.
-    pub renamed: &'static [(&'static str, &'static str)],
 }
 
 impl Schema {
@@ -151,10 +149,6 @@ impl Schema {
     /// Puts the values of one table over those of another, whose keys are the only ones allowed.
     fn overlay(&self, base: &mut Table, layer: Table, path: &str) -> Result<()> {
         for (key, value) in layer {
-            let key = match self.renamed.iter().find(|(old, _)| *old == format!("{path}{key}")) {
-                Some((_, new)) => new.trim_start_matches(path).to_owned(),
-                None => key,
-            };
             let known: Vec<String> = base.keys().cloned().collect();
             let full = format!("{path}{key}");
             match (base.get_mut(&key), value) {
@@ -244,7 +238,7 @@ mod tests {
         train: TrainConfig,
     }
 
-    const SCHEMA: Schema = Schema { kind: "tests", renamed: &[("train.rate", "train.lr")] };
+    const SCHEMA: Schema = Schema { kind: "tests" };
 
     fn layered(texts: &[&str], settings: &[&str]) -> Result<Whole> {
         let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
@@ -259,7 +253,6 @@ mod tests {
         let config = layered(&["kind = \"tests\"\n[train]\nlr = 1\nsteps = 5"], &["train.lr=3e-4", "name=b"]).unwrap();
         assert_eq!((config.train.lr, config.train.steps, config.name.as_str()), (3e-4, 5, "b"));
         assert_eq!(layered(&[&SCHEMA.to_toml(&config).unwrap()], &[]).unwrap(), config);
-        assert_eq!(layered(&[], &["train.rate=0.5"]).unwrap().train.lr, 0.5, "an old name");
         let settings = flat("name = \"a\"\n[train]\nlr = 0.5\n[train.more]\nsteps = 3").unwrap();
         let settings: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
         assert_eq!(settings, ["name=\"a\"", "train.lr=0.5", "train.more.steps=3"]);

@@ -42,8 +42,7 @@ pub struct RunInfo {
     pub platform: String,
     /// The log that was learned from, where it was not a world: the whole path, so that it is found from any folder.
     pub logs: Option<PathBuf>,
-    /// The log's checksum; older runs do not say.
-    #[serde(default)]
+    /// The log's checksum.
     pub logs_checksum: Option<String>,
     /// The command that made it, as typed.
     #[serde(default)]
