@@ -476,10 +476,6 @@ pub static ENTRIES: [Entry; 27] = [
     Entry { key: "forest", label: "random forest", colours: ["#E69F00", "#F4B942"], role: Role::OtherTool },
 ];
 
-/// Optimisers that are made for studies and stand in no figure: key, preset. The paper's functions have two columns.
-pub(crate) const STUDY_OPTIMISERS: [(&str, &str); 2] =
-    [("value-columns", "bo-value-columns"), ("value-columns-small", "bo-value-columns-small")];
-
 /// The entry of a key.
 #[must_use]
 pub fn entry(key: &str) -> Option<&'static Entry> {
