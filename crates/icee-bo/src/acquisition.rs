@@ -1,5 +1,4 @@
-//! Which candidate to take, given what is believed of each: by expected improvement, the same in evaluation, tuning and
-//! studies.
+//! Acquisition: chooses a candidate from predictions by expected improvement, for evaluation, tuning and studies alike.
 
 use crate::belief::Belief;
 use icee_base::math::{exp_in_place, sample};

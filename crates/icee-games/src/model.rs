@@ -1,4 +1,4 @@
-//! A trained model as it lies on disk: the networks, the config, the task. Never more than a folder of plain files.
+//! A trained model on disk: networks, config and task, in a folder of plain files.
 
 use crate::blueprint::Blueprint;
 use crate::card;

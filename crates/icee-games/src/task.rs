@@ -1,5 +1,5 @@
-//! What a model must know of the games it plays: sizes and ranges, whether they came from a world or from logs.
-//! It travels in the checkpoint, so that an agent needs nothing else.
+//! The task of a model: sizes and ranges, and whether it came from a world or from logs. It is stored in the checkpoint, so that
+//! an agent needs nothing else.
 
 use crate::{Error, Result};
 use icee_nn::FieldKind;
@@ -177,7 +177,7 @@ impl GameSpec {
             ("reward_classes", self.reward_classes),
         ] {
             if value == 0 || value > 1 << 20 {
-                return Err(Error::Config(format!("task.{what} is {value}; it must lie between 1 and 2^20")));
+                return Err(Error::Config(format!("task.{what} is {value}; it must be from 1 to 2^20")));
             }
         }
         for (what, (low, high)) in [("return_range", self.return_range), ("reward_range", self.reward_range)] {

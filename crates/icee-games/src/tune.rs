@@ -1,5 +1,4 @@
-//! Picks the acting rules of one trained model on validation games of their own. They belong to acting, not to
-//! training, so this takes minutes and no gradient.
+//! Chooses the acting rules of a trained model on validation tasks. This takes minutes and no gradient.
 
 use crate::Result;
 use crate::agent::Agent;

@@ -184,7 +184,7 @@ const BEHAVIOUR: &str = "the behaviour policy's episodes";
 /// The same, some sequences beginning with noisy episodes.
 const NOVICES: &str = "the behaviour policy's episodes, some noisier at first";
 /// The default's data.
-const SEARCHERS: &str = "the behaviour policy's episodes, and searchers' relabelled by an expert";
+const SEARCHERS: &str = "the behaviour policy's episodes, and exploring policies' episodes relabelled by an expert";
 
 const fn everywhere(settings: Settings) -> Trained {
     Trained::Everywhere { settings, except: &[] }
@@ -352,7 +352,7 @@ pub static ENTRIES: [Entry; 27] = [
                 ("key-to-door", &["train.steps=8500"]),
                 (BIASED, &["train.steps=5000"]),
             ]),
-            data: "searchers' episodes, the best action told at every step",
+            data: "exploring policies' episodes with the best action at every step",
             ..DEFAULT
         }),
     },
@@ -371,7 +371,7 @@ pub static ENTRIES: [Entry; 27] = [
     },
     Entry {
         key: "icee-no-searchers",
-        label: "ICEE, no searchers",
+        label: "ICEE, no exploring policies",
         colours: ["#8A6D3B", "#C9AA72"],
         role: Role::Agent(AgentRecipe {
             trained: Trained::On(&[("dark-room", &["data.searchers=0", "train.steps=7000"])]),

@@ -1,4 +1,4 @@
-//! Training runs as they lie in their folders, for whoever looks at several: what each learns, how far it is, its metrics.
+//! Training runs in their folders: what each learns, its progress and its metrics.
 
 use crate::Result;
 use icee_base::files::FileError;

@@ -1,4 +1,4 @@
-//! How far the beliefs of a value model can be trusted, checked along its own searches, where every value is known.
+//! Calibration of a value model along its own searches, where every value is known.
 //!
 //! Three questions: does a 50, 80 or 95 % interval hold that share of the values; do candidates that beat the best with
 //! probability p do so in a share p of the cases; and the same for "does anything left beat the best?".

@@ -1,4 +1,4 @@
-//! A model trained on functions as it lies on disk: one network and its config, in a folder of plain files.
+//! A model trained on functions, on disk: one network and its config, in a folder of plain files.
 
 use crate::config::Config;
 use crate::plan::Plan;

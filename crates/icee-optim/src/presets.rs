@@ -14,14 +14,7 @@ macro_rules! presets {
 }
 
 /// All of them.
-pub const FUNCTIONS: &[Preset] = presets!(
-    "bo-value",
-    "bo-table",
-    "bo-paper",
-    "bo-biased",
-    "bo-exact",
-    "bo-tiny",
-);
+pub const FUNCTIONS: &[Preset] = presets!("bo-value", "bo-table", "bo-paper", "bo-biased", "bo-exact", "bo-tiny",);
 
 /// The text of a preset.
 ///

@@ -1,4 +1,4 @@
-//! A trained model in a race on real tables, beside GP-EI.
+//! A race of a trained model against GP-EI on real tables.
 
 use crate::calibration::{Calibration, Search, calibrate};
 use crate::methods::Objective;

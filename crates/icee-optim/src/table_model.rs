@@ -1,4 +1,4 @@
-//! The trained `table` model at work: what it believes of the rows of a table, in the units of the told values.
+//! Predictions of a trained `table` model for the rows of a table, in the units of the results.
 
 use crate::cells::{Cells, TableTokens};
 use crate::methods::Objective;

@@ -1,4 +1,4 @@
-//! Picks how a trained model acts, on fresh functions of its own prior: never on the benchmark functions.
+//! Chooses the acting rule of a trained model on fresh functions of its prior, never on the benchmark functions.
 
 use crate::config::{Acting, Config};
 use crate::methods::Objective;

@@ -1,4 +1,4 @@
-//! The trained `value` model at work: what it believes of candidates, in the units of the told values.
+//! Predictions of a trained `value` model for candidates, in the units of the results.
 
 use crate::methods::Objective;
 use crate::model::OptimiserModel;
@@ -126,7 +126,7 @@ pub(crate) const LEAST_HISTORY: usize = 2;
 /// The told values that a network sees where it takes `longest` at most, and their scale.
 pub(crate) fn kept(told: &[Told], longest: usize) -> Result<(Vec<Told>, Scale)> {
     if told.len() < LEAST_HISTORY {
-        return Err(Error::Config(format!("{} told values; the model needs at least {LEAST_HISTORY}", told.len())));
+        return Err(Error::Config(format!("{} results; the model needs at least {LEAST_HISTORY}", told.len())));
     }
     let kept = history::kept(told, longest);
     let scale = Scale::of(kept.iter().map(|told| told.value));

@@ -225,10 +225,8 @@ fn candidates_in_chunks_or_at_once_and_in_any_pool() {
     let mut model = value_model("tables");
     assert_eq!(model.columns(), 1..=8);
     let all = model.predict(&pool, &known, &left).unwrap();
-    let parts: Vec<Belief> = left
-        .chunks(77)
-        .flat_map(|part| value_model("tables").predict(&pool, &known, part).unwrap())
-        .collect();
+    let parts: Vec<Belief> =
+        left.chunks(77).flat_map(|part| value_model("tables").predict(&pool, &known, part).unwrap()).collect();
     assert_eq!(all, parts);
     // Another history in between is not remembered.
     model.predict(&pool, &known[..5], &left[..3]).unwrap();

@@ -1,4 +1,4 @@
-//! A run folder as somebody sees it who does not train there. Looking changes nothing.
+//! Reads a run folder without training in it: whether a process trains there, and its metrics. It changes nothing.
 
 use crate::Result;
 use crate::folder::{CONFIG, INFO, LOCK, METRICS, stamp};

@@ -1,5 +1,4 @@
-//! What plays: anything that chooses actions for many games at once and is told what they earned. Learned agents and
-//! reference agents alike.
+//! Agents: choose actions for many tasks at once and get the rewards. Learned agents and reference agents alike.
 
 use crate::Observations;
 use std::ops::Range;

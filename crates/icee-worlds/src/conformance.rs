@@ -1,4 +1,4 @@
-//! One suite that every world must pass, this crate's and anybody's: a test of one's own world is one line.
+//! A test suite for every world, of this crate or yours: one line in a test.
 //!
 //! ```
 //! let world = icee_worlds::Registry::builtin().make("DarkRoom-v0")?;
@@ -165,7 +165,7 @@ fn record(world: &mut dyn World, seed: u64, actions: &[usize]) -> Result<Episode
 
 fn keep(spec: &WorldSpec, observation: Observation<'_>, kept: &mut Observations) -> Result<(), Violation> {
     let inside = spec.observation_space.contains(observation) && kept.push(observation);
-    require(inside, spec, "observations lie in their space", || format!("{observation:?}"))
+    require(inside, spec, "observations are in their space", || format!("{observation:?}"))
 }
 
 /// A reward lies in the range that the spec states, and on one of its levels if it has some.
@@ -173,7 +173,7 @@ fn check_reward(spec: &WorldSpec, reward: f32) -> Result<(), Violation> {
     require(reward.is_finite(), spec, "rewards are finite", || reward.to_string())?;
     let (low, high) = spec.reward_range;
     let inside = (low..=high).contains(&reward);
-    require(inside, spec, "rewards lie in their range", || format!("{reward} in [{low}, {high}]"))?;
+    require(inside, spec, "rewards are in their range", || format!("{reward} in [{low}, {high}]"))?;
     let Some(levels) = spec.reward_levels else { return Ok(()) };
     let level = (reward - low) / (high - low) * (levels - 1) as f32;
     require((level - level.round()).abs() < 1e-4, spec, "rewards are on their levels", || {
@@ -189,7 +189,7 @@ fn check_returns(spec: &WorldSpec, rewards: &[f32]) -> Result<(), Violation> {
     for &reward in rewards.iter().rev() {
         to_go += shaped_reward(reward, spec.idle_price());
         let inside = (low - tolerance..=high + tolerance).contains(&to_go);
-        require(inside, spec, "returns-to-go lie in their range", || format!("{to_go} in [{low}, {high}]"))?;
+        require(inside, spec, "returns-to-go are in their range", || format!("{to_go} in [{low}, {high}]"))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Worlds by their id, and what was probably meant by an id that does not exist.
+//! Worlds by id.
 
 use crate::bandit::{self, BanditWorld, LinearBandit};
 use crate::grid::{self, GridWorld, PermutedRoom};

@@ -1,4 +1,4 @@
-//! Returns-to-go: what is still to be earned in an episode, with a small price on steps that earn nothing.
+//! Returns-to-go: the remaining return of an episode, with a small price on steps without reward.
 //!
 //! The price 1/T makes an early find better than a late one. It is paid only where nothing is the least that a step can earn:
 //! where a step may cost something, a step that costs nothing must not count as worse ([`WorldSpec::idle_price`]). Rewards

@@ -1,4 +1,4 @@
-//! Agents at play: many games at once, each for a number of episodes, every agent on the same games.
+//! Rollouts: many tasks at once, each for a number of episodes, the same tasks for every agent.
 
 use crate::{
     Agent, AgentFailure, Decision, Observation, Observations, Purpose, Returns, Split, StepOutcome, StreamRng, Turn,

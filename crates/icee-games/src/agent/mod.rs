@@ -195,7 +195,7 @@ impl Agent {
         for (index, &game) in turn.games.iter().enumerate() {
             if self.waits(game as usize) {
                 let of = self.of(game);
-                return Err(Error::Agent(format!("act was called twice{of}; observe comes in between")));
+                return Err(Error::Agent(format!("act was called twice{of}; call observe in between")));
             }
             let seen = turn.observations.get(index);
             if !seen.is_some_and(|seen| self.blueprint.task.sees(seen)) {
@@ -300,7 +300,7 @@ impl Agent {
             }
             if !self.blueprint.task.scaled_reward(*reward).is_finite() {
                 let of = self.of(game);
-                return Err(Error::Agent(format!("the reward{of} is {reward}: too large, or no number")));
+                return Err(Error::Agent(format!("the reward{of} is {reward}: too large, or not a number")));
             }
         }
         Ok(())

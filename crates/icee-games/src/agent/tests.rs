@@ -1,4 +1,4 @@
-//! Agents whose caller errs, or whose engine fails.
+//! Agents with wrong calls, or with an engine that fails.
 
 use super::brain::HeadAt;
 use super::*;

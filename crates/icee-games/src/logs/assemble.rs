@@ -1,4 +1,4 @@
-//! From lines to games: flat arrays, and sizes and ranges as far as they show them.
+//! From the lines of a log to flat arrays, with sizes and ranges.
 
 use super::lines::{Line, Read, Seen};
 use super::{FEWEST_TO_SPLIT, Logs, MAX_TOKENS};
@@ -102,8 +102,8 @@ fn bring_in(lines: &mut [Line]) -> Option<String> {
         told.get_or_insert_with(|| {
             let more = if count > 1 { format!(", and {} more like it,", count - 1) } else { String::new() };
             format!(
-                "reward {} (game {game}, episode {episode}, step {step}){more} is far beyond those of all other games: is it a slip? It is \
-                 taken for {}",
+                "reward {} (game {game}, episode {episode}, step {step}){more} is far beyond those of all other games; {} is used \
+                 instead. Fix it if it is wrong",
                 short(f64::from(*reward)),
                 short(f64::from(taken))
             )

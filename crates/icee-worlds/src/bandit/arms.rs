@@ -1,4 +1,4 @@
-//! What arms pay, and what is believed of them after some pulls.
+//! The payments of arms, and their posterior after some pulls.
 
 use crate::StreamRng;
 use icee_base::distributions::{beta, bounded_normal, truncated_normal};

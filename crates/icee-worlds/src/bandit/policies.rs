@@ -1,4 +1,4 @@
-//! Who pulls the arms: the behaviour policy, which keeps to an arm; Thompson sampling; UCB1; the Gittins index.
+//! Policies for bandits: the behaviour policy, which keeps to an arm; Thompson sampling; UCB1; the Gittins index.
 
 use super::arms::{Arms, Tally};
 use super::gittins::Gittins;

@@ -1,4 +1,4 @@
-//! Bayesian linear regression in a few dimensions: what is believed of the weights after some payments.
+//! Bayesian linear regression in a few dimensions: the posterior of the weights after some payments.
 
 use super::linear::DIMENSIONS;
 use crate::StreamRng;
