@@ -113,12 +113,16 @@ fn job(recipe: &Recipe, settings: &[String], runs: &Path, registry: &Registry) -
     if let Some(run) = started.into_iter().find(|run| run.join("training.safetensors").is_file()) {
         return Ok(Job::resume(&run, registry)?);
     }
-    let mut all: Vec<String> = recipe.settings.iter().map(ToString::to_string).collect();
-    all.push("seed=1".into());
-    all.extend_from_slice(settings);
+    let all = settings_of(recipe, settings);
     let problem = new_problem(recipe.preset, recipe.method, &all, None, registry)
         .with_context(|| format!("cannot train {}", recipe.name))?;
     Ok(Job::start(problem, runs))
+}
+
+/// The recipe's settings and seed, then those of the command line.
+fn settings_of(recipe: &Recipe, settings: &[String]) -> Vec<String> {
+    let own = recipe.settings.iter().map(ToString::to_string);
+    own.chain([format!("seed={}", recipe.seed)]).chain(settings.iter().cloned()).collect()
 }
 
 /// What is being done and how long it will take: a bar on a terminal, plain lines elsewhere; both on stderr.
@@ -258,4 +262,20 @@ fn write_summary(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     }
     writeln!(out, "{} results, {} computed now", results.outcomes.len(), results.computed)?;
     writeln!(out, "{}", page.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_are_trained_with_the_seeds_of_their_recipes() {
+        for recipe in recipes::recipes() {
+            let seed = settings_of(&recipe, &[]).into_iter().rfind(|setting| setting.starts_with("seed="));
+            assert_eq!(seed, Some(format!("seed={}", recipe.seed)), "{}", recipe.name);
+        }
+        let hard = recipes::find("dark-room-hard__icee").expect("a recipe");
+        assert!(settings_of(&hard, &[]).contains(&"seed=5".to_owned()));
+        assert_eq!(settings_of(&hard, &["seed=7".into()]).last().map(String::as_str), Some("seed=7"));
+    }
 }
