@@ -109,7 +109,7 @@ pub struct DataConfig {
     #[serde(default = "one")]
     pub search_weight: f64,
     /// Whether there is one thing to be found after another. Then the search goes on where an episode has earned all that
-    /// was ever earned, and places are new once more after a reward.
+    /// was ever earned, and places are new again after a reward.
     #[serde(default)]
     pub goals_in_turn: bool,
     /// The share of a log's tasks that are held out.
@@ -264,7 +264,7 @@ impl Config {
         if matches!(task.observation, ObservationKind::Vector { .. }) {
             self.model.novelty_head = 0.0;
         }
-        // A method that lives on searchers is refused by name.
+        // A method that needs exploring policies is refused by name.
         if self.method().is_ok_and(|method| method.expert_labels != ExpertLabels::BestActions) {
             (self.data.searchers, self.data.novices) = (0.0, 0.0);
         }

@@ -21,7 +21,7 @@ pub struct EpisodeResult {
     pub entropy: f64,
 }
 
-/// What an agent earned.
+/// The returns of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evaluation {
     /// The world.
@@ -92,7 +92,7 @@ pub fn evaluate(
     evaluate_watched(device, model, registry, games, |_, _| {})
 }
 
-/// As [`evaluate`], with somebody who is told after every episode how many have been played, and of how many.
+/// As [`evaluate`], with a callback after every episode: how many have been played, and of how many.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -117,7 +117,7 @@ pub fn evaluate_watched(
     })
 }
 
-/// As [`evaluate`], with somebody who looks on at every step.
+/// As [`evaluate`], with an observer of every step.
 ///
 /// # Errors
 /// As [`evaluate`].

@@ -72,7 +72,7 @@ impl Games {
 }
 
 impl Games {
-    /// Whether a model earns no more than the behaviour policy on the same games, beyond chance: in the second half of its episodes, where
+    /// Whether a model's return does not significantly exceed the behaviour policy's on the same tasks: in the second half of its episodes, where
     /// it has a history to use.
     fn learned_nothing(&self, device: &Device, model: &TrainedModel, world: &dyn World) -> Result<bool> {
         let (games, seed) = (self.config.train.eval_games.clamp(2, MOST_PLAYED), self.config.seed ^ HELD_OUT);

@@ -297,7 +297,7 @@ struct Played {
     to_go: f64,
     /// The least and the greatest return that steps of this log can still earn there.
     bounds: (f64, f64),
-    /// c: the same with the price of steps that earn nothing.
+    /// c: the same with the price of steps without reward.
     step_rtg: f32,
     last: bool,
 }
@@ -350,7 +350,7 @@ fn better_half(returns: &[f64]) -> Option<Vec<bool>> {
     Some(returns.iter().map(|one| *one >= sorted[worse]).collect())
 }
 
-/// How often central intervals of the believed returns hold the one that came.
+/// How often central intervals of the predicted returns hold the one that came.
 fn calibration(steps: &[Judged]) -> Option<[(f64, f64); 3]> {
     let returns: Vec<(f64, f64)> = steps.iter().filter_map(|step| step.returns).collect();
     let held = |level| returns.iter().map(|&(below, here)| coverage(below, here, level)).sum::<f64>();

@@ -272,7 +272,7 @@ pub static ENTRIES: [Entry; 27] = [
             trained: Trained::Everywhere {
                 settings: &["train.lr=1e-3", "train.steps=6000"],
                 // With a return in 160 bins as its input, the paper's action network does not find the key and the door
-                // again, and novices teach it what to do before it has.
+                // again, and noisy policies teach it what to do before it has.
                 except: &[(
                     "key-to-door",
                     &["train.lr=1e-3", "model.bins=64", "data.novices=0.6", "train.steps=10000"],

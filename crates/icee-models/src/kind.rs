@@ -64,8 +64,8 @@ impl Kind {
     }
 }
 
-/// The problem of a new run: a preset by name or a TOML file of one's own, a method's preset over it, then settings; and for
-/// games a log of one's own instead of the world.
+/// The problem of a new run: a preset by name or a TOML file of your own, a method's preset over it, then settings; and for
+/// games a log of your own instead of the world.
 ///
 /// # Errors
 /// Where a name or a key is not known, or what is asked for does not fit together.

@@ -40,7 +40,7 @@ pub struct Run {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// Somebody trains there.
+    /// A process trains there.
     Running,
     /// It has learned all that it was to learn.
     Finished,
@@ -75,7 +75,7 @@ struct Verdict {
 }
 
 impl Run {
-    /// Looks at a run folder, whoever trains there.
+    /// Looks at a run folder, also while a process trains there.
     ///
     /// # Errors
     /// Where it is no run folder, or a damaged one.

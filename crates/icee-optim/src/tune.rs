@@ -42,7 +42,7 @@ fn settings(config: &Config) -> Result<Vec<Acting>> {
 }
 
 /// Tries every setting on `functions` fresh functions, on `threads` threads, and gives all trials and the number of the one
-/// with the lowest regret. `tried` is told of every trial, and how many there will be.
+/// with the lowest regret. `tried` is called after every trial, with how many there will be.
 ///
 /// # Errors
 /// Where no function is asked for, or a search fails.

@@ -50,7 +50,7 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
-    /// What lies in a run folder, whoever trains there.
+    /// What lies in a run folder, also while a process trains there.
     ///
     /// # Errors
     /// Where there is none, or it is damaged.

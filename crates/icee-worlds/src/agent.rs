@@ -67,7 +67,7 @@ pub struct Decision {
 /// What an action led to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepOutcome {
-    /// What it earned.
+    /// Its return.
     pub reward: f32,
     /// Whether the episode is over.
     pub done: bool,

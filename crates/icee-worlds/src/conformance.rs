@@ -97,7 +97,7 @@ fn check_errors_change_nothing(world: &mut dyn World, seed: u64, split: Split) -
         require(over, &spec, "a step after the end is EpisodeOver, not a silent reset", String::new)?;
     }
 
-    // The same episode once more, with an impossible action before every step.
+    // The same episode again, with an impossible action before every step.
     world.reset(seed);
     for (index, &action) in actions[..expected.rewards.len()].iter().enumerate() {
         for impossible in [spec.actions(), usize::MAX] {
@@ -181,7 +181,7 @@ fn check_reward(spec: &WorldSpec, reward: f32) -> Result<(), Violation> {
     })
 }
 
-/// Every return-to-go of the episode, with −1/T for steps that earned nothing, lies in the range that the spec states.
+/// Every return-to-go of the episode, with −1/T for steps without reward, lies in the range that the spec states.
 fn check_returns(spec: &WorldSpec, rewards: &[f32]) -> Result<(), Violation> {
     let (low, high) = spec.return_range;
     let tolerance = 1e-4 * (high - low);

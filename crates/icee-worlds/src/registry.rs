@@ -28,7 +28,7 @@ impl Registry {
         Self { worlds: rooms.chain(bandits).chain(others).flatten().collect() }
     }
 
-    /// Adds a world of one's own under the id of its spec.
+    /// Adds your world under the id of its spec.
     ///
     /// # Errors
     /// [`WorldError::DuplicateWorld`].

@@ -58,7 +58,7 @@ pub enum StepLabel {
     Skipped,
 }
 
-/// The greatest noise of an episode of a searcher who is no novice.
+/// The greatest noise of an episode of an exploring policy that is not a noisy one.
 const MOST_NOISE: f32 = 0.6;
 
 /// Somebody who acts on what the episodes have shown, and with a chance of its own at random.
@@ -77,8 +77,8 @@ impl Searcher {
         Ok(Self { policy: policy.or_else(|| world.posterior()).ok_or_else(missing)?, noise: 0.0 })
     }
 
-    /// The noise of one episode: from a searcher without fault to one that hardly searches, and a novice who walks at
-    /// random. Without novices nearly all is found early, and a model would not know what to make of a late find.
+    /// The noise of one episode: from an exploring policy without fault to one that hardly searches, and a noisy policy that walks at
+    /// random. Without noisy policies nearly all is found early, and a model would not know what to make of a late find.
     pub fn draw_noise(novice: bool, rng: &mut StreamRng) -> f32 {
         let (low, high) = if novice { (MOST_NOISE, 1.0) } else { (0.0, MOST_NOISE) };
         rng.random_range(low..high)

@@ -29,7 +29,7 @@ pub struct Table {
     text: String,
     delimiter: u8,
     header: Vec<String>,
-    /// Where each name stands first, and where once more.
+    /// The first place of each name, and its repeats.
     places: HashMap<String, (usize, Option<usize>)>,
     /// Lines above the rows: the header and, in some files made for Excel, one that names the separator.
     above: usize,

@@ -143,7 +143,7 @@ fn task_of(data: &SequenceBatch, observation: ObservationKind) -> GameSpec {
     }
 }
 
-/// Mean and deviation of every column of reals; a column that never changes is only moved to 0.
+/// Mean and standard deviation of every column of reals; a column that never changes is only moved to 0.
 fn scale(observations: &Observations) -> Option<Vec<[f32; 2]>> {
     let Observations::Vector { width, values } = observations else { return None };
     let rows = (values.len() / width).max(1) as f64;

@@ -28,7 +28,7 @@ struct FirstMoves {
 
 impl FirstMoves {
     /// Whether one policy that sees no more than this can have made them: every action is equally likely in all games, and all together
-    /// no likelier than 1.
+    /// at most 1.
     fn are_of_one_policy(&self) -> bool {
         let mut known: HashMap<u32, f32> = HashMap::new();
         let alike = self.of_games.iter().all(|&(action, probability)| {
@@ -153,7 +153,7 @@ impl Logs {
         self.has_probabilities && mean > REPEATED.0.max(REPEATED.1 * half_width)
     }
 
-    /// What is seen at a step: reals to a deviation, as noise seldom leaves two alike.
+    /// What is seen at a step: reals to a standard deviation, as noise seldom leaves two alike.
     fn sight(&self, step: usize) -> Option<Vec<i64>> {
         Some(match self.data.observations.get(step)? {
             Observation::Discrete(index) => vec![i64::from(index)],

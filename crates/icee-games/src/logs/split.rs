@@ -125,7 +125,7 @@ mod tests {
                 && different.iter().collect::<HashSet<_>>().len() == different.len()
         );
         assert!(told(&logs).starts_with("1500 of 2000 games are copies"), "{}", told(&logs));
-        // Where few things can happen, games are alike by chance.
+        // Where few things can happen, some games are equal at random.
         let few = log(20, |game| game % 5);
         assert!(few.held_out().len() == 2 && told(&few).ends_with("training set, too"), "{}", told(&few));
         assert_eq!(log(2000, |game| if game < 1000 { 0 } else { game }).held_out().len(), 200);

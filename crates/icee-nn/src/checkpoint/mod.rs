@@ -207,13 +207,13 @@ fn parse_training(bytes: &[u8], path: &Path) -> Result<TrainingState> {
             return Err(damaged(format!("no optimiser state for model `{name}`")));
         };
         if !adam.is_sound() || second.iter().any(|&v| v < 0.0) {
-            return Err(damaged(format!("the optimiser state of model `{name}` is not one that training can reach")));
+            return Err(damaged(format!("the optimiser state of model `{name}` is impossible")));
         }
         let adam = AdamW { config: adam, first, second, steps };
         models.push((name, Model::from_parts(spec, layout, weights), adam));
     }
     if tensors.len() != 3 * models.len() || !optimisers.is_empty() {
-        return Err(damaged("holds more than its models".into()));
+        return Err(damaged("it has tensors of no model".into()));
     }
     let before = checksum(0, text.replacen(&said, BLANK, 1).as_bytes());
     check_sum(&said, tensors::checksum_of_file(before, &tensors)).map_err(damaged)?;
@@ -249,7 +249,11 @@ fn hex(sum: u64) -> String {
 }
 
 fn check_sum(said: &str, is: u64) -> std::result::Result<(), String> {
-    if said == hex(is) { Ok(()) } else { Err("damaged: its checksum is not that of its content; take a copy".into()) }
+    if said == hex(is) {
+        Ok(())
+    } else {
+        Err("damaged: its checksum does not match its content; restore a copy".into())
+    }
 }
 
 fn io(path: &Path, source: std::io::Error) -> Error {
