@@ -29,7 +29,7 @@ const USAGE: u8 = 2;
 
 /// In-context exploration and exploitation: agents that learn a new task from its first episodes, without a gradient.
 #[derive(Parser)]
-#[command(name = "icee", version, about, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "icee", version, propagate_version = true, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -36,9 +36,9 @@ pub struct Args {
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     #[command(flatten)]
-    acting: ActingArgs,
-    #[command(flatten)]
     pub(crate) models: StoreArgs,
+    #[command(flatten)]
+    acting: ActingArgs,
 }
 
 /// A line that is read. Unknown keys are refused: a mistyped reward would be lost.

@@ -66,9 +66,9 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     #[command(flatten)]
-    acting: ActingArgs,
-    #[command(flatten)]
     pub(crate) models: StoreArgs,
+    #[command(flatten)]
+    acting: ActingArgs,
 }
 
 /// Three (episode, mean return) of the paper's tables.

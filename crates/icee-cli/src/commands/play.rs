@@ -43,9 +43,9 @@ pub struct Args {
     #[arg(long, requires = "svg")]
     pub(super) dark: bool,
     #[command(flatten)]
-    pub(super) acting: ActingArgs,
-    #[command(flatten)]
     pub(crate) models: StoreArgs,
+    #[command(flatten)]
+    pub(super) acting: ActingArgs,
 }
 
 pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Result<()> {
