@@ -133,20 +133,6 @@ fn old_study(scratch: &Scratch, journal: &str) {
     std::fs::copy(root.join("cmd/study/session.in/recipes.csv"), scratch.0.join("recipes.csv")).unwrap();
 }
 
-/// A journal whose study began with the model of an earlier version, which is still in the program.
-#[test]
-fn a_study_goes_on_with_the_model_it_began_with() {
-    let scratch = Scratch::new("study-pinned");
-    old_study(&scratch, "bread-pinned.jsonl");
-    let answer = json(&scratch, &["ask", "bread", "--more", "-n", "2"]);
-    let rows: Vec<&Value> = answer["suggestions"].as_array().unwrap().iter().map(|row| &row["row"]).collect();
-    // As the earlier version answered.
-    assert_eq!((rows, &answer["notes"]), (vec![&Value::from(17), &Value::from(10)], &Value::Array(vec![])));
-    json(&scratch, &["ask", "bread", "--more", "--accept-model"]);
-    let journal = std::fs::read_to_string(scratch.0.join("studies/bread.jsonl")).unwrap();
-    assert!(journal.contains("{\"model\":{\"name\":\"bo__table\""), "{journal}");
-}
-
 /// A journal that the first version of the program wrote, before studies said which model they use.
 #[test]
 fn an_old_journal_goes_on() {
