@@ -1,7 +1,7 @@
 //! What `icee study` prints as tables: predictions, effects of columns, looks back, lists of studies.
 
 use super::Shown;
-use super::rows::{NAME, cut, exact};
+use super::rows::{self, NAME, cut, exact};
 use crate::terminal::printable;
 use icee_base::numbers::short;
 use icee_protocol::{
@@ -62,15 +62,18 @@ pub fn effects(out: &mut impl Write, effects: &[Effect]) -> anyhow::Result<()> {
 pub fn review(out: &mut impl Write, reviewed: &Reviewed) -> anyhow::Result<()> {
     let Reviewed { steps, checked, held } = reviewed;
     let predicted = |step: &ReviewedRow| match &step.forecast {
-        Some(Forecast { mean, low, high, .. }) => format!("{} ({} to {})", short(*mean), short(*low), short(*high)),
+        Some(Forecast { mean, low, high, .. }) => {
+            let [mean, low, high] = rows::legible(*mean, *low, *high);
+            format!("{mean} ({low} to {high})")
+        }
         None => NONE.into(),
     };
-    let rows: Vec<String> = steps.iter().map(|step| cut(&step.id, NAME)).collect();
+    let ids: Vec<String> = steps.iter().map(|step| cut(&step.id, NAME)).collect();
     let predictions: Vec<String> = steps.iter().map(predicted).collect();
     let head = ("row", "predicted (95 %)");
-    let (row, wide) = (widest(&rows, head.0.len()), widest(&predictions, head.1.len()));
+    let (row, wide) = (widest(&ids, head.0.len()), widest(&predictions, head.1.len()));
     writeln!(out, "{:<row$}  {:<wide$}  measured", head.0, head.1)?;
-    for ((id, predicted), step) in rows.iter().zip(&predictions).zip(steps) {
+    for ((id, predicted), step) in ids.iter().zip(&predictions).zip(steps) {
         let measured = match (step.value, step.status) {
             (Some(value), _) => exact(value),
             (None, Status::Impossible) => "impossible".into(),
