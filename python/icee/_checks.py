@@ -48,17 +48,6 @@ def row(row: Any) -> str:
     return frames.text(row)
 
 
-def number(what: str, value: Any) -> float:
-    """A number that is finite."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise Error(f"{what} is a number, not {value!r}") from None
-    if not math.isfinite(number):
-        raise Error(f"{what} is a finite number, not {value!r}")
-    return number
-
-
 def amount(what: str, value: Any) -> float | str:
     """A number as requests have it: text is read where the study is, and so is what JSON has no numbers for."""
     if isinstance(value, str):

@@ -85,16 +85,13 @@ class Place:
 
     def send(self, verb: str, study: str | None, **request: Any) -> dict[str, Any]:
         """Does a request, which says nothing where something is None."""
-        said = {name: value for name, value in request.items() if value is not None}
-        reply: dict[str, Any] = json.loads(self.native.request(verb, study, json.dumps(said)))
+        reply: dict[str, Any] = json.loads(self.native.request(verb, study, written(request)))
         warn(reply.pop("notes"))
         return reply
 
     def look(self, study: str) -> dict[str, Any]:
         """The summary of a study, without its results."""
-        reply: dict[str, Any] = json.loads(self.native.request("show", study, '{"told": 0}'))
-        warn(note for note in reply.pop("notes") if note["code"] != "part-shown")
-        return reply
+        return self.send("show", study, told=0)
 
 
 def studies(place: str | os.PathLike[str], *, token: str | None = None) -> list[dict[str, Any]]:
@@ -107,6 +104,15 @@ def studies(place: str | os.PathLike[str], *, token: str | None = None) -> list[
     """
     lines: list[dict[str, Any]] = Place.of(place, token).send("list", None)["studies"]
     return lines
+
+
+def written(request: Mapping[str, Any]) -> str:
+    """A request as JSON, which says nothing where something is None."""
+    return json.dumps({name: value for name, value in request.items() if value is not None}, default=_unwritable)
+
+
+def _unwritable(value: Any) -> None:
+    raise Error(f"{value!r} is a {type(value).__name__}, which no request takes")
 
 
 def warn(notes: Iterable[Mapping[str, Any]]) -> None:

@@ -13,7 +13,7 @@ from icee import _checks as checks
 from icee import _native, frames
 from icee._answers import Answers, columns_of
 from icee._native import Error
-from icee._places import Note, Place, studies, warn
+from icee._places import Note, Place, studies, warn, written
 from icee._pool import Pool, found_by
 
 __all__ = ["Note", "Study", "studies"]
@@ -69,7 +69,7 @@ class Study:
         token: str | None = None,
         value: str | None = None,
         direction: str | None = None,
-        target: float | None = None,
+        target: float | str | None = None,
         bounds: tuple[float | None, float | None] | str | None = None,
         also: Iterable[str] = (),
         cost: str | None = None,
@@ -106,12 +106,11 @@ class Study:
         table = Pool.of(pool, id)
         created = place.send(
             "create",
-            None,
-            name=name,
+            name,
             sheet=table.sheet,
             value=value,
             direction=direction,
-            target=None if target is None else checks.number("the target", target),
+            target=None if target is None else checks.amount("the target", target),
             bounds=None if bounds is None else checks.bounds(bounds),
             also=checks.names("also", also),
             cost=cost,
@@ -127,7 +126,7 @@ class Study:
         )
         study = cls.__new__(cls)
         study._begin(Answers(place, name, table.kind))
-        study._answers.take(table, created["sheet"])
+        study._answers.take(table, created)
         return study
 
     @staticmethod
@@ -203,7 +202,7 @@ class Study:
             sampler=sampler,
             accept_model=accept_model,
         )
-        return self._answers.suggested(answer["suggestions"])
+        return self._answers.suggested(answer["sheet"], answer["suggestions"])
 
     def tell(
         self,
@@ -284,10 +283,11 @@ class Study:
         ['told', 'left', 'left', 'left', 'told']
         """
         top = None if top is None else checks.natural("top", top)
-        found = self._answers.place.native.predict(self.name, top, sampler)
+        found = self._answers.place.native.predict(self.name, written({"top": top, "sampler": sampler}))
         warn(json.loads(found["notes"]))
         said = {name: found[name] for name in ("status", "value", "mean", "low", "high", "beats_best")}
-        return self._answers.table(found["id"], found["row"], said | columns_of(found["further"]))
+        said |= columns_of(found["further"])
+        return self._answers.table(found["sheet"], found["id"], found["row"], said)
 
     def best(self) -> dict[str, Any] | None:
         """The best row so far: ``row``, ``value``, ``cells`` and more; None if there is none. With several objectives it is the best in
@@ -299,9 +299,10 @@ class Study:
         >>> best["row"], best["value"], best["cells"]
         (2, 7.5, {'heat': 200})
         """
-        best: dict[str, Any] | None = self._send("best")["best"]
+        reply = self._send("best")
+        best: dict[str, Any] | None = reply["best"]
         if best is not None:
-            row, cells = self._answers.row(best)
+            row, cells = self._answers.row(reply["sheet"], best)
             best |= {"row": row, "cells": cells}
         return best
 
@@ -314,7 +315,8 @@ class Study:
         >>> study.front()["row"]
         [2, 1]
         """
-        return self._answers.measured(self._send("best")["front"])
+        reply = self._send("best")
+        return self._answers.measured(reply["sheet"], reply["front"])
 
     def summary(self) -> dict[str, Any]:
         """The study: its columns, its goals, its results, the rows in progress, the best row; as the command line's JSON."""
@@ -329,8 +331,9 @@ class Study:
         >>> study.running()["row"] == rows, study.running()["by"]
         (True, ['Ada', 'Ada'])
         """
-        rows = self._send("running")["running"]
-        return self._answers.suggested(rows, **{name: [row.get(name) for row in rows] for name in ("by", "until")})
+        reply = self._send("running")
+        rows = reply["running"]
+        return self._answers.suggested(reply["sheet"], rows, **{name: [row.get(name) for row in rows] for name in ("by", "until")})
 
     def review(self) -> dict[str, Any]:
         """A look back: for each result (``steps``) the best so far and what earlier results predicted of it; how many predictions were
@@ -455,7 +458,7 @@ class Study:
         table = None if pool is None else Pool.of(pool, self._look()["id_column"], is_new=False)
         updated = self._send("update", replace=replace, keep=keep, sheet=None if table is None else table.sheet)
         if table is not None:
-            self._answers.take(table, self._look()["sheet"])
+            self._answers.take(table, self._look())
         return updated
 
     def delete(self) -> str | None:

@@ -330,6 +330,27 @@ def test_what_was_given_is_not_believed_once_the_sheet_is_another(folder):
     assert study.predict().loc["s", "heat"] == 4 and len(study.predict()) == 4
 
 
+def test_tables_of_replies_take_no_further_requests(folder, monkeypatch):
+    study = bread(folder)
+    opened = icee.Study(folder / "bread.jsonl")
+    opened.ask()
+    sent, send = [], icee._places.Place.send
+
+    def counted(self, verb, *words, **request):
+        sent.append(verb)
+        return send(self, verb, *words, **request)
+
+    monkeypatch.setattr(icee._places.Place, "send", counted)
+    for one in (study, opened):
+        one.ask(2, more=True)
+        for row in one.answer["suggestions"]:
+            one.tell(row["id"], 7.5)
+        one.ask()
+        assert len(one.predict()) and len(one.front()) and len(one.running()) and one.best()["value"] == 7.5
+    # Predictions have a request of their own kind.
+    assert sent == ["ask", "tell", "tell", "ask", "best", "running", "best"] * 2
+
+
 def test_gaps_dates_and_odd_numbers_survive(folder):
     pool = pandas.DataFrame(
         {
@@ -366,6 +387,8 @@ def test_several_objectives_and_constraints(folder):
 def test_goals_can_change(folder):
     study = bread(folder, bounds=(0, 10), also=["crust >= 2"])
     study.tell(1, "7,5", also={"crust": "2,5"})
+    near = icee.Study.create(folder / "near.jsonl", BREAD, target="7,5")
+    assert near.summary()["goals"][0]["words"] == "the nearer to 7.5 the better"
     assert study.best()["value"] == 7.5
     now = study.goals(bounds="0..20", also=["crust >= 2.2", "price min"])
     assert now["bounds"] == {"low": 0.0, "high": 20.0}
@@ -426,7 +449,7 @@ def test_everybody_has_rows_of_their_own(folder):
     study = bread(folder)
     adas, bobs = study.ask(by="Ada"), study.ask(2, by="Bob")
     assert set(adas["row"]).isdisjoint(bobs["row"])
-    assert (study.ask(by="Ada"), study.ask(by="Bob")) == (adas, bobs)
+    assert (study.ask(by="Ada"), study.ask(2, by="Bob")) == (adas, bobs)
     assert [row["by"] for row in study.answer["suggestions"]] == ["Bob", "Bob"]
     with pytest.raises(icee.Error) as error:
         study.ask(by="")

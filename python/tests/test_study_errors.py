@@ -20,6 +20,8 @@ def test_errors_say_what_is_wrong(folder):
     refuses("direction-missing", create)
     refuses("not-a-direction", lambda: create(direction="best"))
     refuses("direction-and-target", lambda: create(direction="max", target=3))
+    refuses("not-a-number", lambda: create(target="x"))
+    refuses("not-finite", lambda: create(target=float("nan")))
     refuses("not-a-range", lambda: create(direction="max", bounds="low"))
     refuses("scale-twice", lambda: create(direction="max", log=["heat"], linear=["heat"]))
     refuses("unknown", lambda: create(direction="max", sampler="icee"))
@@ -60,14 +62,17 @@ def test_what_cannot_be_an_argument_is_named(folder):
         (lambda: study.tell(1, [3.0]), "the result is a number"),
         (lambda: study.tell(1, 2.0, repeat="twice"), "repeat is"),
         (lambda: study.ask(same="heat"), "list of names"),
+        (lambda: study.ask(more="yes"), "request is not as expected: .*yes"),
+        (lambda: study.predict(sampler=5), "request is not as expected: .*5"),
         (lambda: icee.Study("a", token="t"), "give its url, too"),
         (lambda: icee.Study(), "Which study"),
     ]
     options = [
         ({"seed": -1}, "seed is -1; a whole number"),
         ({"bounds": 5}, "bounds are two numbers"),
-        ({"target": "x"}, "target is a number"),
-        ({"target": float("nan")}, "target is a finite number"),
+        ({"target": [7]}, "target is a number"),
+        ({"direction": 5}, "request is not as expected: .*5"),
+        ({"sampler": object}, "is a type, which no request takes"),
         ({"like": "/elsewhere/old.jsonl"}, "another folder"),
         ({"pool": {"heat": list(range(12)), "flour": ["a", "b", "c"]}}, "heat: 12.*flour: 3"),
         ({"pool": [1, 2, 3]}, "a table is a path"),

@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all, and errors that name them.
+//! Files that are written whole or not at all, and errors that name them.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};

@@ -1,8 +1,8 @@
-//! What every crate of this project shares, and what is therefore written once.
+//! What every crate of this project shares.
 //!
-//! [`random`] gives independent streams of random numbers, [`math`] exponentials and logarithms whose bits are the same on
-//! every machine, [`distributions`] random numbers that are not uniform, [`names`] what was probably meant by a name that does
-//! not exist, [`files`] files that appear whole or not at all, [`hash`] checksums, [`stats`] means with their intervals, [`table`] CSV files as people have them.
+//! [`random`] gives independent streams of random numbers, [`math`] exponentials and logarithms with the same bits on every
+//! machine, [`distributions`] random numbers that are not uniform, [`names`] suggestions for unknown names, [`files`] files that
+//! are written whole or not at all, [`hash`] checksums, [`stats`] means with their intervals, [`table`] CSV files.
 //!
 //! ```
 //! use icee_base::{names::nearest, random, stats::Estimate};

@@ -1,4 +1,4 @@
-//! What was probably meant by a name that does not exist.
+//! Suggests the nearest names for a name that does not exist.
 
 use thiserror::Error;
 

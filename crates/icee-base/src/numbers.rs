@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers formatted for readers.
 
 /// Four digits: enough for a prediction.
 #[must_use]

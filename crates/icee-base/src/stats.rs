@@ -1,4 +1,4 @@
-//! Means with their 95 % intervals. One rule for all: Student's t, which for hundreds of values is the normal one.
+//! Means with their 95 % intervals, by Student's t.
 
 use serde::{Deserialize, Serialize};
 

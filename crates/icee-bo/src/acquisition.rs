@@ -1,5 +1,4 @@
-//! Which candidate to take, given what is believed of each: by expected improvement, the same in evaluation, tuning and
-//! studies.
+//! Acquisition: chooses a candidate from predictions by expected improvement, for evaluation, tuning and studies alike.
 
 use crate::belief::Belief;
 use icee_base::math::{exp_in_place, sample};
@@ -13,11 +12,11 @@ pub enum Rule {
     /// Drawn with p ∝ EI^β. Drawn, not the greatest: no prior holds for every function, and whoever always takes the
     /// maximum never finds out.
     Sampled(f64),
-    /// By chance.
+    /// At random.
     Random,
 }
 
-/// ln EI of each belief over the best value so far, the lowest.
+/// ln EI of each prediction over the best value so far, the lowest.
 #[must_use]
 pub fn log_improvements(beliefs: &[Belief], best: f64) -> Vec<f64> {
     beliefs.iter().map(|belief| belief.log_improvement(best)).collect()

@@ -1,4 +1,4 @@
-//! What a model believes of one value: a distribution, in the units in which values were told.
+//! A predictive distribution of one value, in the units of the results.
 
 use crate::normal::{self, Prediction, log_improvement, open_unit};
 use icee_base::math::{exp, ln};

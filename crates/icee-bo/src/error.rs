@@ -1,4 +1,4 @@
-//! What can go wrong, each with the thing it concerns and the way out.
+//! Errors. Each message says what is wrong and what to do.
 
 use icee_base::names::Unknown;
 use thiserror::Error;
@@ -64,7 +64,7 @@ pub enum BoError {
         size: usize,
     },
     /// A candidate that the pool does not have, or whose value is known already.
-    #[error("candidate {index} cannot be told: {reason}")]
+    #[error("no result can be recorded for candidate {index}: {reason}")]
     Candidate {
         /// The candidate's position in the pool.
         index: usize,

@@ -1,5 +1,4 @@
-//! Fresh functions of a prior as tasks to search: what progress is measured and rules are chosen on, which never looks at the
-//! benchmark functions of the evaluation.
+//! Fresh functions of a prior as search tasks, for validation. They are never the benchmark functions.
 
 use crate::error::BoResult;
 use crate::pool::Pool;

@@ -1,7 +1,7 @@
 //! The Gaussian process as a [`Surrogate`], with a cost that does not grow without end.
 //!
-//! Hyperparameters are fitted to [`FITTED_HISTORY`] told values at most and the process is conditioned on
-//! [`KNOWN_HISTORY`] at most; longer histories are thinned by [`thinned`]. The belief is about the function, without the
+//! Hyperparameters are fitted to [`FITTED_HISTORY`] results at most and the process is conditioned on
+//! [`KNOWN_HISTORY`] at most; longer histories are thinned by [`thinned`]. The prediction is about the function, without the
 //! noise of a single measurement.
 
 use crate::acquisition::Rule;
@@ -209,7 +209,7 @@ mod tests {
             (squares.sum::<f64>() / asked.len() as f64).sqrt()
         };
         let found = error(GpSurrogate::for_tables());
-        // The values' own deviation is 1.3.
+        // The values' own standard deviation is 1.3.
         assert!(found < 0.3, "{found}");
     }
 

@@ -81,7 +81,7 @@ impl Tiles {
         self.squared_distances_portable(a, squares);
     }
 
-    /// The portable code once more, compiled with wider registers: same operations, same order, same bits.
+    /// The portable code again, compiled with wider registers: same operations, same order, same bits.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
     fn squared_distances_avx2(&self, a: &[f64], squares: &mut [f64]) {
@@ -114,7 +114,7 @@ pub fn add_weighted_squares(sums: &mut [f64], weights: &[f64], a: &[f64], points
     add_weighted_squares_portable(sums, weights, a, points);
 }
 
-/// The portable code once more, compiled with wider registers.
+/// The portable code again, compiled with wider registers.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn add_weighted_squares_avx2(sums: &mut [f64], weights: &[f64], a: &[f64], points: &[f64]) {

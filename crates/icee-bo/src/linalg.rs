@@ -207,7 +207,7 @@ fn subtract_product(
     subtract_product_portable(target, stride, left, depth, right, columns, limit);
 }
 
-/// The portable code once more, compiled with wider registers: same operations, same order, same bits.
+/// The portable code again, compiled with wider registers: same operations, same order, same bits.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn subtract_product_avx2(

@@ -85,7 +85,7 @@ impl<'a> Search<'a> {
     /// Records the value of a candidate, whether it was asked for or not.
     pub fn tell(&mut self, candidate: usize, value: f64) -> BoResult<()> {
         if !value.is_finite() {
-            return Err(BoError::NotFinite { what: "the told values", index: self.told.len(), value });
+            return Err(BoError::NotFinite { what: "the results", index: self.told.len(), value });
         }
         let Ok(place) = self.available.binary_search(&candidate) else {
             let known = candidate < self.pool.size();

@@ -2,7 +2,7 @@
 //! else.
 //!
 //! The rank-based [`behaviour`](crate::behaviour) policy knows all values, so its choices give some away: a model that
-//! learns from them takes a candidate's having been tried for a sign that it is good. A searcher's choices say
+//! learns from them takes a candidate's having been tried for a sign that it is good. An exploring policy's choices say
 //! nothing about what has not been seen, so p(y | x, H) learned from them is the prior's own posterior, and its histories
 //! crowd around the best as those of a real search do.
 //!
@@ -12,7 +12,7 @@
 use rand::seq::index;
 use rand::{Rng, RngExt};
 
-/// The most candidates of a history that are drawn by chance before the search begins.
+/// The most candidates of a history that are drawn at random before the search begins.
 const MOST_INITIAL: usize = 8;
 /// The least and the greatest length scale in two coordinates; they grow with the root of the coordinates' number.
 const LENGTH_SCALES: (f32, f32) = (0.06, 0.8);
@@ -100,7 +100,7 @@ pub fn search<R: Rng>(locations: &[f32], dimension: usize, values: &[f32], count
     search_from(locations, dimension, values, initial, count, rng)
 }
 
-/// As [`search`], after `initial` candidates by chance.
+/// As [`search`], after `initial` candidates at random.
 pub fn search_from<R: Rng>(
     locations: &[f32],
     dimension: usize,

@@ -15,10 +15,10 @@ pub trait Surrogate: Send {
     /// A short name for tables.
     fn name(&self) -> &'static str;
 
-    /// The fewest told values from which it can predict.
+    /// The fewest results from which it can predict.
     fn least_history(&self) -> usize;
 
-    /// One belief a candidate, in their order. Depends on nothing but the arguments.
+    /// One prediction a candidate, in their order. Depends on nothing but the arguments.
     fn predict(&mut self, pool: &Pool, told: &[Told], candidates: &[usize]) -> BoResult<Vec<Belief>>;
 
     /// From now on, predicts by what this history teaches about the function as a whole (length scales, noise), also from
@@ -32,7 +32,7 @@ pub trait Surrogate: Send {
         Ok(())
     }
 
-    /// One belief a history, all about the same candidate: what [`Surrogate::predict`] says after each of them. Models
+    /// One prediction a history, all about the same candidate: what [`Surrogate::predict`] says after each of them. Models
     /// that are faster with several at once do them together.
     fn predict_after(&mut self, pool: &Pool, histories: &[&[Told]], candidate: usize) -> BoResult<Vec<Belief>> {
         histories.iter().map(|told| Ok(self.predict(pool, told, &[candidate])?.remove(0))).collect()
@@ -102,7 +102,7 @@ pub struct Joint {
     pub candidates: usize,
     /// Ways in which things may turn out.
     pub paths: usize,
-    /// Told values.
+    /// The results so far.
     pub history: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Any [`Surrogate`] as a [`Sampler`]: what is believed of the candidates that are left, then one of them by the
+//! Any [`Surrogate`] as a [`Sampler`]: predictions for the candidates that are left, then one of them by the
 //! [`acquisition`](crate::acquisition) rule. What is evaluated here is what studies ask.
 
 use crate::acquisition::{Rule, log_improvements, pick};

@@ -1,6 +1,6 @@
 //! The command line of icee: parses, calls the libraries, prints. It is the only crate that prints.
 //!
-//! A program of one's own has every command for worlds of its own:
+//! Your own program gets every command for its own worlds:
 //!
 //! ```no_run
 //! use icee_worlds::Registry;
@@ -20,10 +20,8 @@ mod study;
 mod terminal;
 
 use clap::{Parser, Subcommand};
-use icee_models::ModelStore;
 use icee_worlds::Registry;
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use terminal::say;
 
@@ -32,11 +30,8 @@ const USAGE: u8 = 2;
 
 /// In-context exploration and exploitation: agents that learn a new task from its first episodes, without a gradient.
 #[derive(Parser)]
-#[command(name = "icee", version, about, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "icee", version, propagate_version = true, arg_required_else_help = true)]
 struct Cli {
-    /// Look for models here first; then in the folder ICEE_MODELS (a variable), ./models, ../models and the program.
-    #[arg(long, value_name = "DIR", global = true, display_order = 500)]
-    models: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -46,7 +41,7 @@ enum Command {
     Demo(commands::demo::Args),
     Reproduce(commands::reproduce::Args),
     Models(commands::models::Args),
-    /// Measure the engine's speed on this machine
+    /// Measure speed on this machine.
     #[command(subcommand)]
     Bench(commands::bench::BenchCommand),
     Worlds(commands::worlds::Args),
@@ -60,7 +55,7 @@ enum Command {
     Act(commands::act::Args),
     Study(study::Arguments),
     Serve(commands::serve::Args),
-    /// List the benchmark functions of Bayesian optimisation, or evaluate them.
+    /// List or evaluate the benchmark functions of Bayesian optimisation.
     Functions(commands::functions::Arguments),
 }
 
@@ -71,11 +66,11 @@ pub fn run(registry: &Registry) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
-    let done = commands::models::store(cli.models).and_then(|models| dispatch(cli.command, registry, &models));
+    let done = dispatch(cli.command, registry);
     // What is still in the buffer can fail, too.
     match done.and_then(|()| Ok(std::io::stdout().flush()?)) {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever read our output has seen enough (`icee worlds | head -1`).
+        // The reader has closed our output (`icee worlds | head -1`).
         Err(error) if commands::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // Files are named where they are read and written; what has no name is stdout.
@@ -93,7 +88,7 @@ fn in_words(error: &anyhow::Error) -> String {
     causes.fold(first, |text, cause| if text.ends_with(&cause) { text } else { format!("{text}: {cause}") })
 }
 
-/// Says what is wrong with the arguments, or gives the help that was asked for.
+/// Reports what is wrong with the arguments, or prints help.
 fn refuse(error: &clap::Error) -> ExitCode {
     if error.kind() == clap::error::ErrorKind::InvalidUtf8 {
         // clap does not say which.
@@ -112,21 +107,21 @@ fn refuse(error: &clap::Error) -> ExitCode {
     }
 }
 
-fn dispatch(command: Command, registry: &Registry, models: &ModelStore) -> anyhow::Result<()> {
+fn dispatch(command: Command, registry: &Registry) -> anyhow::Result<()> {
     match command {
-        Command::Demo(args) => commands::demo::run(&args, registry, models),
-        Command::Reproduce(args) => commands::reproduce::run(&args, registry, models),
-        Command::Models(args) => commands::models::run(&args, models),
+        Command::Demo(args) => commands::demo::run(&args, registry, &args.models.store()?),
+        Command::Reproduce(args) => commands::reproduce::run(&args, registry, &args.models.store()?),
+        Command::Models(args) => commands::models::run(&args, &args.models.store()?),
         Command::Bench(command) => commands::bench::run(&command, registry),
         Command::Worlds(args) => commands::worlds::run(&args, registry),
         Command::Rollout(args) => commands::rollout::run(&args, registry),
         Command::Train(args) => commands::train::run(&args, registry),
         Command::Runs(args) => commands::runs::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
-        Command::Eval(args) => commands::eval::run(&args, registry, models),
-        Command::Tune(args) => commands::tune::run(&args, registry, models),
-        Command::Play(args) => commands::play::run(&args, registry, models),
-        Command::Act(args) => commands::act::run(&args, models),
+        Command::Eval(args) => commands::eval::run(&args, registry, &args.models.store()?),
+        Command::Tune(args) => commands::tune::run(&args, registry, &args.models.store()?),
+        Command::Play(args) => commands::play::run(&args, registry, &args.models.store()?),
+        Command::Act(args) => commands::act::run(&args, &args.models.store()?),
         Command::Study(arguments) => study::run(&arguments),
         Command::Serve(args) => commands::serve::run(&args),
         Command::Functions(arguments) => commands::functions::run(arguments),

@@ -1,22 +1,22 @@
-//! What goes to a person's terminal: nothing that was read from a file may command it, and nobody's absence is a crash.
+//! Output to a terminal: control characters from files are escaped, and a closed stderr is no error.
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
 use std::io::{IsTerminal, Write as _};
 
-/// Prints a line on standard error; where nobody takes it, it is lost.
+/// Prints a line on standard error; a closed stream is ignored.
 pub fn say(text: impl Display) {
     let text = text.to_string();
     let lines: Vec<Cow<str>> = text.split('\n').map(printable).collect();
     let _ = writeln!(std::io::stderr().lock(), "{}", lines.join("\n"));
 }
 
-/// Whether a person sits there who can be asked.
+/// Whether questions can be asked on this terminal.
 pub fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Asks a person, and gives the answer without the blanks around it; nothing where nobody answers any more.
+/// Asks a question and returns the trimmed answer; nothing at the end of input.
 pub fn ask(question: &str) -> Option<String> {
     let _ = write!(std::io::stderr().lock(), "{} ", printable(question));
     let mut answer = String::new();

@@ -84,7 +84,7 @@ fn what_is_wrong_is_said_and_changes_nothing() {
         (r#"{"observation": 81}"#, "a number from 0 to 80"),
         (r#"{"observation": -1}"#, "a number from 0 to 80"),
         (r#"{"observation": [9, 0]}"#, "a cell [x, y] of 9 x 9"),
-        (r#"{"reward": 1}"#, "without an action"),
+        (r#"{"reward": 1}"#, "there is no action to reward"),
         (r#"{"terminated": true}"#, "add \"reward\""),
         ("", "the line is empty"),
     ] {
@@ -103,7 +103,7 @@ fn what_is_wrong_is_said_and_changes_nothing() {
         assert!(answer["error"].as_str().is_some_and(|error| error.contains(said)), "{line}: {answer}");
     }
     let described = player.say(r#"{"reward": 0, "describe": true}"#);
-    assert!(described["error"].as_str().is_some_and(|error| error.contains("stands alone")), "{described}");
+    assert!(described["error"].as_str().is_some_and(|error| error.contains("must be alone")), "{described}");
     let second = player.say(r#"{"reward": 0, "observation": 41}"#);
     assert!(second["action"].is_u64());
     let alone = player.say(r#"{"reward": 0}"#);
@@ -150,7 +150,7 @@ fn it_says_how_many_episodes_it_remembers() {
     let said = |answer: &Value, words: &str| answer["notice"].as_str().is_some_and(|notice| notice.contains(words));
     assert!(answers.iter().all(|answer| answer["action"].is_u64()), "{answers:?}");
     let last = answers.last().unwrap();
-    assert!(said(last, "steps of those it learned from") && said(last, "steps of an episode that is longer"), "{last}");
+    assert!(said(last, "steps of the training episodes") && said(last, "steps of an episode that is longer"), "{last}");
     assert!(!said(&answers[answers.len() - 2], "dropped"), "{answers:?}");
     player.end();
 }

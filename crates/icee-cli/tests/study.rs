@@ -60,8 +60,10 @@ fn many_processes_share_a_study() {
     let mut asked = HashSet::new();
     for line in journal.lines().skip(1) {
         let entry: Value = serde_json::from_str(line).unwrap();
-        for row in entry["ask"]["rows"].as_array().into_iter().flatten() {
-            assert!(asked.insert(row["id"].as_str().unwrap().to_owned()), "suggested twice: {row}");
+        for change in entry["changes"].as_array().unwrap() {
+            for row in change["ask"]["rows"].as_array().into_iter().flatten() {
+                assert!(asked.insert(row["id"].as_str().unwrap().to_owned()), "suggested twice: {row}");
+            }
         }
     }
     assert_eq!(asked.len(), 24);
@@ -79,13 +81,15 @@ fn the_machine_readable_answers_hold_what_the_text_says() {
     let scratch = Scratch::new("study-json");
     std::fs::write(scratch.0.join("pool.csv"), pool(40)).unwrap();
     let created = json(&scratch, &["create", "s", "--pool", "pool.csv", "--id", "name", "--direction", "maximize"]);
-    assert_eq!((&created["rows"], &created["sampler"]), (&40.into(), &"icee".into()));
+    assert_eq!((&created["rows"], &created["sampler"]), (&40.into(), &"learned".into()));
     for (row, value) in [("r1", "1"), ("r2", "2.5"), ("r3", "-4")] {
         json(&scratch, &["tell", "s", "--row", row, "--value", value]);
     }
     let answer = json(&scratch, &["ask", "s", "--more", "-n", "2"]);
     assert_eq!(answer["best"], 2.5);
     let table = json(&scratch, &["predict", "s"]);
+    let (columns, table) = (table["columns"].clone(), table["rows"].clone());
+    assert_eq!((columns[0]["name"].clone(), columns[0]["cells"].as_array().unwrap().len()), ("heat".into(), 40));
     assert_eq!(table.as_array().unwrap().len(), 40);
     for suggestion in answer["suggestions"].as_array().unwrap() {
         let row = suggestion["row"].as_u64().unwrap() as usize - 1;
@@ -133,29 +137,20 @@ fn old_study(scratch: &Scratch, journal: &str) {
     std::fs::copy(root.join("cmd/study/session.in/recipes.csv"), scratch.0.join("recipes.csv")).unwrap();
 }
 
-/// A journal whose study began with the model of an earlier version, which is still in the program.
+/// A journal of the format before.
 #[test]
-fn a_study_goes_on_with_the_model_it_began_with() {
-    let scratch = Scratch::new("study-pinned");
-    old_study(&scratch, "bread-pinned.jsonl");
-    let answer = json(&scratch, &["ask", "bread", "--more", "-n", "2"]);
-    let rows: Vec<&Value> = answer["suggestions"].as_array().unwrap().iter().map(|row| &row["row"]).collect();
-    // As the earlier version answered.
-    assert_eq!((rows, &answer["notes"]), (vec![&Value::from(17), &Value::from(10)], &Value::Array(vec![])));
-    json(&scratch, &["ask", "bread", "--more", "--accept-model"]);
-    let journal = std::fs::read_to_string(scratch.0.join("studies/bread.jsonl")).unwrap();
-    assert!(journal.contains("{\"model\":{\"name\":\"bo__table\""), "{journal}");
-}
-
-/// A journal that the first version of the program wrote, before studies said which model they use.
-#[test]
-fn an_old_journal_goes_on() {
+fn an_old_journal_is_upgraded_and_goes_on() {
     let scratch = Scratch::new("study-old");
     old_study(&scratch, "bread.jsonl");
-    assert_eq!(json(&scratch, &["best", "bread"])["value"], 8.0);
-    let answer = json(&scratch, &["ask", "bread", "--more"]);
-    assert!(answer["notes"][0].as_str().unwrap().contains("from now on this study uses the model bo__table"));
-    assert_eq!(json(&scratch, &["ask", "bread", "--more"])["notes"], Value::Array(vec![]));
+    let refused = complaint(study(&scratch, &["best", "bread"]).output().unwrap());
+    assert!(refused.contains("Upgrade it: `icee study upgrade bread`."), "{refused}");
+    let upgraded = json(&scratch, &["upgrade", "bread"]);
+    assert_eq!((&upgraded["from"], &upgraded["sheet"]), (&5.into(), &true.into()));
+    let summary = json(&scratch, &["show", "bread"]);
+    assert_eq!((&summary["best"]["value"], &summary["sampler"]), (&8.0.into(), &"learned".into()));
+    assert_eq!(summary["running"], Value::Array(vec!["33".into(), "17".into()]));
+    assert_eq!(json(&scratch, &["ask", "bread", "--more"])["suggestions"].as_array().unwrap().len(), 1);
+    assert_eq!(json(&scratch, &["undo", "bread"])["undone"]["deeds"][0]["deed"], "suggested");
 }
 
 #[test]
@@ -175,16 +170,16 @@ fn what_was_told_can_be_told_to_another_study() {
     json(&scratch, &["tell", "two", "--csv", "told.csv"]);
     let told = |name| json(&scratch, &["show", name])["told"].clone();
     assert_eq!(told("one"), told("two"));
-    let names: Vec<Value> = json(&scratch, &["list"]).as_array().unwrap().iter().map(|s| s["name"].clone()).collect();
+    let names: Vec<Value> = json(&scratch, &["list"])["studies"].as_array().unwrap().iter().map(|s| s["name"].clone()).collect();
     assert_eq!(names, ["one", "two"]);
     // Put away, and nothing is lost; damaged ones, too.
     std::fs::write(scratch.0.join("studies/two.jsonl"), "nonsense").unwrap();
     let place = json(&scratch, &["delete", "two"])["place"].as_str().unwrap().to_owned();
     assert_eq!(std::fs::read_to_string(scratch.0.join(place).join("two.jsonl")).unwrap(), "nonsense");
     assert!(scratch.0.join("pool.csv").is_file());
-    assert_eq!(json(&scratch, &["list"]).as_array().unwrap().len(), 1);
+    assert_eq!(json(&scratch, &["list"])["studies"].as_array().unwrap().len(), 1);
     let again = study(&scratch, &["delete", "two"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&again.stderr).contains("there is no study \"two\" in studies (there are one)"));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("There is no study \"two\" in studies. Studies there: one."));
     json(&scratch, &["create", "two", "--direction", "max", "--pool", "pool.csv", "--id", "name"]);
 }
 
@@ -202,21 +197,21 @@ fn what_comes_next_is_said_where_there_are_limits_failures_or_no_rows() {
     let printed = said(create("full", &["pH <= 8"]));
     assert!(printed.ends_with("next: icee study best full\n"), "{printed}");
     let full = complaint(study(&scratch, &["ask", "full"]).output().unwrap());
-    assert!(full.contains("nothing is left to suggest; `icee study best` and `report` say"), "{full}");
+    assert!(full.contains("All 6 rows are measured. Add rows to the sheet to go on."), "{full}");
     assert!(said(create("some", &["pH <= 8"])).ends_with("next: icee study ask some\n"));
     let asked = said(study(&scratch, &["ask", "some"]).output().unwrap());
     assert!(
-        asked.ends_with("best so far 60; how likely a better row is left is not said where there are limits\n"),
+        asked.ends_with("best so far 60; no stopping estimate with constraints\n"),
         "{asked}"
     );
     for (wishes, way) in [
-        (&["6 <= pH <= 8"][..], "asked for by their middle, such as \"pH = 7\""),
-        (&["pH >= 6", "--also", "pH <= 8"], "ask for their middle, \"pH = 7\""),
+        (&["6 <= pH <= 8"][..], "the middle as a target: \"pH = 7\""),
+        (&["pH >= 6", "--also", "pH <= 8"], "use its middle as a target: \"pH = 7\""),
     ] {
         std::fs::copy(scratch.file("full.csv"), scratch.file("window.csv")).unwrap();
         let refused = complaint(create("window", wishes));
         assert!(refused.contains(way), "{refused}");
     }
     let failed = complaint(study(&scratch, &["tell", "some", "--row", "7", "--value", "Failed"]).output().unwrap());
-    assert!(failed.contains("say --failed in place of --value"), "{failed}");
+    assert!(failed.contains("Use --failed in place of a result"), "{failed}");
 }

@@ -41,15 +41,15 @@ fn a_workbook_is_a_sheet_like_any_other() {
 
     // The same cells in another file are the same sheet; then one is filled in, below an empty row.
     write(&scratch, "sheet.xlsx", &rows);
-    assert!(said(study(&["update", "bread"])).contains("nothing has changed"));
+    assert!(said(study(&["update", "bread"])).contains("The sheet has not changed."));
     let rows: [&[&str]; 6] = [head, rows[1], &["200 C", "rye", "95 %"], rows[3], &[], rows[4]];
     write(&scratch, "sheet.xlsx", &rows);
     let printed = said(study(&["update", "bread"]));
-    assert!(printed.contains("4 rows, 1 told"), "{printed}");
+    assert!(printed.contains("4 rows, 1 new result"), "{printed}");
 
     write(&scratch, "results.xlsx", &[&["row", "score"], &["4", "70 %"]]);
     let printed = said(study(&["tell", "bread", "--csv", "results.xlsx"]));
-    assert!(printed.contains("1 told; best so far 95 (row 2)"), "{printed}");
+    assert!(printed.contains("recorded: 1 new; best so far 95 (row 2)"), "{printed}");
 
     // Complaints name the sheet's rows.
     write(&scratch, "results.xlsx", &[&["row", "score"], &["1", "85 %"], &[], &["2", "3 g"]]);

@@ -22,7 +22,14 @@ fn kill_everywhere(name: &str, arguments: &[&str], prepare: impl Fn(&Path), chec
     let fresh = || {
         let scratch = Scratch::new(name);
         std::fs::create_dir(scratch.0.join("studies")).unwrap();
-        for file in ["pool.csv", "studies/s.jsonl"] {
+        let sheets = template.0.join("studies/s.sheets");
+        let kept = sheets.is_dir().then(|| std::fs::read_dir(&sheets).unwrap()).into_iter().flatten();
+        let kept: Vec<String> =
+            kept.map(|file| format!("studies/s.sheets/{}", file.unwrap().file_name().to_str().unwrap())).collect();
+        if !kept.is_empty() {
+            std::fs::create_dir(scratch.0.join("studies/s.sheets")).unwrap();
+        }
+        for file in ["pool.csv", "studies/s.jsonl"].into_iter().chain(kept.iter().map(String::as_str)) {
             if template.0.join(file).exists() {
                 std::fs::copy(template.0.join(file), scratch.0.join(file)).unwrap();
             }
@@ -54,12 +61,12 @@ fn journal(folder: &Path) -> PathBuf {
 
 fn created(folder: &Path) -> Study {
     let options =
-        StudyOptions { pool: folder.join("pool.csv"), sampler: Some(SamplerKind::Random), ..StudyOptions::default() };
+        StudyOptions { pool: folder.join("pool.csv").into(), sampler: Some(SamplerKind::Random), ..StudyOptions::default() };
     Study::create(&journal(folder), &options, Models::default()).unwrap()
 }
 
 fn open(folder: &Path) -> Study {
-    Study::open(&journal(folder), None, Models::default()).unwrap()
+    Study::open(&journal(folder), Models::default()).unwrap()
 }
 
 /// A study with a row told and one running.
@@ -81,13 +88,13 @@ fn torn(folder: &Path) {
 /// The next that comes along: all of `begun` is there, and asking and telling go on.
 fn goes_on(folder: &Path) {
     let mut study = open(folder);
-    let before = study.summary();
+    let before = study.summary(None);
     assert_eq!((before.told[0].row, before.told[0].value), (1, Some(0.5)));
     assert!(!before.running.is_empty() || before.told.len() > 1);
     let next = study.ask(1, None).unwrap().suggestions.remove(0).id;
     assert!(!before.running.contains(&next) && before.told.iter().all(|told| told.id != next));
     study.tell(&next, Some(1.0), Repeat::Refuse).unwrap();
-    assert_eq!(open(folder).summary().told.len(), before.told.len() + 1);
+    assert_eq!(open(folder).summary(None).told.len(), before.told.len() + 1);
 }
 
 #[test]
@@ -132,7 +139,7 @@ fn a_look_takes_no_lock_and_forces_nothing_to_disk() {
 #[test]
 fn ask_survives() {
     kill_everywhere("kill-ask", &["study", "ask", "s"], begun, |folder, outcome| {
-        let running = open(folder).summary().running;
+        let running = open(folder).summary(None).running;
         if let Some(said) = outcome.stdout.strip_prefix("row ") {
             assert!(running.contains(&said.split(':').next().unwrap().to_owned()), "{outcome:?} {running:?}");
         }
@@ -147,7 +154,7 @@ fn tell_survives() {
         let arguments = ["study", "tell", "s", "--row", "6", "--value", "0.25", "--replace"];
         kill_everywhere(name, &arguments, prepare, |folder, outcome| {
             let mut study = open(folder);
-            let told = study.summary().told.iter().any(|told| (told.row, told.value) == (6, Some(0.25)));
+            let told = study.summary(None).told.iter().any(|told| (told.row, told.value) == (6, Some(0.25)));
             assert!(told || outcome.stdout.is_empty(), "{outcome:?}");
             // Telling it again is right either way.
             let again = study.tell("6", Some(0.25), Repeat::Replace).unwrap();

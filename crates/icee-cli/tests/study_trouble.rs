@@ -80,7 +80,7 @@ fn a_full_disk_leaves_nothing_behind_and_takes_nothing() {
     let create = ["create", "t", "--direction", "min", "--pool", "pool.csv", "--id", "name"];
     let refused = complaint(on_a_full_disk(&scratch, &create));
     assert!(refused.contains("File too large"), "{refused}");
-    assert_eq!(files(&scratch), ["s.jsonl"]);
+    assert_eq!(files(&scratch), ["s.jsonl", "s.sheets"]);
     said(study(&scratch, &create).output().unwrap());
     // Half a line, and no room to put it aside: neither looking at it nor trying to write makes it worse.
     let mut text = std::fs::read(journal(&scratch)).unwrap();
@@ -92,7 +92,7 @@ fn a_full_disk_leaves_nothing_behind_and_takes_nothing() {
     for arguments in LOOKS {
         said(on_a_full_disk(&scratch, arguments));
     }
-    assert_eq!(files(&scratch), ["s.jsonl", "t.jsonl"]);
+    assert_eq!(files(&scratch), ["s.jsonl", "s.sheets", "t.jsonl", "t.sheets"]);
     assert_eq!(std::fs::read(journal(&scratch)).unwrap(), text);
     // With room again it goes on.
     said(study(&scratch, CHANGES[1]).output().unwrap());
@@ -120,7 +120,7 @@ fn a_look_waits_for_nobody_and_who_waits_says_so() {
     BufReader::new(waiting.stderr.take().unwrap()).read_line(&mut line).unwrap();
     assert!(line.starts_with("waiting: another process is at work on studies/s.jsonl"), "{line}");
     held.unlock().unwrap();
-    assert!(said(ended(waiting)).starts_with("1 told"));
+    assert!(said(ended(waiting)).starts_with("recorded: 1 new"));
 }
 
 #[test]

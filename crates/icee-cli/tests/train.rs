@@ -70,7 +70,7 @@ fn train_then_eval_tune_and_play() {
 
     let play = icee(&["play", run, "--episodes", "2"]).output().unwrap();
     let shown = String::from_utf8(play.stdout).unwrap();
-    assert!(shown.contains("asks for") && shown.contains("returns: "), "{shown}");
+    assert!(shown.contains("conditions on a return of") && shown.contains("returns: "), "{shown}");
 }
 
 /// The run in a folder, once it has saved something.
@@ -133,7 +133,7 @@ fn signals_save_and_say_how_to_go_on() {
             (report["finished"] == false).then_some((run, said))
         });
         let (run, said) = interrupted.unwrap_or_else(|| panic!("{name} stops nothing"));
-        assert!(said.contains("go on with: icee train --resume"), "{name}: {said}");
+        assert!(said.contains("to continue: icee train --resume"), "{name}: {said}");
         ok(icee(&["train", "--resume", run.to_str().unwrap(), "--json"]).output().unwrap());
         let bytes = |run: &Path| std::fs::read(run.join("training.safetensors")).unwrap();
         assert!(bytes(Path::new(whole["run"].as_str().unwrap())) == bytes(&run), "{name}: the weights differ");
@@ -214,10 +214,10 @@ fn a_run_on_logs_goes_on_from_anywhere_but_not_with_another_log() {
     let (all_but_one, _) = text.trim_end().rsplit_once(',').unwrap();
     std::fs::write(&log, format!("{all_but_one},0.123\n")).unwrap();
     let said = complaint(resume());
-    assert!(said.contains("is not the log that the run began with"), "{said}");
+    assert!(said.contains("has changed since the run started"), "{said}");
     std::fs::remove_file(&log).unwrap();
     let said = complaint(resume());
-    assert!(said.contains("log.csv") && said.contains("is not there; put it back"), "{said}");
+    assert!(said.contains("log.csv") && said.contains("is missing; put it back"), "{said}");
     std::fs::write(run.join("log.csv"), text).unwrap();
     assert_eq!(ok(resume())["step"], 2, "a copy in the run folder");
 }
@@ -257,7 +257,7 @@ fn models_are_found_by_flag_and_variable_in_this_order() {
     assert_eq!(place(&|_| {}), "models/dark-room__icee");
     let mut add = scratch.icee(&["models", "add", run, "dark-room__icee"]);
     ok(add.env("ICEE_MODELS", scratch.0.join("variable")).output().unwrap());
-    ok(scratch.icee(&["--models", "flag", "models", "add", run, "dark-room__icee"]).output().unwrap());
+    ok(scratch.icee(&["models", "add", "--models", "flag", run, "dark-room__icee"]).output().unwrap());
     let variable = |command: &mut Command| {
         command.env("ICEE_MODELS", "variable");
     };
@@ -399,16 +399,16 @@ fn a_model_of_logs_is_judged_by_logs() {
     assert_eq!(judged(&["eval", run, "--logs", &other, "--games", "2"]), (2, false));
     let words = |arguments: &[&str]| common::said(icee(arguments).output().unwrap());
     let own = words(&["eval", run]);
-    assert!(own.starts_with("on 12 held-out games (") && own.contains("one action by"), "{own}");
+    assert!(own.starts_with("on 12 held-out tasks (") && own.contains("one action by"), "{own}");
     let others = words(&["eval", run, "--logs", &other]);
-    assert!(others.starts_with("on 7 games of this log (") && !others.contains("held-out"), "{others}");
+    assert!(others.starts_with("on 7 tasks of this log (") && !others.contains("held-out"), "{others}");
 
-    assert!(others.contains("too few to say"), "{others}");
+    assert!(others.contains("too few to compare"), "{others}");
 
     let verdict = report["verdict"]["verdict"].as_str().unwrap();
     let words = report["verdict"]["words"].as_str().unwrap();
-    assert!(words.starts_with("on 12 held-out games ("), "{words}");
-    assert!(words.contains("only play tells"), "a source that knows the goal: {words}");
+    assert!(words.starts_with("on 12 held-out tasks ("), "{words}");
+    assert!(words.contains("Let it play"), "a source that knows the goal: {words}");
     let summary = std::fs::read_to_string(Path::new(run).join("summary.json")).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&summary).unwrap()["verdict"]["verdict"], verdict);
     let rows = ok(scratch.icee(&["runs", &scratch.file("runs"), "--json"]).output().unwrap());
@@ -425,19 +425,16 @@ fn a_model_of_logs_is_judged_by_logs() {
     assert!(card.contains(words), "{card}");
     for model in [checkpoint, &mine] {
         let said = complaint(icee(&["eval", model]).output().unwrap());
-        assert!(
-            said.contains("the log log.csv that is not known here; give it, or another one: --logs FILE"),
-            "{said}"
-        );
+        assert!(said.contains("the log log.csv that this model learned from was not found; add --logs FILE"), "{said}");
         assert_eq!(judged(&["eval", model, "--logs", &log]), (12, true));
         assert_eq!(judged(&["eval", model, "--logs", &other]), (7, false));
     }
     for (arguments, answer) in [
-        (&["eval", run, "--csv", "returns.csv"][..], "--csv is for games that are played"),
-        (&["eval", run, "--episodes", "3"], "--episodes is for games that are played"),
-        (&["eval", run, "--training-games"], "--training-games is for games that are played"),
-        (&["eval", run, "--seed", "1"], "--seed is for games that are played"),
-        (&["play", run], "let it play yours (`icee act "),
+        (&["eval", run, "--csv", "returns.csv"][..], "--csv needs a world to play in"),
+        (&["eval", run, "--episodes", "3"], "--episodes needs a world to play in"),
+        (&["eval", run, "--training-games"], "--training-games needs a world to play in"),
+        (&["eval", run, "--seed", "1"], "--seed needs a world to play in"),
+        (&["play", run], "was trained on logs and has no world; use `icee act "),
         (&["train", "--logs", &log, "--set", "data.searchers=0.5"], "data.searchers needs a world"),
     ] {
         let said = complaint(icee(arguments).output().unwrap());
@@ -446,12 +443,12 @@ fn a_model_of_logs_is_judged_by_logs() {
     for method in ["dpt", "ad-sorted"] {
         let out = scratch.file(method);
         let said = complaint(icee(&["train", "--logs", &log, "--method", method, "--out", &out]).output().unwrap());
-        assert!(said.contains("which a log does not say") && !Path::new(&out).exists(), "{said}");
+        assert!(said.contains("which a log does not have") && !Path::new(&out).exists(), "{said}");
     }
 
     std::fs::remove_file(&log).unwrap();
     let said = complaint(icee(&["eval", run]).output().unwrap());
-    assert!(said.contains("the log of this run cannot be used") && said.contains("put it back"), "{said}");
+    assert!(said.contains("cannot use the log of this run") && said.contains("put it back"), "{said}");
     let said = complaint(icee(&["eval", run, "--logs", &log]).output().unwrap());
     assert!(said.contains("log.csv"), "{said}");
     assert_eq!(judged(&["eval", run, "--logs", &other]), (7, false), "its own is not needed for that");

@@ -104,6 +104,7 @@ impl Folder {
             Request::List(_) => Ok((Reply::List(self.list()?), vec![])),
             Request::Delete(_) => {
                 let name = of(study)?;
+                place::require(&self.journals, &name, Some(self.place()))?;
                 self.open.retain(|(known, ..)| *known != name);
                 Ok((Reply::Delete(place::delete(&self.journals, &name, &context)?), vec![]))
             }

@@ -267,8 +267,8 @@ fn new_key() -> Result<String> {
     Ok(key.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// How long to wait before a request is sent again: as long as the server wants, and a random time, so that clients that were sent away at
-/// once do not come back at once.
+/// How long to wait before a request is sent again: as long as the server wants, and a random time, so that clients
+/// that were sent away at once do not come back at once.
 fn wait(retry: Duration, pause: Duration, random: u32) -> Duration {
     let share = f64::from(random) / f64::from(u32::MAX);
     retry.max(pause / 2) + pause.mul_f64(share)

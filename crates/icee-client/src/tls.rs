@@ -4,14 +4,14 @@ use icee_protocol::{Problem, Result};
 use std::net::IpAddr;
 use ureq::tls::{Certificate, RootCerts};
 
-/// Whose certificates are good: what `SSL_CERT_FILE` names, or else what this machine trusts, or else (containers often have nothing) what
-/// browsers trust.
+/// Whose certificates are good: what `SSL_CERT_FILE` names, or else what this machine trusts, or else (containers often
+/// have nothing) what browsers trust.
 pub fn roots() -> Result<RootCerts> {
     let found = rustls_native_certs::load_native_certs();
     if !found.certs.is_empty() {
         return Ok(found.certs.iter().map(|der| Certificate::from_der(der).to_owned()).into());
     }
-    // Whoever names authorities does not mean others.
+    // If authorities are named, no others are meant.
     if ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().all(|name| std::env::var_os(name).is_none()) {
         return Ok(RootCerts::WebPki);
     }

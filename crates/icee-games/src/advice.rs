@@ -1,4 +1,4 @@
-//! What to try where nothing was learned: only what is not done already.
+//! What to try if a model has learned nothing: only settings that are not set already.
 
 use crate::config::{Architecture, Config};
 
@@ -7,15 +7,15 @@ pub(crate) fn advice(config: &Config, step: u64) -> String {
     let (model, train) = (&config.model, &config.train);
     let mut tries = Vec::new();
     if config.is_of_logs() {
-        tries.push("more games".to_owned());
-        tries.push("more varied ones".into());
+        tries.push("more tasks".to_owned());
+        tries.push("more varied tasks".into());
     }
-    // Where earlier networks were the best, further updates only learn the games by heart.
+    // If earlier networks were the best, further updates only overfit.
     if step >= train.steps {
         tries.push(format!("more updates (train.steps={})", 2 * train.steps));
     }
     let rate = if (train.lr - 3e-3).abs() < 1e-4 { "1.5e-3" } else { "3e-3" };
-    tries.push(format!("another rate (train.lr={rate})"));
+    tries.push(format!("another learning rate (train.lr={rate})"));
     let late = model.architecture == Architecture::Late;
     for (is_missing, setting) in [
         (model.reward_head == 0.0, "model.reward_head=1"),
@@ -43,12 +43,12 @@ mod tests {
         let said = advice(&config, config.train.steps);
         assert_eq!(
             said,
-            "Try more games, more varied ones, more updates (train.steps=8000) or another rate (train.lr=1.5e-3)"
+            "Try more tasks, more varied tasks, more updates (train.steps=8000) or another learning rate (train.lr=1.5e-3)"
         );
         assert!(!advice(&config, 400).contains("updates"), "the best networks were earlier ones");
         let said = advice(&Config::layered(&[], &["model.tied_keys=true".into()]).unwrap(), 13_000);
         assert!(
-            said.contains("model.condition_std=3") && !said.contains("tied_keys") && !said.contains("games"),
+            said.contains("model.condition_std=3") && !said.contains("tied_keys") && !said.contains("tasks"),
             "{said}"
         );
     }

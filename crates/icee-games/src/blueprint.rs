@@ -58,14 +58,11 @@ impl Blueprint {
         let method = config.method()?;
         let model = &config.model;
         if model.novelty_head > 0.0 && matches!(task.observation, ObservationKind::Vector { .. }) {
-            let why =
-                "model.novelty_head asks for new places, and no two observations of reals are the same; set it to 0";
+            let why = "model.novelty_head needs places, and observations are vectors; set it to 0";
             return Err(Error::Config(why.into()));
         }
         if model.coordinates && !matches!(task.observation, ObservationKind::Grid { .. }) {
-            return Err(Error::Config(
-                "model.coordinates needs a world whose places lie on a grid; set it to false".into(),
-            ));
+            return Err(Error::Config("model.coordinates needs a world on a grid; set it to false".into()));
         }
         let episodes = config.remembered_episodes(task)?;
         let (low, high) = task.return_range;

@@ -1,4 +1,4 @@
-//! The model card that lies beside every checkpoint: what it is, what it learned from, how to use it.
+//! The model card beside every checkpoint: what it is, its training data, how to use it.
 
 use crate::config::{ActionRule, Architecture, Config};
 use crate::methods::Span;
@@ -26,7 +26,7 @@ pub(crate) fn of_games(
     let (novices, searchers) = (config.data.novices, config.data.searchers);
     let updates = config.train.steps;
     let log = log.map_or(String::new(), |LearnedLog { name, checksum }| {
-        format!("| log | {name}, checksum {checksum}; {:.0} % of its games held out |\n", 100.0 * config.data.held_out)
+        format!("| log | {name}, checksum {checksum}; {:.0} % of its tasks held out |\n", 100.0 * config.data.held_out)
     });
     format!(
         "# {world}, {method}\n\n\
@@ -36,21 +36,21 @@ pub(crate) fn of_games(
          | method | {method} |\n\
          | networks | {networks}; layers {layers}, width {width}, heads {heads}, bins of return {bins} |\n\
          | weights | {weights} |\n\
-         | training | {step} of {updates} updates of {games} {source} games, learning rate {rate}, histories by novices {novices}, by searchers {searchers} |\n{log}\
+         | training | {step} of {updates} updates of {games} {source} tasks, learning rate {rate}, share of noisy policies {novices}, of exploring policies {searchers} |\n{log}\
          | seed | {seed} |\n\n\
          {usage}\n\n\
          ## Limits\n\
-         It knows games of {world} and no others: {actions} actions, episodes of at most {limit} steps, returns-to-go between {low} and {high}. {memory}\n",
+         It was trained on tasks of {world} only: {actions} actions, episodes of at most {limit} steps, returns-to-go from {low} to {high}. {memory}\n",
         world = task.name,
         source = if task.is_of_logs() { "logged" } else { "fresh" },
         usage = match task.is_of_logs() {
             true => {
-                "`icee eval FOLDER --logs FILE` judges it by a log (of its own, by what was held out), `icee act FOLDER` lets it play an \
-                 environment of any language, `icee.Agent.load(\"FOLDER\")` one of Python."
+                "`icee eval FOLDER --logs FILE` judges it by a log (its own: by the held-out tasks), `icee act FOLDER` plays an environment in \
+                 any language, `icee.Agent.load(\"FOLDER\")` one in Python."
             }
             false => {
-                "`icee eval FOLDER` measures it, `icee play FOLDER` shows a game, `icee tune FOLDER` picks how it acts; \
-                 `icee act FOLDER` plays an environment of any language."
+                "`icee eval FOLDER` measures it, `icee play FOLDER` shows a game, `icee tune FOLDER` chooses its acting rules; \
+                 `icee act FOLDER` plays an environment in any language."
             }
         },
         actions = task.actions,
@@ -60,7 +60,7 @@ pub(crate) fn of_games(
         memory = match config.method().map(|method| method.span) {
             Ok(Span::Episode) => "It forgets everything at the end of an episode.".to_owned(),
             _ => format!(
-                "Its memory holds {} episodes; after that the most recent ones are kept, and it was never trained for it.",
+                "Its memory holds {} episodes. After that it keeps the most recent ones, which it was not trained for.",
                 config.remembered_episodes(task).unwrap_or(task.episodes)
             ),
         },

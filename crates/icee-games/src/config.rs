@@ -1,4 +1,4 @@
-//! Everything a run can be told: a preset's TOML over these defaults, then `--set key=value`, then checks.
+//! All settings of a run: these defaults, then a preset's TOML, then `--set key=value`, then checks.
 
 use crate::logs::Logs;
 use crate::methods::{Condition, Method, Span};
@@ -9,7 +9,7 @@ use icee_worlds::ExpertLabels;
 use serde::{Deserialize, Serialize};
 
 /// What all configs of games share.
-pub(crate) const SCHEMA: Schema = Schema { kind: crate::KIND, renamed: &[] };
+pub(crate) const SCHEMA: Schema = Schema { kind: crate::KIND };
 
 /// The most episodes of a sequence, and the greatest weight of a loss: beyond them lie overflows alone.
 const MAX_EPISODES: usize = 1 << 20;
@@ -100,19 +100,19 @@ pub enum ActionRule {
 pub struct DataConfig {
     /// K, episodes of a sequence; 0 takes the world's.
     pub episodes: usize,
-    /// The share of sequences that begin with a novice's episodes.
+    /// The share of sequences that begin with episodes of a noisy policy.
     pub novices: f64,
-    /// The share of sequences whose history is by somebody who does not know the game, every step of it relabelled by an
-    /// expert who does.
+    /// The share of sequences by an exploring policy, which does not know the task; every step is relabelled by an expert, which
+    /// does.
     pub searchers: f64,
-    /// How much steps of a search count: those whose game has paid nothing so far.
+    /// The weight of steps of a search: those before the first reward of a task.
     #[serde(default = "one")]
     pub search_weight: f64,
     /// Whether there is one thing to be found after another. Then the search goes on where an episode has earned all that
-    /// was ever earned, and places are new once more after a reward.
+    /// was ever earned, and places are new again after a reward.
     #[serde(default)]
     pub goals_in_turn: bool,
-    /// The share of a log's games that are not learned from, but tell how it goes. Runs from before there was one hold out none.
+    /// The share of a log's tasks that are held out.
     #[serde(default)]
     pub held_out: f64,
 }
@@ -121,22 +121,22 @@ fn one() -> f64 {
     1.0
 }
 
-/// How a trained agent asks for returns and chooses actions.
+/// How a trained agent conditions on returns and chooses actions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Acting {
     /// How c̃ is chosen.
     pub episode_rule: EpisodeRule,
-    /// κ: how strongly c is tilted towards high returns.
+    /// κ: optimism, the tilt of c towards high returns.
     pub kappa: f64,
-    /// δ: the mass of the upper tail of p(c | c̃, h) that is not believed.
+    /// δ: the mass of the upper tail of p(c | c̃, h) that is ignored.
     pub guard: f64,
     /// What `bayes` takes the wanted return for.
     pub outcome: OutcomeReading,
     /// Temperature on the action's posterior.
     pub temperature: f64,
-    /// Episodes without any reward after which the agent forgets them and begins anew; 0 for never. Histories that are
-    /// longer and still empty are not in its data.
+    /// Episodes without reward after which the agent clears its memory; 0 for never. Its data has no longer histories without
+    /// reward.
     #[serde(default)]
     pub patience: usize,
 }
@@ -147,7 +147,7 @@ pub struct Acting {
 pub enum EpisodeRule {
     /// 1 in every episode, as in the paper.
     AlwaysOne,
-    /// 1 until an episode has earned all that can be earned, then 0: what cannot be beaten is not asked to be.
+    /// 1 until an episode reaches the maximum return, then 0.
     WhilePossible,
     /// Drawn with c from the model's own p(c̃, c | h) u(c), the joint tilt.
     Joint,
@@ -264,7 +264,7 @@ impl Config {
         if matches!(task.observation, ObservationKind::Vector { .. }) {
             self.model.novelty_head = 0.0;
         }
-        // A method that lives on searchers is refused by name.
+        // A method that needs exploring policies is refused by name.
         if self.method().is_ok_and(|method| method.expert_labels != ExpertLabels::BestActions) {
             (self.data.searchers, self.data.novices) = (0.0, 0.0);
         }
@@ -280,16 +280,16 @@ impl Config {
         let method = self.method()?;
         let (model, train) = (&self.model, &self.train);
         if model.bins == 1 || model.bins > 4096 {
-            return fail("model.bins must lie between 2 and 4096 (or be 0: as a log has it)");
+            return fail("model.bins must be from 2 to 4096, or 0 to take it from the log");
         }
         if model.mlp_ratio == 0 || model.mlp_ratio > 64 {
-            return fail("model.mlp_ratio must lie between 1 and 64");
+            return fail("model.mlp_ratio must be from 1 to 64");
         }
         if !(model.init_std > 0.0 && model.init_std <= 1.0) {
             return fail("model.init_std must be above 0 and at most 1");
         }
         if !(0.0..=10.0).contains(&model.condition_std) {
-            return fail("model.condition_std must lie between 0 (as the other weights) and 10");
+            return fail("model.condition_std must be from 0 (as the other weights) to 10");
         }
         for (key, weight) in [("reward_head", model.reward_head), ("novelty_head", model.novelty_head)] {
             if !(0.0..=MAX_LOSS_WEIGHT).contains(&weight) {
@@ -300,7 +300,7 @@ impl Config {
             return fail("data.search_weight must be above 0 and at most 1e6");
         }
         if self.data.episodes > MAX_EPISODES {
-            return fail(&format!("data.episodes is {}; at most {MAX_EPISODES} can be", self.data.episodes));
+            return fail(&format!("data.episodes is {}; it must be at most {MAX_EPISODES}", self.data.episodes));
         }
         let paper = model.architecture == Architecture::Paper;
         if paper && method.bayes && model.action_rule == ActionRule::Bayes {
@@ -314,14 +314,16 @@ impl Config {
         }
         let best_actions = method.expert_labels == ExpertLabels::BestActions;
         if best_actions && self.data.searchers < 1.0 {
-            return fail("dpt learns from the best actions in histories of searchers alone: set data.searchers=1");
+            return fail("dpt needs the best actions of exploring policies in all sequences; set data.searchers=1");
         }
         if self.data.searchers > 0.0 && !best_actions && (paper || !asks_to_improve) {
-            return fail("data.searchers needs a method whose returns are not inputs: icee with the late architecture");
+            return fail(
+                "data.searchers needs a method without returns as inputs; use icee with the late architecture, or set data.searchers=0",
+            );
         }
         for (key, value) in [("novices", self.data.novices), ("searchers", self.data.searchers)] {
             if !(0.0..=1.0).contains(&value) {
-                return fail(&format!("data.{key} is {value}; it must lie between 0 and 1"));
+                return fail(&format!("data.{key} is {value}; it must be from 0 to 1"));
             }
         }
         if !(0.0..1.0).contains(&self.data.held_out) {

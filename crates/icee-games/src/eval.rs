@@ -1,4 +1,4 @@
-//! What a trained model earns on games it has never met, episode by episode.
+//! The return of a trained model on unseen tasks, episode by episode.
 
 use crate::agent::{Agent, Forgotten};
 use crate::model::TrainedModel;
@@ -21,7 +21,7 @@ pub struct EpisodeResult {
     pub entropy: f64,
 }
 
-/// What an agent earned.
+/// The returns of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evaluation {
     /// The world.
@@ -92,7 +92,7 @@ pub fn evaluate(
     evaluate_watched(device, model, registry, games, |_, _| {})
 }
 
-/// As [`evaluate`], with somebody who is told after every episode how many have been played, and of how many.
+/// As [`evaluate`], with a callback after every episode: how many have been played, and of how many.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -117,7 +117,7 @@ pub fn evaluate_watched(
     })
 }
 
-/// As [`evaluate`], with somebody who looks on at every step.
+/// As [`evaluate`], with an observer of every step.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -138,7 +138,7 @@ pub fn evaluate_steps(
 pub(crate) fn world_of(model: &TrainedModel, named: Option<&str>, registry: &Registry) -> Result<Box<dyn World>> {
     if named.is_none() && model.task.is_of_logs() {
         return Err(Error::Config(
-            "this model was trained on logs, so there is no world to play; let it play yours (`icee act`, or Python), or name a world that fits"
+            "this model was trained on logs and has no world; use `icee act` (or Python) with your environment, or name a world that fits"
                 .into(),
         ));
     }

@@ -1,4 +1,4 @@
-//! Games as something to learn: a source of episodes, the networks of a method, returns on held-out games.
+//! Tasks as a training problem: a source of episodes, the networks of a method, returns on held-out tasks.
 
 use crate::advice::advice;
 use crate::agent::Agent;
@@ -37,7 +37,7 @@ const MOST_PLAYED: usize = 200;
 const MOST_JUDGED: usize = 500;
 /// Said where an agent earns no more than the policy it learned from.
 const NOTHING_LEARNED: &str =
-    "no better than the behaviour policy in the second half of its episodes: it has not learned to use its history";
+    "not better than the behaviour policy in the second half of its episodes: it has not learned to use its history";
 
 /// Games to learn from.
 pub struct Games {
@@ -72,7 +72,7 @@ impl Games {
 }
 
 impl Games {
-    /// Whether a model earns no more than the behaviour policy on the same games, beyond chance: in the second half of its episodes, where
+    /// Whether a model's return does not significantly exceed the behaviour policy's on the same tasks: in the second half of its episodes, where
     /// it has a history to use.
     fn learned_nothing(&self, device: &Device, model: &TrainedModel, world: &dyn World) -> Result<bool> {
         let (games, seed) = (self.config.train.eval_games.clamp(2, MOST_PLAYED), self.config.seed ^ HELD_OUT);
@@ -246,7 +246,7 @@ impl Problem for Games {
             remarks.push(biased.into());
         }
         if logs.held_out().is_empty() {
-            remarks.push("no game is held out, so nothing will tell when it has learned enough".into());
+            remarks.push("no task is held out, so overfitting will not be noticed".into());
         }
         remarks
     }

@@ -1,63 +1,63 @@
-//! Importance sampling of single actions: what the agent's own would have earned where the log says how likely its actions were.
+//! Importance sampling of single actions: estimates, with bounds, the return of the logged policy with one action replaced by the
+//! agent's.
 //!
-//! A weight w = agent / log has mean 1 in every state, so Σ (w − 1) (G − b) is right whatever b is. Weights have to be cut, and then
-//! those of a state have mean 1 − m, m being how often the agent does there what the log hardly ever did: m (b − V) is added for each
-//! state of value V. A mean return as b would call an agent better wherever such states are poor, even if its actions did nothing. So
-//! there are two: with the least return that can come as b the agent cannot look better than it is, and with the greatest it cannot
-//! look worse. What nobody has seen counts as the worst there, and as the best here.
+//! A weight w = agent / log has mean 1 in every state, so Σ (w − 1) (G − b) is unbiased for any baseline b. Weights are clipped. The
+//! clipped weights of a state have mean 1 − m, where m is the probability of agent actions that are almost absent from the log; this
+//! adds a bias m (b − V) in a state of value V. With a mean return as b, an agent would look better wherever such states are poor,
+//! even if its actions had no effect. So there are two baselines: the least possible return gives a lower bound, the greatest
+//! possible return an upper bound. Unseen actions count as the worst in the first and as the best in the second.
 
 use icee_base::stats::{Estimate, student_quantile};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Differences below this share of what is compared are those of rounding.
+/// Differences below this share of what is compared are rounding errors.
 const ROUNDING: f64 = 1e-6;
 
-/// One step of a logged game.
+/// One step of a logged task.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tried {
     pub game: usize,
-    /// How much likelier the agent was to do what was done than the log's policy was.
+    /// The importance weight: the agent's probability of the logged action over the log's.
     pub weight: f64,
-    /// The return that came, and between what it had to lie.
+    /// The return that followed, and its possible range.
     pub to_go: f64,
     pub bounds: (f64, f64),
 }
 
-/// What one action of the agent's instead of the log's is worth.
+/// The effect of replacing one logged action by the agent's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Improvement {
-    /// The mean return-to-go of the log's own actions.
+    /// The mean return-to-go of the logged actions.
     pub logged: f64,
-    /// The same of the agent's.
+    /// The same with the agent's action.
     pub agent: f64,
-    /// Between what the agent's lies: 95 %, and what it would do and the log hardly ever did counts as the worst, or the best, that
-    /// could have come.
+    /// The range of the agent's (95 %). Actions that are almost absent from the log count as the worst, or the best, possible result.
     pub at_least: f64,
     /// See `at_least`.
     pub at_most: f64,
-    /// How much of what the agent would do the log hardly ever did, as a share, where that is beyond chance.
+    /// The share of the agent's actions that are almost absent from the log, where it is significant.
     pub unseen: f64,
 }
 
 impl Improvement {
-    /// Whether the agent is better, or worse, beyond chance.
+    /// Whether the agent is significantly better, or worse.
     #[must_use]
     pub fn verdict(&self) -> Option<bool> {
         let Improvement { logged, agent, at_least, at_most, .. } = *self;
         let rounding = ROUNDING * agent.abs().max(logged.abs());
-        // Bounds that cross are those of probabilities that cannot be right.
+        // Bounds that cross mean that the probabilities are wrong.
         let (better, worse) = (at_least > logged + rounding, at_most < logged - rounding);
         (at_least <= at_most && better != worse).then_some(better)
     }
 
-    /// What these steps say; none where there are none. Standard errors are over games: steps of one game are no independent witnesses.
+    /// The estimate from these steps; none without steps. Standard errors are over tasks: steps of one task are not independent.
     pub(crate) fn of(steps: &[Tried]) -> Option<Improvement> {
         if steps.is_empty() {
             return None;
         }
         let count = steps.len() as f64;
-        // The more steps there are, the rarer actions may have a say; a greatest weight of √n is Ionides' (2008).
+        // Weights are clipped at √n (Ionides, 2008).
         let greatest = count.sqrt();
         let weight = |step: &Tried| step.weight.min(greatest);
         let mean = |of: &dyn Fn(&Tried) -> f64| steps.iter().map(of).sum::<f64>() / count;
@@ -78,7 +78,7 @@ impl Improvement {
     }
 }
 
-/// The mean of something over steps, with an interval over games.
+/// The mean of something over steps, with an interval over tasks.
 fn over_games(steps: &[Tried], of: &dyn Fn(&Tried) -> f64) -> Estimate {
     let mut games: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     for step in steps {

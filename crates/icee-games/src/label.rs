@@ -86,7 +86,7 @@ impl Record {
 pub struct Labels {
     /// a.
     pub actions: Vec<u32>,
-    /// r: what the action earned.
+    /// r: the reward of the action.
     pub rewards: Vec<f32>,
     /// c, sorted into bins.
     pub step_bins: Vec<u32>,

@@ -1,4 +1,4 @@
-//! A trained model as it lies on disk: the networks, the config, the task. Never more than a folder of plain files.
+//! A trained model on disk: networks, config and task, in a folder of plain files.
 
 use crate::blueprint::Blueprint;
 use crate::card;
@@ -47,8 +47,7 @@ impl LearnedLog {
 /// What a checkpoint says of itself besides its tensors.
 #[derive(Serialize, Deserialize)]
 pub struct Meta {
-    /// What kind of model it is; older ones do not say.
-    #[serde(default)]
+    /// What kind of model it is.
     kind: String,
     icee: String,
     step: u64,

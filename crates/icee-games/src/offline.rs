@@ -1,9 +1,9 @@
-//! What can be said of a model without playing: logged games that it has not learned from, looked at step by step.
+//! Off-policy evaluation: judges a model by logged tasks that it has not learned from, step by step.
 //!
-//! The agent is shown each game as it was played and asked at every step what it would do; what was done is then what it
-//! remembers. Where the log says how likely each action was, *importance sampling* (`importance.rs`) tells what one action of the
-//! agent's, followed by the log's own policy, would have earned: an improvement there is an improvement of the policy. Returns are
-//! those of the log, without a price on steps that earn nothing.
+//! The agent sees each task as it was played. At every step it says what it would do; then the logged action enters its memory.
+//! Where the log has the probability of each action, *importance sampling* (`importance.rs`) estimates, with bounds, the return of
+//! the logged policy with one action replaced by the agent's. An improvement there is an improvement of the policy. Returns are
+//! those of the log, without a price on steps without reward.
 
 use crate::advice::advice;
 use crate::agent::Agent;
@@ -19,137 +19,139 @@ use icee_worlds::{Decision, Observations, StepOutcome, Turn, returns_to_go};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Games that are shown side by side.
+/// Tasks that are replayed side by side.
 const SIDE_BY_SIDE: usize = 64;
-/// Games below which nothing is said: their spread is not known well enough.
+/// Tasks below which there is no verdict: their spread is not known well enough.
 const FEWEST_GAMES: usize = 10;
-/// Differences below this share of what is compared are those of rounding.
+/// Differences below this share of what is compared are rounding errors.
 const ROUNDING: f64 = 1e-6;
-/// Said where the log has no probabilities.
-const NOT_MEASURED: &str =
-    "whether it is better than the log's own policy cannot be told without playing, as the log has no probabilities";
-/// The share of what the agent would do that the log may hardly ever have done before it is told.
+/// The verdict's first part where the log has no probabilities.
+const NOT_MEASURED: &str = "not compared with the logged policy, because the log has no probabilities";
+/// The share of the agent's actions that may be almost absent from the log before this is reported.
 const MUCH_UNSEEN: f64 = 0.1;
-/// Said where even the worst of what is unseen leaves it better than the best.
-const TOO_SMALL: &str = "What it would do occurs more often than the log's probabilities allow, beyond chance: are they those of the actions?";
-/// Said where the log's policy acts on what the agent has to find out.
-const KNOWS_MORE: &str = "The log's first moves differ from game to game and come back within one, so its policy seems to know what is hidden, and what it did gives that \
-     away to the agent here: how well the agent finds it out by itself, only play tells";
-/// Probabilities of the intervals that should hold the return so often.
+/// Reported where the lower bound is above the upper bound.
+const TOO_SMALL: &str = "The agent's actions occur significantly more often than the log's probabilities allow. Are these the probabilities of the logged actions?";
+/// Reported where the logged policy depends on what the agent has to find out.
+const KNOWS_MORE: &str = "The logged policy seems to know the hidden task, so this test cannot show how well the agent explores. Let it play";
+/// Levels of the predicted intervals.
 const LEVELS: [f64; 3] = [0.5, 0.8, 0.95];
 
-/// What logged games say of a model.
+/// A model judged by logged tasks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OfflineEvaluation {
-    /// What it comes to.
+    /// The result.
     pub verdict: Verdict,
-    /// How many games, and how many steps they have.
+    /// How many tasks, and how many steps they have.
     pub games: usize,
     /// See `games`.
     pub steps: usize,
-    /// Whether they were held out of the log that is learned from; games of any other log are just its games.
+    /// Whether they were held out of the training log.
     pub held_out: bool,
-    /// How many games of the log are held out: at the end of training it is judged by some of them.
+    /// How many tasks of the log are held out; training uses some of them at its end.
     pub games_held_out: usize,
-    /// For each level how often the interval of that probability held the return; none where the method predicts no returns.
+    /// For each level the coverage of the predicted interval; none where the method predicts no returns.
     pub calibration: Option<[(f64, f64); 3]>,
-    /// The mean probability that the agent gives to what was done in episodes of the better half of each game, and in the others; none
-    /// where no game has both.
+    /// The mean probability that the agent gives to the logged actions in the better half of each task's episodes, and in the others;
+    /// none where no task has both.
     pub agreement: Option<(f64, f64)>,
-    /// Their difference within a game; none where no game has both.
+    /// Their difference within a task; none where no task has both.
     pub preference: Option<Difference>,
-    /// All steps, those of the first third of each game's episodes, and those of the last, where there are any (a single episode is a
-    /// first one); none where the log knows no probabilities.
+    /// All steps, those of the first third of each task's episodes, and those of the last third, where there are any (a single episode
+    /// is a first one); none where the log has no probabilities.
     pub improvement: Option<[Option<Improvement>; 3]>,
-    /// What stands in the way of trusting this.
+    /// Reasons to doubt the result.
     pub doubts: Vec<String>,
-    /// What to try where it is bad.
+    /// What to try if it is bad.
     pub advice: String,
 }
 
-/// What logged games come to.
+/// The result of an off-policy evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// One action of its own earns more than the log's, in the first third of the episodes, too: there the log's earlier episodes have
-    /// given least away.
+    /// Replacing one action improves the return significantly, also in the first third of the episodes: there the log's earlier
+    /// episodes reveal least.
     Better,
-    /// It earns no more, or no more in the first third.
+    /// No significant improvement, or none in the first third.
     NoBetter,
-    /// It earns less.
+    /// The return gets significantly worse.
     Worse,
-    /// Without probabilities: it prefers what was done in the better episodes of a game. So does an imitator, since better episodes are
-    /// less noisy and easier to foretell: this is no measure of quality.
+    /// Without probabilities: the model gives more probability to the actions of better episodes. So does an imitator, since better
+    /// episodes are less noisy and easier to predict: this is no measure of quality.
     PrefersBetter,
-    /// Without probabilities: it does not, so that it has not even learned to imitate.
+    /// Without probabilities: it does not, so it has not even learned to imitate.
     NoPreference,
-    /// Without probabilities, and without games whose episodes earned differently: nothing was measured.
+    /// Without probabilities, and without tasks whose episodes have different returns: nothing was measured.
     CannotBeTold,
-    /// There are too few games.
+    /// There are too few tasks.
     TooFew,
 }
 
-/// A mean over games.
+/// A mean over tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
     /// The mean.
     pub mean: f64,
-    /// Half its 95 % interval; none of a single game.
+    /// Half its 95 % interval; none for a single task.
     pub half_width_95: Option<f64>,
 }
 
 impl OfflineEvaluation {
-    /// The result in words, with what to try where it is bad.
+    /// The result in words, with what to try if it is bad.
     #[must_use]
     pub fn words(&self) -> String {
         let OfflineEvaluation { games, steps, held_out, games_held_out, advice, .. } = self;
         let on = match held_out {
             true if games_held_out > games => {
-                format!("on {games} of {games_held_out} held-out games ({steps} steps; icee eval takes all)")
+                format!("on {games} of {games_held_out} held-out tasks ({steps} steps; icee eval uses all)")
             }
-            true => format!("on {games} held-out games ({steps} steps)"),
-            false => format!("on {games} games of this log ({steps} steps)"),
+            true => format!("on {games} held-out tasks ({steps} steps)"),
+            false => format!("on {games} tasks of this log ({steps} steps)"),
         };
         let all = self.improvement.and_then(|[all, ..]| all);
         let measured = all.map_or(String::new(), |Improvement { logged, agent, at_least, at_most, .. }| {
             let [logged, agent, at_least, at_most] = [logged, agent, at_least, at_most].map(short);
             format!(
-                "return-to-go {agent} (between {at_least} and {at_most}) instead of {logged} where one action is its own and those after it \
-                 are the log's"
+                "replacing one logged action by the agent's changes the mean return-to-go from {logged} to {agent} ({at_least} to \
+                 {at_most}, 95 %)"
             )
         });
         let half = self.preference.and_then(|difference| difference.half_width_95);
         let preferred = self.agreement.zip(half).map_or(String::new(), |((better, worse), half)| {
-            format!("what was done in the better episodes of a game ({better:.2} against {worse:.2}, ± {half:.2})")
+            format!("the actions of better episodes of a task ({better:.2} against {worse:.2}, ± {half:.2})")
         });
         let said = match self.verdict {
             Verdict::TooFew => {
                 format!(
-                    "too few to say whether it is better than the log's own policy; {FEWEST_GAMES} are needed: hold more out (data.held_out), or \
-                     judge it by another log (icee eval --logs FILE)"
+                    "too few to compare with the logged policy; {FEWEST_GAMES} are needed. Hold out more (data.held_out), or use another \
+                     log (icee eval --logs FILE)"
                 )
             }
             Verdict::Better => {
-                format!("better than the log's own policy, from the first third of the episodes on: {measured}")
+                format!(
+                    "significantly better than the logged policy, also in the first third of the episodes: {measured}"
+                )
             }
-            Verdict::Worse => format!("worse than the log's own policy: {measured}. {advice}"),
+            Verdict::Worse => format!("significantly worse than the logged policy: {measured}. {advice}"),
             Verdict::NoBetter => {
                 let only_late = all.is_some_and(|all| all.verdict() == Some(true));
                 let when = if only_late { " in the first third of the episodes, only later" } else { "" };
-                format!("no better than the log's own policy{when}: {measured}. {advice}")
+                format!("not significantly better than the logged policy{when}: {measured}. {advice}")
             }
             Verdict::PrefersBetter => format!(
-                "{NOT_MEASURED}. It prefers {preferred}: so does whoever imitates, as good episodes are easier to foretell"
+                "{NOT_MEASURED}. The model gives more probability to {preferred}. So does an imitator: better episodes are easier to \
+                 predict"
             ),
             Verdict::NoPreference => {
-                format!("{NOT_MEASURED}. It does not even prefer {preferred}, as an imitator would. {advice}")
+                format!(
+                    "{NOT_MEASURED}. The model does not give more probability to {preferred}, as an imitator would. {advice}"
+                )
             }
             Verdict::CannotBeTold => {
-                let which = if self.agreement.is_none() { "no game has" } else { "a single game has" };
+                let which = if self.agreement.is_none() { "no task has" } else { "only one task has" };
                 format!(
-                    "whether it prefers what was done in the better episodes of a game cannot be told: {which} episodes that earned \
-                     differently, and the log has no probabilities, so nothing was measured. Log the probability of every action, or \
-                     several episodes of each game, of which some earn more; or judge it by another log (icee eval --logs FILE)"
+                    "nothing was measured: the log has no probabilities, and {which} episodes with different returns. Log the \
+                     probability of every action, or several episodes of each task; or use another log (icee eval --logs FILE)"
                 )
             }
         };
@@ -157,25 +159,25 @@ impl OfflineEvaluation {
     }
 }
 
-/// One step of a logged game, as the agent saw it.
+/// One step of a logged task, as the agent saw it.
 struct Judged {
     game: usize,
-    /// The place of its episode in the game, from 0 to 1.
+    /// The place of its episode in the task, from 0 to 1.
     progress: f64,
-    /// Whether its episode is of the game's better half; none where the game has no halves.
+    /// Whether its episode is in the task's better half; none where the task has no halves.
     better: Option<bool>,
-    /// The probability that the agent gave to what was done.
+    /// The probability that the agent gave to the logged action.
     agent: f64,
-    /// The same beside that of the log, and what came of it.
+    /// The same beside that of the log, and the return that followed.
     tried: Tried,
     /// The probability that the agent gave to lower returns, and to this one.
     returns: Option<(f64, f64)>,
 }
 
-/// Judges a model by these games of a log.
+/// Judges a model by these tasks of a log.
 ///
 /// # Errors
-/// Where the games are not seen and played as the model's, or there are none.
+/// Where observations or actions do not fit the model, or there are no tasks.
 pub fn evaluate_offline(
     device: &Device,
     model: &TrainedModel,
@@ -190,10 +192,10 @@ pub fn evaluate_offline(
         return Err(Error::Config(format!("the log has {}; the model knows {}", shape(theirs), shape(mine))));
     }
     if games.is_empty() {
-        return Err(Error::Config("no game of the log is held out; there is nothing to judge by".into()));
+        return Err(Error::Config("no task of the log is held out, so the model cannot be judged by it".into()));
     }
     let games = &logs.without_copies(games);
-    // On the CPU, where an agent says what returns it believes in.
+    // On the CPU, where an agent gives its predicted returns.
     let mut agent = Agent::new(&device.without_gpu(), model)?;
     let mut steps = Vec::new();
     for some in games.chunks(SIDE_BY_SIDE) {
@@ -225,8 +227,8 @@ pub fn evaluate_offline(
         improvement.and_then(|[all, ..]| all).map(|all| all.unseen).filter(|unseen| *unseen > MUCH_UNSEEN)
     {
         doubts.push(format!(
-            "{} of what it would do the log hardly ever did in such places: nobody knows what that earns, so it counts as the worst for \"better\" \
-             and as the best for \"worse\"",
+            "{} of the agent's actions are almost absent from the log in such places. They count as the worst result for \"better\" and \
+             as the best result for \"worse\"",
             percent(unseen)
         ));
     }
@@ -251,7 +253,7 @@ pub fn evaluate_offline(
     })
 }
 
-/// Shows games to the agent, side by side.
+/// Replays tasks to the agent, side by side.
 fn replay(agent: &mut Agent, logs: &Logs, games: &[usize], steps: &mut Vec<Judged>) -> Result<()> {
     let data = &logs.data;
     let details: Vec<Vec<Played>> = games.iter().map(|&game| Played::of(logs, game, agent)).collect();
@@ -295,7 +297,7 @@ struct Played {
     to_go: f64,
     /// The least and the greatest return that steps of this log can still earn there.
     bounds: (f64, f64),
-    /// c: the same with the price of steps that earn nothing.
+    /// c: the same with the price of steps without reward.
     step_rtg: f32,
     last: bool,
 }
@@ -348,7 +350,7 @@ fn better_half(returns: &[f64]) -> Option<Vec<bool>> {
     Some(returns.iter().map(|one| *one >= sorted[worse]).collect())
 }
 
-/// How often central intervals of the believed returns hold the one that came.
+/// How often central intervals of the predicted returns hold the one that came.
 fn calibration(steps: &[Judged]) -> Option<[(f64, f64); 3]> {
     let returns: Vec<(f64, f64)> = steps.iter().filter_map(|step| step.returns).collect();
     let held = |level| returns.iter().map(|&(below, here)| coverage(below, here, level)).sum::<f64>();
@@ -376,7 +378,7 @@ fn agreement(steps: &[Judged]) -> Option<(f64, f64)> {
     mean(true).zip(mean(false))
 }
 
-/// How much likelier the agent does what was done in the better episodes of a game than what was done in its others.
+/// How much more probability the agent gives to the actions of a task's better episodes than to those of its others.
 fn preference(steps: &[Judged]) -> Option<Difference> {
     let mut games: BTreeMap<usize, [(f64, u32); 2]> = BTreeMap::new();
     for (step, better) in steps.iter().filter_map(|step| Some((step, step.better?))) {

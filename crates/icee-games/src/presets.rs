@@ -32,7 +32,7 @@ pub const WORLDS: &[Preset] = presets!("worlds":
     "tabular-mdp",
 );
 
-/// For logs of one's own, whatever they are of.
+/// For logs of your own, whatever they are of.
 pub const CUSTOM: Preset = ("custom", include_str!("../../../presets/custom.toml"));
 
 /// One a method and variant.

@@ -1,4 +1,4 @@
-//! Where episodes come from: a world that makes fresh games for every batch, or a user's log.
+//! The source of episodes: a world that makes fresh tasks for every batch, or your log.
 
 use crate::config::Config;
 use crate::logs::Logs;
@@ -94,11 +94,14 @@ pub(crate) fn check_logs_suffice(method: &Method, logs: &Logs) -> Result<()> {
         _ => None,
     };
     if let Some(needed) = needed {
-        return Err(Error::Config(format!("{} {needed}, which a log does not say", method.name)));
+        return Err(Error::Config(format!(
+            "{} {needed}, which a log does not have; choose another method",
+            method.name
+        )));
     }
     if method.condition != Condition::Nothing && !logs.rewards_differ() {
         return Err(Error::Config(format!(
-            "{}: every step earns {} and every episode the same, so nothing tells a good action from a bad one; is the reward in another column?",
+            "{}: the reward is {} in every step and all episodes have the same length, so no action can be better; check the reward column",
             logs.file.path.display(),
             logs.data.rewards[0]
         )));

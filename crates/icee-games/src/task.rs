@@ -1,5 +1,5 @@
-//! What a model must know of the games it plays: sizes and ranges, whether they came from a world or from logs.
-//! It travels in the checkpoint, so that an agent needs nothing else.
+//! The task of a model: sizes and ranges, and whether it came from a world or from logs. It is stored in the checkpoint, so that
+//! an agent needs nothing else.
 
 use crate::{Error, Result};
 use icee_nn::FieldKind;
@@ -29,13 +29,13 @@ pub struct GameSpec {
     pub reward_range: (f32, f32),
     /// Classes into which rewards are sorted for the auxiliary head.
     pub reward_classes: usize,
-    /// Whether a step that earns nothing counts −1/T in c, in units of rewards. Not so in worlds whose rewards can be negative.
+    /// Whether a step without reward counts −1/T in c, in units of rewards. Not in worlds whose rewards can be negative.
     #[serde(default = "yes", skip_serializing_if = "is_so")]
     pub idle_costs: bool,
     /// That unit: 1, or the greatest reward of a log, so that nothing depends on what rewards are counted in.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub reward_unit: f32,
-    /// Mean and deviation of every column of real observations: networks see (o − mean) / deviation. None shows them as they are.
+    /// Mean and standard deviation of every column of real observations: networks see (o − mean) / standard deviation. None shows them as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observation_scale: Option<Vec<[f32; 2]>>,
 }
@@ -177,7 +177,7 @@ impl GameSpec {
             ("reward_classes", self.reward_classes),
         ] {
             if value == 0 || value > 1 << 20 {
-                return Err(Error::Config(format!("task.{what} is {value}; it must lie between 1 and 2^20")));
+                return Err(Error::Config(format!("task.{what} is {value}; it must be from 1 to 2^20")));
             }
         }
         for (what, (low, high)) in [("return_range", self.return_range), ("reward_range", self.reward_range)] {
@@ -227,7 +227,7 @@ impl GameSpec {
         self.episode_limit * episodes
     }
 
-    /// What a step that earns nothing costs in c.
+    /// What a step without reward costs in c.
     #[must_use]
     pub fn idle_price(&self) -> f32 {
         if self.idle_costs { self.reward_unit / self.episode_limit as f32 } else { 0.0 }
@@ -266,7 +266,7 @@ impl GameSpec {
                 Observation::Discrete(index),
             ) => (index as usize) < kind.size(),
             (ObservationKind::Vector { size }, Observation::Vector(values)) => {
-                // As the networks see them: a small deviation makes great numbers endless.
+                // As the networks see them: a small standard deviation makes great numbers endless.
                 let mut scaled = Vec::new();
                 self.scale_reals(values, &mut scaled);
                 values.len() == size && scaled.iter().all(|v| v.is_finite())

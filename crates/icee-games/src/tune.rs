@@ -1,5 +1,4 @@
-//! Picks the acting rules of one trained model on validation games of their own. They belong to acting, not to
-//! training, so this takes minutes and no gradient.
+//! Chooses the acting rules of a trained model on validation tasks. This takes minutes and no gradient.
 
 use crate::Result;
 use crate::agent::Agent;
@@ -22,7 +21,7 @@ const PATIENCE_SHARES: [f64; 2] = [0.1, 0.2];
 pub struct ActingResult {
     /// The setting.
     pub acting: Acting,
-    /// What it earned.
+    /// Its return.
     pub evaluation: Evaluation,
 }
 
@@ -47,7 +46,7 @@ fn tuning_grid(model: &TrainedModel) -> Vec<Acting> {
 }
 
 /// Tries the grid on `games` validation games, then other temperatures and patience for the best, and gives all trials and the
-/// number of the best: the one with the highest mean return over all episodes. `tried` is told of every trial, and how many
+/// number of the best: the one with the highest mean return over all episodes. `tried` is called after every trial, with how many
 /// there will be.
 ///
 /// # Errors

@@ -119,8 +119,8 @@ fn models_without_the_head_worlds_without_places_and_questions_out_of_turn_are_r
     let mut reals = untrained(&[]);
     reals.task.observation = ObservationKind::Vector { size: 2 };
     reals.models = Blueprint::new(&reals.config, &reals.task).unwrap().fresh_models(4).unwrap();
-    assert!(refused(&reals).contains("are no places"), "{}", refused(&reals));
-    assert!(refused(&untrained(&[])).contains("ask after act"), "nothing was done yet");
+    assert!(refused(&reals).contains("forecasts need places"), "{}", refused(&reals));
+    assert!(refused(&untrained(&[])).contains("call this after act"), "nothing was done yet");
     let mut agent = Agent::new(&Device::cpu(1).unwrap(), &untrained(&[])).unwrap();
-    assert!(agent.expected_rewards(0).unwrap_err().to_string().contains("ask after act"), "no game has begun");
+    assert!(agent.expected_rewards(0).unwrap_err().to_string().contains("call this after act"), "no game has begun");
 }

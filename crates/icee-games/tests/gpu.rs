@@ -24,7 +24,7 @@ const CHOICE_TOLERANCE: f64 = 2e-3;
 /// Returns may differ by this many standard errors.
 const ERRORS: f64 = 4.0;
 
-/// Runs a test on the card, or says why there is none. One at a time: they share the card's memory.
+/// Runs a test on the GPU, or says why there is none. One at a time: they share the GPU's memory.
 fn on_gpu(test: impl FnOnce(&Cuda)) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,7 +115,7 @@ fn acting_spec() -> ModelSpec {
     }
 }
 
-/// The acting rules on the card against the same rules on the host, from the same logits and random numbers.
+/// The acting rules on the GPU against the same rules on the host, from the same logits and random numbers.
 #[test]
 fn the_card_chooses_by_the_rules_of_the_host() {
     const ROWS: usize = 1000;

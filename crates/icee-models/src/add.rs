@@ -1,4 +1,4 @@
-//! A training run becomes a model: 8-bit weights, the description, a card that says where it comes from, its results.
+//! Makes a model from a training run: 8-bit weights, the description, a card with its origin, its results.
 
 use crate::kind::{Kind, Model};
 use crate::results::{self, EpisodeRow};
@@ -6,7 +6,6 @@ use crate::store::{is_checkpoint, is_name};
 use crate::{Description, Error, Result};
 use icee_base::files::{FileError, write_atomically};
 use icee_nn::checkpoint::{self, CONFIG, Checkpoint, Storage, TENSORS};
-use icee_train::config::KIND;
 use icee_train::{RunInfo, checkpoint_in};
 use serde::Deserialize;
 use std::fmt::Write;
@@ -29,7 +28,7 @@ pub struct Addition<'a> {
     pub name: &'a str,
     /// The folder of models.
     pub models: &'a Path,
-    /// What it earned: CSV by episode, or the JSON of `icee eval --json`.
+    /// Its results: CSV by episode, or the JSON of `icee eval --json`.
     pub evaluation: Option<&'a Path>,
     /// Whether a model of that name may be replaced.
     pub force: bool,
@@ -125,10 +124,7 @@ fn write(folder: &Path, loaded: &Checkpoint, run: &Path, name: &str, earned: Opt
     let models: Vec<_> = loaded.models.iter().map(|(name, model)| (name.as_str(), model)).collect();
     let weights = models.iter().map(|(_, model)| model.weights().len()).sum();
     let description = Description::of(&loaded.meta, weights)?;
-    let mut meta = loaded.meta.clone();
-    // Older checkpoints do not say it.
-    meta[KIND] = description.kind.tag().into();
-    checkpoint::save(folder, &models, &meta, Storage::Byte)?;
+    checkpoint::save(folder, &models, &loaded.meta, Storage::Byte)?;
     write_atomically(&folder.join(CARD), card(&description, run, name, earned).as_bytes())?;
     if let Some(Evaluation { rows, .. }) = earned {
         write_atomically(&folder.join(results::FILE), results::to_csv(rows).as_bytes())?;
@@ -144,16 +140,12 @@ fn card(description: &Description, run: &Path, name: &str, earned: Option<&Evalu
         Ok(card) => card.replacen("# ", &format!("# {name}: "), 1).replace("FOLDER", name),
         Err(_) => format!("# {name}: {world}, {method}\n\n{weights} weights.\n"),
     };
-    let _ = write!(
-        text,
-        "\n{ORIGIN}\n{}{WEIGHTS} 8 bits; everything it was told: `config.json`\n",
-        origin(run, *step, *seed)
-    );
+    let _ = write!(text, "\n{ORIGIN}\n{}{WEIGHTS} 8 bits; all settings: `config.json`\n", origin(run, *step, *seed));
     if let Some(Evaluation { rows, options }) = earned {
         text += match kind {
-            Kind::Games => "\n## What it earns\n| episode | mean return | 95 % interval |\n|---|---|---|\n",
+            Kind::Games => "\n## Returns\n| episode | mean return | 95 % interval |\n|---|---|---|\n",
             Kind::Functions => {
-                "\n## What it leaves\nMean regret on the 16 benchmark functions, in standard deviations of each pool.\n\n\
+                "\n## Regret\nMean regret on the 16 benchmark functions, in standard deviations of each pool.\n\n\
                  | evaluations | mean regret | 95 % interval |\n|---|---|---|\n"
             }
         };

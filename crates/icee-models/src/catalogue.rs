@@ -184,7 +184,7 @@ const BEHAVIOUR: &str = "the behaviour policy's episodes";
 /// The same, some sequences beginning with noisy episodes.
 const NOVICES: &str = "the behaviour policy's episodes, some noisier at first";
 /// The default's data.
-const SEARCHERS: &str = "the behaviour policy's episodes, and searchers' relabelled by an expert";
+const SEARCHERS: &str = "the behaviour policy's episodes, and exploring policies' episodes relabelled by an expert";
 
 const fn everywhere(settings: Settings) -> Trained {
     Trained::Everywhere { settings, except: &[] }
@@ -272,7 +272,7 @@ pub static ENTRIES: [Entry; 27] = [
             trained: Trained::Everywhere {
                 settings: &["train.lr=1e-3", "train.steps=6000"],
                 // With a return in 160 bins as its input, the paper's action network does not find the key and the door
-                // again, and novices teach it what to do before it has.
+                // again, and noisy policies teach it what to do before it has.
                 except: &[(
                     "key-to-door",
                     &["train.lr=1e-3", "model.bins=64", "data.novices=0.6", "train.steps=10000"],
@@ -352,7 +352,7 @@ pub static ENTRIES: [Entry; 27] = [
                 ("key-to-door", &["train.steps=8500"]),
                 (BIASED, &["train.steps=5000"]),
             ]),
-            data: "searchers' episodes, the best action told at every step",
+            data: "exploring policies' episodes with the best action at every step",
             ..DEFAULT
         }),
     },
@@ -371,7 +371,7 @@ pub static ENTRIES: [Entry; 27] = [
     },
     Entry {
         key: "icee-no-searchers",
-        label: "ICEE, no searchers",
+        label: "ICEE, no exploring policies",
         colours: ["#8A6D3B", "#C9AA72"],
         role: Role::Agent(AgentRecipe {
             trained: Trained::On(&[("dark-room", &["data.searchers=0", "train.steps=7000"])]),
@@ -475,10 +475,6 @@ pub static ENTRIES: [Entry; 27] = [
     Entry { key: "botorch", label: "BoTorch", colours: ["#009E73", "#35C79B"], role: Role::OtherTool },
     Entry { key: "forest", label: "random forest", colours: ["#E69F00", "#F4B942"], role: Role::OtherTool },
 ];
-
-/// Optimisers that are made for studies and stand in no figure: key, preset. The paper's functions have two columns.
-pub(crate) const STUDY_OPTIMISERS: [(&str, &str); 2] =
-    [("value-columns", "bo-value-columns"), ("value-columns-small", "bo-value-columns-small")];
 
 /// The entry of a key.
 #[must_use]

@@ -1,4 +1,4 @@
-//! What can go wrong, said so that the way out is in the message.
+//! Errors. Each message says what is wrong and what to do.
 
 use icee_base::files::FileError;
 use std::path::PathBuf;
@@ -51,13 +51,13 @@ pub enum Error {
         suggestion: String,
     },
     /// A name that a folder cannot have.
-    #[error("\"{0}\" is no name for a model: use letters, digits, `-` and `_`, such as dark-room__icee")]
+    #[error("\"{0}\" is not a model name; use letters, digits, `-` and `_`, as in dark-room__icee")]
     NoName(String),
     /// A model of that name exists already.
-    #[error("{} exists already; give another name, or --force to replace it", .0.display())]
+    #[error("{} exists already; use another name, or --force to replace it", .0.display())]
     Exists(PathBuf),
     /// What bears the name of a model is none, and is not replaced.
-    #[error("{} is not replaced: {why}; give another name, or move it away", folder.display())]
+    #[error("{} is not replaced: {why}; use another name, or move it away", folder.display())]
     NoModel {
         /// The folder.
         folder: PathBuf,

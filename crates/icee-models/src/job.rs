@@ -1,4 +1,4 @@
-//! A training run from its beginning, or from where it was stopped, to its summary: what every way to start one shares.
+//! A training run, new or resumed, up to its summary; the command line and Python share it.
 
 use crate::kind::resumed_problem;
 use crate::{Error, Result};
@@ -11,17 +11,17 @@ use std::path::{Path, PathBuf};
 /// The file that says how a run ended.
 pub(crate) const SUMMARY: &str = "summary.json";
 
-/// The card's part on what was found.
-const FOUND: &str = "\n## What was found\n";
+/// The card's part on the verdict.
+const FOUND: &str = "\n## Verdict\n";
 
-/// What somebody is told who looks on at a whole run.
+/// Progress reports of a run.
 pub trait Onlooker: Observer {
-    /// What a user should know.
+    /// A message for the user.
     fn remark(&mut self, words: &str) {
         let _ = words;
     }
 
-    /// The run folder is there, and so many steps have been done in it; training begins.
+    /// Training starts in this run folder, after so many steps.
     fn begins(&mut self, folder: &RunFolder, device: &Device, from: u64) {
         let _ = (folder, device, from);
     }
@@ -29,7 +29,7 @@ pub trait Onlooker: Observer {
 
 impl Onlooker for icee_train::Silent {}
 
-/// A run that is ready to begin or to go on.
+/// A run that is ready to start or to resume.
 pub struct Job {
     problem: Box<dyn Problem>,
     place: Place,
@@ -81,7 +81,7 @@ impl Job {
         let networks = problem.networks();
         let (device, why) = device.suited(networks.iter().map(|network| &network.spec));
         if let Some(why) = why {
-            onlooker.remark(&format!("not on the GPU: {why}"));
+            onlooker.remark(&format!("the GPU is not used: {why}"));
         }
         let (mut trainer, folder) = match self.place {
             Place::Old(folder) => (Trainer::resume(problem, &folder, &device)?, folder),
@@ -96,14 +96,14 @@ impl Job {
         onlooker.begins(&folder, &device, from);
         let mut summary = icee_train::train(&mut trainer, &folder, limits, onlooker)?;
         if summary.stopped == Stopped::Overfitting {
-            onlooker.remark(&format!("stopped at step {}: what is held out was only getting worse", summary.step));
+            onlooker.remark(&format!("stopped at step {}: the held-out loss was rising", summary.step));
         }
         if let Some(best) = summary.best.filter(|best| *best < summary.step) {
-            onlooker.remark(&format!("the checkpoint is that of step {best}, the best on what is held out"));
+            onlooker.remark(&format!("the checkpoint is that of step {best}, with the lowest held-out loss"));
         }
         let ended = match summary.stopped {
             Stopped::Finished | Stopped::Overfitting => true,
-            // Nothing else says what a model of a log is worth; of a world its evaluations do.
+            // A model of a log has no other evaluation; a model of a world has some.
             Stopped::OutOfTime => problem.data_file().is_some(),
             Stopped::Interrupted => false,
         };
@@ -123,7 +123,7 @@ impl Job {
     }
 }
 
-/// Puts what was found at the end of the checkpoint's card, in the place of what was found before.
+/// Writes the verdict at the end of the checkpoint's card, in place of an earlier one.
 fn write_on_card(folder: &RunFolder, words: &str) -> Result<()> {
     let path = folder.checkpoint().join("README.md");
     let text = std::fs::read_to_string(&path).map_err(FileError::io(&path))?;

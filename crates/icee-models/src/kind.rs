@@ -1,5 +1,4 @@
-//! Games or functions? One tag in checkpoints, presets and recipes says so, and it is read here and nowhere else. Files from
-//! before there was a tag are understood at this door, too.
+//! Games or functions? One tag in checkpoints, presets and recipes decides, and only this module reads it.
 
 use crate::{Error, Result};
 use icee_base::names;
@@ -47,27 +46,26 @@ impl Kind {
         found.ok_or_else(|| names::Unknown::new("kind of model", tag, &all.map(Kind::tag)).into())
     }
 
-    /// By what lies beside a checkpoint's tensors. Before there was a tag, only games had a `task`.
+    /// By what lies beside a checkpoint's tensors.
     pub(crate) fn of_meta(meta: &Value) -> Result<Kind> {
-        match meta.get(KIND).and_then(Value::as_str) {
-            Some(tag) if !tag.is_empty() => Kind::of_tag(tag),
-            _ if meta.get("config").is_some() && meta.get("task").is_none() => Ok(Kind::Functions),
-            _ => Ok(Kind::Games),
-        }
+        let tag = meta.get(KIND).and_then(Value::as_str);
+        Kind::of_tag(tag.ok_or_else(|| {
+            Error::Kind(
+                "the model's config.json has no \"kind\" in \"meta\"; it must be \"games\" or \"functions\"".into(),
+            )
+        })?)
     }
 
-    /// By the layers of a config. Before there was a tag, the ids of priors over functions began with `Gp`.
+    /// By the layers of a config.
     fn of_config(texts: &[&str], settings: &[String]) -> Result<Kind> {
-        if let Some(tag) = last_word(KIND, texts, settings)? {
-            return Kind::of_tag(&tag);
-        }
-        let world = last_word("world", texts, settings)?;
-        Ok(if world.is_some_and(|id| id.starts_with("Gp")) { Kind::Functions } else { Kind::Games })
+        let tag = last_word(KIND, texts, settings)?;
+        let missing = "the preset has no \"kind\"; add kind = \"games\" or kind = \"functions\"";
+        Kind::of_tag(&tag.ok_or_else(|| Error::Kind(missing.into()))?)
     }
 }
 
-/// The problem of a new run: a preset by name or a TOML file of one's own, a method's preset over it, then settings; and for
-/// games a log of one's own instead of the world.
+/// The problem of a new run: a preset by name or a TOML file of your own, a method's preset over it, then settings; and for
+/// games a log of your own instead of the world.
 ///
 /// # Errors
 /// Where a name or a key is not known, or what is asked for does not fit together.
@@ -99,12 +97,10 @@ pub fn new_problem(
             let source = source_of(&config, logs, registry)?;
             Ok(Box::new(Games::new(config, source)?))
         }
-        Kind::Functions if method.is_some() => Err(Error::Kind(
-            "--method is for games; a preset of functions has its own, or --set method=... another".into(),
-        )),
-        Kind::Functions if logs.is_some() => {
-            Err(Error::Kind("a log holds episodes of games; functions are drawn, so leave out the log".into()))
+        Kind::Functions if method.is_some() => {
+            Err(Error::Kind("--method is for games; for functions use another preset, or --set method=...".into()))
         }
+        Kind::Functions if logs.is_some() => Err(Error::Kind("functions need no log; leave out --logs".into())),
         Kind::Functions => Ok(Box::new(Functions::new(icee_optim::Config::layered(&[text], settings)?)?)),
     }
 }
@@ -115,7 +111,7 @@ fn check_settings_for_logs(settings: &[String]) -> Result<()> {
     let typed = settings.iter().filter_map(|setting| setting.split_once('='));
     for (key, value) in typed {
         if OF_WORLDS.contains(&key.trim()) && !["0", "0.0", "false", LOGS].contains(&value.trim().trim_matches('"')) {
-            return Err(Error::Kind(format!("{key} needs a world, and a log is none; leave out --set {key}={value}")));
+            return Err(Error::Kind(format!("{key} needs a world, not a log; leave out --set {key}={value}")));
         }
     }
     Ok(())
@@ -138,7 +134,8 @@ pub fn resumed_problem(folder: &RunFolder, registry: &Registry) -> Result<Box<dy
         Kind::Functions => Ok(Box::new(Functions::new(icee_optim::Meta::read(&path, meta)?.config)?)),
         Kind::Games => {
             let meta = icee_games::Meta::read(&path, meta)?;
-            let other = |what: &str| Error::Kind(format!("the {what} is not what the run began with; start a new run"));
+            let other =
+                |what: &str| Error::Kind(format!("the {what} has changed since the run started; start a new run"));
             let source = match logs_of_run(folder.path())? {
                 Some(logs) => Source::Logs(logs.as_begun(&meta.task).ok_or_else(|| other("log"))?),
                 None => Source::of_config(&meta.config, registry)?,
@@ -161,16 +158,12 @@ pub fn logs_of_run(run: &Path) -> Result<Option<Logs>> {
     let copy = run.join(path.file_name().unwrap_or_default());
     let Some(place) = [&path, &copy].into_iter().find(|place| place.is_file()) else {
         let (log, run) = (path.display(), run.display());
-        return Err(Error::Kind(format!(
-            "the log {log}, which this run learns from, is not there; put it back, or a copy of it into {run}"
-        )));
+        return Err(Error::Kind(format!("the log {log} of this run is missing; put it back, or copy it into {run}")));
     };
     let logs = Logs::read(place)?;
     if logs_checksum.is_some_and(|checksum| checksum != logs.file.checksum_text()) {
         let place = place.display();
-        return Err(Error::Kind(format!(
-            "{place} is not the log that the run began with; put that one back, or start a new run"
-        )));
+        return Err(Error::Kind(format!("{place} has changed since the run started; restore it, or start a new run")));
     }
     Ok(Some(logs))
 }
@@ -179,7 +172,7 @@ fn source_of(config: &Config, logs: Option<&Path>, registry: &Registry) -> Resul
     Ok(match logs {
         Some(path) => Source::Logs(Logs::read(path)?),
         None if config.is_of_logs() => {
-            return Err(Error::Kind("this preset is for episodes of one's own: add --logs FILE".into()));
+            return Err(Error::Kind("this preset needs your logs; add --logs FILE".into()));
         }
         None => Source::of_config(config, registry)?,
     })
@@ -245,26 +238,23 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_tag_decides_and_older_files_are_understood() {
+    fn the_tag_decides_and_must_be_there() {
         for (meta, kind) in [
             (json!({ "kind": "games", "config": {} }), Kind::Games),
             (json!({ "kind": "functions", "task": {} }), Kind::Functions),
-            (json!({ "config": {}, "task": {} }), Kind::Games),
-            (json!({ "config": {} }), Kind::Functions),
         ] {
             assert_eq!(Kind::of_meta(&meta).unwrap(), kind, "{meta}");
+        }
+        for meta in [json!({ "config": {}, "task": {} }), json!({ "kind": 3 })] {
+            assert!(Kind::of_meta(&meta).unwrap_err().to_string().contains("has no \"kind\""), "{meta}");
         }
         assert!(
             Kind::of_meta(&json!({ "kind": "gmaes" })).unwrap_err().to_string().contains("did you mean \"games\"?")
         );
-        for (text, kind) in [
-            ("kind = \"functions\"", Kind::Functions),
-            ("world = \"GpWide-v0\"", Kind::Functions),
-            ("world = \"DarkRoom-v0\"", Kind::Games),
-            ("", Kind::Games),
-        ] {
-            assert_eq!(Kind::of_config(&[text], &[]).unwrap(), kind, "{text}");
-        }
+        assert_eq!(Kind::of_config(&["kind = \"functions\""], &[]).unwrap(), Kind::Functions);
+        assert_eq!(Kind::of_config(&["kind = \"functions\""], &["kind=games".into()]).unwrap(), Kind::Games);
+        let untagged = Kind::of_config(&["world = \"DarkRoom-v0\""], &[]).unwrap_err().to_string();
+        assert!(untagged.contains("add kind = \"games\""), "{untagged}");
     }
 
     #[test]
@@ -276,7 +266,7 @@ mod tests {
         };
         assert!(said("dark-rom", None, &[], None).contains("did you mean \"dark-room\""));
         assert!(said("bo-value", Some("ad"), &[], None).contains("--method is for games"));
-        assert!(said("bo-value", None, &[], Some(Path::new("x.csv"))).contains("leave out the log"));
+        assert!(said("bo-value", None, &[], Some(Path::new("x.csv"))).contains("leave out --logs"));
         assert!(said("bo-value", None, &["kind=games"], None).contains("a config of functions, not of games"));
         assert!(said("dark-room", None, &["kind=functions"], None).contains("a config of games, not of functions"));
         assert!(said("gone.toml", None, &[], None).contains("gone.toml"));

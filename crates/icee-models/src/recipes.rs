@@ -1,6 +1,6 @@
 //! Every model that the report needs, and the command that trains it: the catalogue, written out.
 
-use crate::catalogue::{self, ENTRIES, Role, STUDY_OPTIMISERS, optimiser_model};
+use crate::catalogue::{self, ENTRIES, Role, optimiser_model};
 use crate::kind::Kind;
 
 /// How a model is trained.
@@ -57,7 +57,6 @@ pub fn recipes() -> Vec<Recipe> {
             recipes.push(optimiser(entry.key, preset, settings));
         }
     }
-    recipes.extend(STUDY_OPTIMISERS.map(|(key, preset)| optimiser(key, preset, &[])));
     recipes
 }
 
@@ -95,7 +94,7 @@ mod tests {
             let world = catalogue::world(recipe.preset);
             assert!(world.is_none_or(|world| world.id == problem.name()), "{}", recipe.name);
         }
-        assert_eq!(all.len(), 46);
+        assert_eq!(all.len(), 44);
     }
 
     #[test]

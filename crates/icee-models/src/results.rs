@@ -1,5 +1,5 @@
-//! What a model earned, as it lies beside its weights: `evaluation.csv`, one line an episode. For a model of functions an
-//! evaluation stands for an episode, and the regret for the return.
+//! The stored results of a model: `evaluation.csv`, one line per episode. For a model of functions an evaluation stands for an
+//! episode, and the regret for the return.
 
 use crate::Result;
 use icee_base::files::FileError;

@@ -1,4 +1,4 @@
-//! Training runs as they lie in their folders, for whoever looks at several: what each learns, how far it is, its metrics.
+//! Training runs in their folders: what each learns, its progress and its metrics.
 
 use crate::Result;
 use icee_base::files::FileError;
@@ -40,7 +40,7 @@ pub struct Run {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// Somebody trains there.
+    /// A process trains there.
     Running,
     /// It has learned all that it was to learn.
     Finished,
@@ -75,7 +75,7 @@ struct Verdict {
 }
 
 impl Run {
-    /// Looks at a run folder, whoever trains there.
+    /// Looks at a run folder, also while a process trains there.
     ///
     /// # Errors
     /// Where it is no run folder, or a damaged one.

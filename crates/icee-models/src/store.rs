@@ -1,4 +1,4 @@
-//! Where models are looked for: folders that are given, `models/` here or one above, the program itself.
+//! Where models are looked for: given folders, `models/` here or one above, then the program itself.
 
 use crate::kind::{Kind, Model};
 use crate::recipes;

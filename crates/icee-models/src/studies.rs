@@ -8,7 +8,7 @@ use icee_study::{LearnedModel, Models, Reads};
 use icee_train::Device;
 
 /// The models' names, the one for new studies first; the others go on where a study has been using them.
-const NAMES: [&str; 3] = ["bo__table", "bo__value", "bo__value-columns"];
+const NAMES: [&str; 2] = ["bo__table", "bo__value"];
 
 /// Columns of a table up to which studies trust the model of tables, which has learned from up to 40.
 const MOST_COLUMNS: usize = 64;

@@ -82,7 +82,7 @@ fn metrics(folder: &RunFolder) -> Vec<Vec<String>> {
 
 #[test]
 fn a_run_that_was_stopped_goes_on_as_if_it_had_not_been() {
-    for name in ["icee", "icee-paper", "bo-value", "bo-value-columns", "bo-paper", "bo-exact"] {
+    for name in ["icee", "icee-paper", "bo-value", "bo-paper", "bo-exact"] {
         let scratch = Scratch::new(&format!("resume-{name}"));
         let problem = if name.starts_with("bo") { functions(name) } else { problem(name, &[]) };
         let (mut whole, whole_folder) = begin(&*problem, &scratch);

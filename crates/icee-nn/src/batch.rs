@@ -313,7 +313,7 @@ impl PoolTargets {
             let size = self.pools.offsets[pool as usize + 1] - self.pools.offsets[pool as usize];
             let range = self.target_offsets[i]..self.target_offsets[i + 1];
             if self.targets[range.clone()].iter().any(|&t| t as usize >= size) {
-                return Err(Error::Batch(format!("{what}: a target of row {i} lies outside its pool")));
+                return Err(Error::Batch(format!("{what}: a target of row {i} is outside its pool")));
             }
             let probabilities = &self.probabilities[range];
             let total: f32 = probabilities.iter().sum();

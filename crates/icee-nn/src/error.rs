@@ -1,4 +1,4 @@
-//! What can go wrong, said so that the reader knows which thing and what to do.
+//! Errors. Each message says what is wrong and what to do.
 
 use icee_base::files::FileError;
 use std::path::PathBuf;

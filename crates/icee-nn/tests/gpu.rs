@@ -28,7 +28,7 @@ const DRAW_TOLERANCE: f64 = 2e-3;
 /// Posteriors from the same logits, both computed in 64 bits, written in 32.
 const POSTERIOR_TOLERANCE: f64 = 1e-5;
 
-/// Runs a test on the card, or says why there is none. One at a time: they share the card's memory.
+/// Runs a test on the GPU, or says why there is none. One at a time: they share the GPU's memory.
 fn on_gpu(test: impl FnOnce(&Cpu, &Cuda)) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! How far the beliefs of a value model can be trusted, checked along its own searches, where every value is known.
+//! Calibration of a value model along its own searches, where every value is known.
 //!
 //! Three questions: does a 50, 80 or 95 % interval hold that share of the values; do candidates that beat the best with
 //! probability p do so in a share p of the cases; and the same for "does anything left beat the best?".
@@ -12,19 +12,19 @@ use icee_bo::surrogate::Surrogate;
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// Told values after which beliefs are checked.
+/// Results after which predictions are checked.
 const LOOKS: [usize; 3] = [10, 20, 40];
 /// Nominal levels of the intervals.
 const LEVELS: [f64; 3] = [0.5, 0.8, 0.95];
 /// Upper ends of the classes of predicted probabilities.
 const CLASSES: [f64; 4] = [0.01, 0.1, 0.5, 1.0];
 
-/// Beliefs beside what was true.
+/// Predictions beside what was true.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibration {
     /// Which functions.
     pub on: &'static str,
-    /// Beliefs checked.
+    /// Predictions checked.
     pub beliefs: usize,
     /// Nominal level and the share of values within the central interval.
     pub coverage: Vec<(f64, f64)>,
@@ -131,7 +131,7 @@ impl Findings {
     }
 }
 
-/// A search that was made, as far as beliefs are checked.
+/// A search that was made, as far as predictions are checked.
 pub(crate) struct Search {
     task: SearchTask,
     told: Vec<Told>,
@@ -157,7 +157,7 @@ fn last_look(task: &SearchTask) -> usize {
     LOOKS[LOOKS.len() - 1].min(task.pool.size() / 2)
 }
 
-/// Checks the beliefs of a model along searches, side by side on rayon's threads.
+/// Checks the predictions of a model along searches, side by side on rayon's threads.
 pub(crate) fn calibrate(
     on: &'static str,
     searches: &[Search],

@@ -1,4 +1,4 @@
-//! The model card that lies beside every checkpoint: what it is, what it learned from, how to use it.
+//! The model card beside every checkpoint: what it is, its training data, how to use it.
 
 use crate::config::Config;
 
@@ -18,10 +18,10 @@ pub(crate) fn of_functions(config: &Config, step: u64, weights: usize) -> String
          | weights | {weights} |\n\
          | training | {step} of {updates} updates of {functions} fresh functions, learning rate {rate} |\n\
          | seed | {seed} |\n\n\
-         `icee eval FOLDER` lets it search the benchmark functions.\n\n\
+         `icee eval FOLDER` measures it on the benchmark functions.\n\n\
          ## Limits\n\
-         It reads pools of {columns}, with numbers scaled to [0, 1], and histories of at most {longest} evaluations. Functions unlike its prior \
-         ({prior}) make it sure of what is not so: trust its intervals as far as its calibration goes (`icee eval`).\n",
+         It reads tables of {columns}, with numbers scaled to [0, 1], and histories of at most {longest} evaluations. It can be overconfident on \
+         functions unlike its prior ({prior}); `icee eval` shows the calibration of its intervals.\n",
         columns = match config.prior() {
             Ok(prior) if prior.mixed => format!("one to {} columns", prior.most_columns),
             Ok(prior) => format!("{} columns", prior.most_columns),

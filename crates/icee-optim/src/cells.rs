@@ -4,7 +4,7 @@
 //!   cosines; a category is a code of its own; a flag says which, or that the cell is missing.
 //! - Every cell carries its column's code. Codes are drawn from keys (what a column or a level is known by), and columns come in
 //!   the order of their keys: where a column stands in the table, and how many levels there are, says nothing.
-//! - A told value is its standard score, its distance to the best and its rank; of an asked one only the question is seen.
+//! - A result is its standard score, its distance to the best and its rank; of an asked one only the question is seen.
 
 use crate::features::{WAVES, history_size, waves};
 use crate::scale::Scale;
@@ -105,7 +105,7 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// Appends the told rows of a table with their values.
+    /// Appends the measured rows of a table with their values.
     pub fn write_told(&self, told: &[Told], scale: &Scale, tokens: &mut TableTokens) {
         self.write(told.iter().map(|told| told.candidate), &mut tokens.cells);
         let size = history_size(told.len());

@@ -1,4 +1,4 @@
-//! Everything a run on functions can be told. As for games: a preset's TOML over these defaults, then `--set key=value`.
+//! All settings of a run on functions: these defaults, then a preset's TOML, then `--set key=value`.
 
 use crate::methods::{Method, Objective};
 use crate::prior::{PriorSpec, TABLES};
@@ -10,7 +10,7 @@ use icee_train::{Schema, TrainConfig};
 use serde::{Deserialize, Serialize};
 
 /// What all configs of functions share.
-const SCHEMA: Schema = Schema { kind: KIND, renamed: &[("model.aligned", "model.tied_keys")] };
+const SCHEMA: Schema = Schema { kind: KIND };
 
 /// The whole configuration of a run on functions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,9 +50,9 @@ pub struct ModelConfig {
     pub pool_layers: usize,
     /// Standard deviation of the initial weights.
     pub init_std: f64,
-    /// Whether keys begin as copies of the queries' weights: attention then begins as a kernel, in which like locations look
-    /// at each other; small networks hardly find that out by themselves.
-    #[serde(default, alias = "aligned")]
+    /// Whether keys start as copies of the queries' weights: attention then starts as a kernel between similar locations, which
+    /// small networks hardly learn by themselves.
+    #[serde(default)]
     pub tied_keys: bool,
 }
 
@@ -71,11 +71,11 @@ pub struct DataConfig {
     pub noisy: f64,
     /// The share of functions whose values are rounded to a few levels.
     pub stepped: f64,
-    /// The fewest evaluated candidates of a task, of `value`.
+    /// The fewest evaluated candidates of a task, for `value`.
     pub shortest: usize,
     /// The most evaluated candidates.
     pub longest: usize,
-    /// Candidates whose value is asked for, of `value`.
+    /// Candidates whose value is predicted, for `value`.
     pub queries: usize,
     /// The share of histories drawn by the rank policy, of `value`.
     pub ranked: f64,
@@ -228,7 +228,9 @@ impl Config {
         let fail = |message: String| Err(Error::Config(message));
         let (method, prior) = (self.method()?, self.prior()?);
         if (method.objective == Objective::Table) != (prior.id == TABLES) {
-            return fail(format!("`table` is for {TABLES} and no other prior; change world or method"));
+            return fail(format!(
+                "`table` needs the prior {TABLES}, and no other method can use it; change world or method"
+            ));
         }
         if !matches!(method.objective, Objective::Value | Objective::Table) && prior.mixed {
             let (world, name) = (prior.id, method.name);
@@ -246,7 +248,7 @@ impl Config {
             ("data.queries", data.queries, 1, data.pool - data.longest.min(data.pool)),
         ] {
             if !(least..=most).contains(&value) {
-                return fail(format!("{key} is {value}; with these settings it must lie between {least} and {most}"));
+                return fail(format!("{key} is {value}; with these settings it must be from {least} to {most}"));
             }
         }
         for (key, value) in [
@@ -258,7 +260,7 @@ impl Config {
             ("data.ranked + data.searched", data.ranked + data.searched),
         ] {
             if !(0.0..=1.0).contains(&value) {
-                return fail(format!("{key} is {value}; it must lie between 0 and 1"));
+                return fail(format!("{key} is {value}; it must be from 0 to 1"));
             }
         }
         if !(self.acting.sharpness >= 0.0 && self.acting.sharpness.is_finite()) {
@@ -283,17 +285,17 @@ mod tests {
     #[test]
     fn settings_and_mistakes() {
         let layered = |setting: &str| Config::layered(&["world = \"GpWide-v0\""], &[setting.into()]);
-        assert!(layered("model.aligned=true").unwrap().model.tied_keys, "its old name");
         let config = layered("data.spread=ts").unwrap();
         assert_eq!(config.data.spread, Spread::Ts);
         assert_eq!(Config::layered(&[&config.to_toml().unwrap()], &[]).unwrap(), config);
         for (setting, said) in [
             ("world=GpWdie-v0", "did you mean \"GpWide-v0\""),
             ("method=values", "did you mean \"value\""),
+            ("model.aligned=true", "unknown key \"model.aligned\""),
             ("data.novices=0.1", "unknown key \"data.novices\""),
-            ("data.longest=161", "between 2 and 160"),
-            ("data.shortest=1", "between 2 and 64"),
-            ("data.queries=400", "between 1 and 256"),
+            ("data.longest=161", "from 2 to 160"),
+            ("data.shortest=1", "from 2 to 64"),
+            ("data.queries=400", "from 1 to 256"),
             ("data.pool=0", "data.pool is 0"),
             ("acting.sharpness=-1", "at least 0"),
             ("model.init_std=1e30", "at most 1"),

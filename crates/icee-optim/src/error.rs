@@ -1,4 +1,4 @@
-//! What can go wrong, said so that the way out is in the message.
+//! Errors. Each message says what is wrong and what to do.
 
 use icee_base::files::FileError;
 use icee_base::names::Unknown;

@@ -17,9 +17,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Trials of each function on which beliefs are checked; they take a search each.
+/// Trials of each function on which predictions are checked; they take a search each.
 const CALIBRATION_TRIALS: usize = 5;
-/// Fresh functions of the prior on which beliefs are checked.
+/// Fresh functions of the prior on which predictions are checked.
 const CALIBRATION_FUNCTIONS: usize = 80;
 
 /// A trained model beside its rivals.
@@ -41,7 +41,7 @@ pub struct OptimiserEvaluation {
     pub reports: Vec<Report>,
     /// The model's regret minus GP-EI's after each evaluation, in pairs.
     pub against_gp_ei: Vec<Estimate>,
-    /// How far its beliefs can be trusted; of `value` only.
+    /// How far its predictions can be trusted; of `value` only.
     pub calibration: Vec<Calibration>,
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn waves(x: f64) -> [f32; WAVES] {
     out
 }
 
-/// The number of told values as networks see it: about 0 to 1 for 2 to 64.
+/// The number of results as networks see it: about 0 to 1 for 2 to 64.
 pub(crate) fn history_size(told: usize) -> f32 {
     ln(told as f64 / 64.0) as f32 * 0.25 + 1.0
 }

@@ -1,5 +1,5 @@
-//! Functions as something to learn: a prior, the network of a method, and two measures on functions that are never
-//! learned from: the loss, and a race for the lowest value.
+//! Functions as a training problem: a prior, the network of a method, and two measures on held-out functions: the loss, and a race
+//! for the lowest value.
 
 use crate::config::Config;
 use crate::model::{Meta, OptimiserModel};

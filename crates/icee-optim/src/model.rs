@@ -1,4 +1,4 @@
-//! A model trained on functions as it lies on disk: one network and its config, in a folder of plain files.
+//! A model trained on functions, on disk: one network and its config, in a folder of plain files.
 
 use crate::config::Config;
 use crate::plan::Plan;
@@ -27,8 +27,7 @@ pub struct OptimiserModel {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Meta {
-    /// What kind of model it is; older ones do not say.
-    #[serde(default)]
+    /// What kind of model it is.
     kind: String,
     icee: String,
     step: u64,
@@ -108,22 +107,5 @@ impl OptimiserModel {
     #[must_use]
     pub fn card(&self) -> String {
         card::of_functions(&self.config, self.step, self.network.weights().len())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A description as the first version wrote it: no tag, and `aligned` for what is `tied_keys` now.
-    #[test]
-    fn an_old_description_is_read() {
-        let config = Config::layered(&[], &["model.tied_keys=true".into()]).unwrap();
-        let mut meta = Meta::new(&config, 7).to_value().unwrap();
-        meta.as_object_mut().unwrap().remove("kind");
-        let model = meta["config"]["model"].as_object_mut().unwrap();
-        let tied = model.remove("tied_keys").unwrap();
-        model.insert("aligned".into(), tied);
-        assert_eq!(Meta::read(Path::new("config.json"), meta).unwrap().config, config);
     }
 }

@@ -1,4 +1,4 @@
-//! Acts on the paper's models: c̃ = 1 is asked for, and a candidate is drawn from softmax(scores / temperature).
+//! Samples from the paper's models: conditions on c̃ = 1 and draws a candidate from softmax(scores / temperature).
 
 use crate::methods::Objective;
 use crate::model::OptimiserModel;

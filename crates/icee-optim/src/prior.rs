@@ -29,7 +29,7 @@ pub const PRIORS: [PriorSpec; 4] = [
     },
     PriorSpec {
         id: TABLES,
-        summary: "tables as people have them, with functions of every kind; for `table`",
+        summary: "real-world tables with functions of every kind; for `table`",
         most_columns: 40,
         mixed: true,
         family: Family::Wide,

@@ -1,4 +1,4 @@
-//! A trained model in a race on real tables, beside GP-EI.
+//! A race of a trained model against GP-EI on real tables.
 
 use crate::calibration::{Calibration, Search, calibrate};
 use crate::methods::Objective;
@@ -27,7 +27,7 @@ pub struct RaceRuns {
     pub runs: Vec<PoolRun>,
     /// Pools that a method could not search, and why.
     pub left_out: Vec<String>,
-    /// The model's beliefs along its searches, beside what was true; of a model that has any.
+    /// The model's predictions along its searches, beside what was true; of a model that has any.
     pub calibration: Option<Calibration>,
 }
 

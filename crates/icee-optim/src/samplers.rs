@@ -1,4 +1,4 @@
-//! A trained model at work: what picks candidates by it.
+//! Samplers of trained models.
 
 use crate::methods::Objective;
 use crate::model::OptimiserModel;

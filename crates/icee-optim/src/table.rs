@@ -1,7 +1,7 @@
 //! The `table` model: p(y | row, H) for the rows of real tables, cell by cell. In every block the cells of a row attend to each
-//! other, then each cell to the told rows' cells of its column; what is asked sits in the value's cell.
+//! other, then each cell to the measured rows' cells of its column; what is asked sits in the value's cell.
 //!
-//! In training as in use, y is centred and scaled by the history alone: nobody knows the whole table's values.
+//! In training as in use, y is centred and scaled by the history alone: the whole table's values are unknown.
 
 use crate::Result;
 use crate::cells::{Cells, SIZE, TableTokens};
@@ -24,7 +24,7 @@ const LEAST_ROWS: usize = 80;
 /// Histories of up to this length are most of all: that is how far people go.
 const USUAL_LENGTH: usize = 60;
 const USUAL: f64 = 0.75;
-/// Share of tables of which half of the rows asked for lie around the best told one.
+/// Share of tables of which half of the rows asked for lie around the best measured one.
 const NEAR: f64 = 0.5;
 
 /// The network of `table`, and what it learns from.
@@ -133,7 +133,7 @@ fn draw_length<R: Rng>(shortest: usize, longest: usize, rng: &mut R) -> usize {
     ((shortest as f64 * icee_base::math::power(ratio, rng.random())) as usize).clamp(shortest, longest)
 }
 
-/// Rows whose value is asked for, of those that were not told: by chance, and in half of the tables half of them around the best
+/// Rows whose value is asked for, of those that were not told: at random, and in half of the tables half of them around the best
 /// told one. What is not known of a row has no say in whether it is asked for.
 fn draw_asked<R: Rng>(task: &TableTask, told: &[Told], count: usize, rng: &mut R) -> Vec<usize> {
     let mut taken = vec![false; task.rows()];

@@ -1,4 +1,4 @@
-//! The trained `table` model at work: what it believes of the rows of a table, in the units of the told values.
+//! Predictions of a trained `table` model for the rows of a table, in the units of the results.
 
 use crate::cells::{Cells, TableTokens};
 use crate::methods::Objective;
@@ -49,13 +49,13 @@ impl TableModel {
         MAX_COLUMNS - 1
     }
 
-    /// The most told values that it sees; of more it sees those that [`thinned`](icee_bo::history::thinned) keeps.
+    /// The most results that it sees; of more it sees those that [`thinned`](icee_bo::history::thinned) keeps.
     #[must_use]
     pub fn longest_history(&self) -> usize {
         self.plan.spec.context
     }
 
-    /// One belief a row, in the units of the told values, of which there are at least two.
+    /// One prediction a row, in the units of the results, of which there are at least two.
     ///
     /// # Errors
     /// Where the table has too many columns, or too little was told.
@@ -83,7 +83,7 @@ impl TableModel {
         Ok(beliefs)
     }
 
-    /// One belief a history, all about one row: the same as [`TableModel::beliefs`] for each, in one go.
+    /// One prediction a history, all about one row: the same as [`TableModel::beliefs`] for each, in one go.
     ///
     /// # Errors
     /// As [`TableModel::beliefs`].

@@ -1,4 +1,4 @@
-//! Picks how a trained model acts, on fresh functions of its own prior: never on the benchmark functions.
+//! Chooses the acting rule of a trained model on fresh functions of its prior, never on the benchmark functions.
 
 use crate::config::{Acting, Config};
 use crate::methods::Objective;
@@ -42,7 +42,7 @@ fn settings(config: &Config) -> Result<Vec<Acting>> {
 }
 
 /// Tries every setting on `functions` fresh functions, on `threads` threads, and gives all trials and the number of the one
-/// with the lowest regret. `tried` is told of every trial, and how many there will be.
+/// with the lowest regret. `tried` is called after every trial, with how many there will be.
 ///
 /// # Errors
 /// Where no function is asked for, or a search fails.

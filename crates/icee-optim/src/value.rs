@@ -1,7 +1,7 @@
 //! The `value` model: p(y | x, H). The history H is a set of tokens (x, y); each candidate is a query token (x) that sees
 //! the history and nothing else, so any pool of any size can be scored, in any chunks.
 //!
-//! In training as in use, y is centred and scaled by the history alone: nobody knows the whole pool's values.
+//! In training as in use, y is centred and scaled by the history alone: the whole pool's values are unknown.
 
 use crate::config::{Config, DataConfig};
 use crate::features::{Features, history_size};

@@ -1,4 +1,4 @@
-//! The trained `value` model at work: what it believes of candidates, in the units of the told values.
+//! Predictions of a trained `value` model for candidates, in the units of the results.
 
 use crate::methods::Objective;
 use crate::model::OptimiserModel;
@@ -61,13 +61,13 @@ impl ValueModel {
         self.plan.columns()
     }
 
-    /// The most told values that it sees; of more it sees those that [`thinned`](history::thinned) keeps.
+    /// The most results that it sees; of more it sees those that [`thinned`](history::thinned) keeps.
     #[must_use]
     pub fn longest_history(&self) -> usize {
         self.plan.spec.context
     }
 
-    /// One belief a candidate, in the units of the told values, of which there are at least two.
+    /// One prediction a candidate, in the units of the results, of which there are at least two.
     ///
     /// # Errors
     /// Where the pool has other columns than the model, or too little was told.
@@ -93,7 +93,7 @@ impl ValueModel {
         Ok(beliefs)
     }
 
-    /// One belief a history, all about one candidate: the same as [`ValueModel::beliefs`] for each, in one go.
+    /// One prediction a history, all about one candidate: the same as [`ValueModel::beliefs`] for each, in one go.
     ///
     /// # Errors
     /// As [`ValueModel::beliefs`].
@@ -120,20 +120,20 @@ impl ValueModel {
     }
 }
 
-/// The fewest told values that a network predicts from.
+/// The fewest results that a network predicts from.
 pub(crate) const LEAST_HISTORY: usize = 2;
 
-/// The told values that a network sees where it takes `longest` at most, and their scale.
+/// The results that a network sees where it takes `longest` at most, and their scale.
 pub(crate) fn kept(told: &[Told], longest: usize) -> Result<(Vec<Told>, Scale)> {
     if told.len() < LEAST_HISTORY {
-        return Err(Error::Config(format!("{} told values; the model needs at least {LEAST_HISTORY}", told.len())));
+        return Err(Error::Config(format!("{} results; the model needs at least {LEAST_HISTORY}", told.len())));
     }
     let kept = history::kept(told, longest);
     let scale = Scale::of(kept.iter().map(|told| told.value));
     Ok((kept, scale))
 }
 
-/// A belief in the units of the told values.
+/// A prediction in the units of the results.
 pub(crate) fn belief(bins: ValueBins, scale: &Scale, logits: &[f32]) -> Belief {
     Belief::Histogram {
         low: scale.mean() + ValueBins::LOW * scale.deviation(),

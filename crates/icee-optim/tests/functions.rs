@@ -20,8 +20,16 @@ use rand::{RngExt, SeedableRng};
 const SMALL: &str = "[model]\nlayers = 2\nwidth = 16\nattention_heads = 1\n\
                      [data]\npool = 70\nlongest = 20\nqueries = 30\nfunctions_per_factor = 3\n[train]\nbatch = 9";
 
+/// A preset, or "tables": `bo-value` for tables of one to eight columns.
 fn config(preset: &str, settings: &[&str]) -> bo::Config {
-    let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+    let mut settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+    let preset = match preset {
+        "tables" => {
+            settings.push("world=GpTables-v0".into());
+            "bo-value"
+        }
+        other => other,
+    };
     bo::Config::layered(&[presets::find(preset).unwrap(), SMALL], &settings).unwrap()
 }
 
@@ -58,7 +66,7 @@ fn candidate_of(group: &FunctionGroup, features: &[f32], column_size: usize) -> 
 
 #[test]
 fn value_targets_are_what_a_literal_reading_gives() {
-    for (preset, column_size) in [("bo-value", 11), ("bo-value-columns", 12)] {
+    for (preset, column_size) in [("bo-value", 11), ("tables", 12)] {
         let config = config(preset, &[]);
         let (plan, groups) = (ValuePlan::new(&config).unwrap(), drawn(&config));
         let batch: Batch = plan.batch(&groups, &mut ChaCha8Rng::seed_from_u64(1)).unwrap();
@@ -214,13 +222,11 @@ fn candidates_in_chunks_or_at_once_and_in_any_pool() {
     let pool = pool_of(1500, 3);
     let known = told(&pool, 9);
     let left: Vec<usize> = (9..1500).collect();
-    let mut model = value_model("bo-value-columns");
+    let mut model = value_model("tables");
     assert_eq!(model.columns(), 1..=8);
     let all = model.predict(&pool, &known, &left).unwrap();
-    let parts: Vec<Belief> = left
-        .chunks(77)
-        .flat_map(|part| value_model("bo-value-columns").predict(&pool, &known, part).unwrap())
-        .collect();
+    let parts: Vec<Belief> =
+        left.chunks(77).flat_map(|part| value_model("tables").predict(&pool, &known, part).unwrap()).collect();
     assert_eq!(all, parts);
     // Another history in between is not remembered.
     model.predict(&pool, &known[..5], &left[..3]).unwrap();
@@ -237,7 +243,7 @@ fn histories_one_by_one_or_side_by_side() {
     let known = told(&pool, 40);
     // Of any length, longer than the model takes included, and more of them than the time before.
     let histories: Vec<&[Told]> = [2, 5, 5, 40, 19].map(|count| &known[..count]).to_vec();
-    let mut model = value_model("bo-value-columns");
+    let mut model = value_model("tables");
     for some in [&histories[..2], &histories[..], &histories[3..]] {
         let together = model.predict_after(&pool, some, 77).unwrap();
         let each = some.iter().map(|told| model.predict(&pool, told, &[77]).unwrap().remove(0));
@@ -284,7 +290,7 @@ fn samplers_search_whole_pools_and_survive_odd_values_and_restarts() {
 
 #[test]
 fn batches_do_not_depend_on_the_number_of_threads() {
-    for preset in ["bo-value", "bo-value-columns", "bo-paper"] {
+    for preset in ["bo-value", "tables", "bo-paper"] {
         let problem = bo::Functions::new(config(preset, &[])).unwrap();
         let with = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

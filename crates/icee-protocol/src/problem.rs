@@ -328,6 +328,7 @@ impl Problem {
             Problem::Refused { status: 401, .. } => Kind::Unauthorized,
             Problem::Refused { status: 403, .. } => Kind::Forbidden,
             Problem::Refused { status: 404, .. } => Kind::Missing,
+            Problem::Refused { status: 409, .. } => Kind::Conflict,
             Problem::Refused { status: 408 | 429 | 503, .. } => Kind::Busy,
             Problem::Refused { status: 500.., .. } => Kind::Internal,
             Problem::OtherModel { .. }

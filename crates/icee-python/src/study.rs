@@ -3,7 +3,7 @@
 use crate::call::{Error, Process, Result, call, here, in_threads, json, said};
 use icee_client::{Folder, Http, TOKEN};
 use icee_protocol::{
-    Column, Face, FurtherForecast, Note, Noted, Predict, ReadCells, Reader, Reply, Request, RowForecast, Said, Status,
+    Column, Face, FurtherForecast, Note, Noted, ReadCells, Reader, Reply, Request, RowForecast, Said, Status,
     StudyName, Transport, Verb, render,
 };
 use pyo3::prelude::*;
@@ -104,12 +104,9 @@ impl Studies {
 
     /// Does a request, given as JSON; its reply is JSON.
     fn request(&self, py: Python<'_>, verb: &str, study: Option<&str>, json: &str) -> PyResult<String> {
-        let request = || {
-            let known = Verb::ALL.iter().find(|known| known.name() == verb);
-            let known = known.ok_or_else(|| said(format!("there is no request \"{verb}\"")))?;
-            Ok(known.request(serde_json::from_str(json)?)?)
-        };
-        let reply = self.send(py, study, request)?;
+        let known = Verb::ALL.iter().find(|known| known.name() == verb);
+        let verb = known.ok_or_else(|| Error::new_err(format!("there is no request \"{verb}\"")))?;
+        let reply = self.send(py, study, || request_of(json, *verb))?;
         here(py, || self::json(&reply))
     }
 
@@ -122,16 +119,23 @@ impl Studies {
         Ok((all.columns.iter().map(list).collect::<PyResult<_>>()?, all.sheet))
     }
 
-    /// Predictions of rows, column by column.
-    #[pyo3(signature = (study, top=None, sampler=None))]
-    fn predict(&self, py: Python<'_>, study: &str, top: Option<usize>, sampler: Option<String>) -> PyResult<Forecasts> {
+    /// Predictions of rows, column by column. The request is JSON.
+    fn predict(&self, py: Python<'_>, study: &str, json: &str) -> PyResult<Forecasts> {
         let Noted { reply: Reply::Predict(predicted), notes } =
-            self.send(py, Some(study), || Ok(Predict { top, sampler }.into()))?
+            self.send(py, Some(study), || request_of(json, Verb::Predict))?
         else {
             return Err(Error::new_err(ODD));
         };
-        here(py, || Ok(Forecasts { notes: json(&notes)?, ..Forecasts::of(predicted.rows) }))
+        here(py, || {
+            Ok(Forecasts { sheet: predicted.sheet, notes: self::json(&notes)?, ..Forecasts::of(predicted.rows) })
+        })
     }
+}
+
+/// A request of this verb, from its JSON.
+fn request_of(json: &str, verb: Verb) -> Result<Request> {
+    let request = serde_json::from_str(json).and_then(|json| verb.request(json));
+    request.map_err(|error| said(format!("The request is not as expected: {error}")))
 }
 
 /// A reply that belongs to another request, which no place gives.
@@ -153,6 +157,8 @@ pub struct Forecasts {
     beats_best: Vec<f64>,
     /// Those of the further results, by name.
     further: Vec<(String, FurtherForecasts)>,
+    /// The checksum of the sheet.
+    sheet: String,
     /// JSON.
     notes: String,
 }

@@ -1,4 +1,4 @@
-//! Reads a page as a browser would and finds what it would fetch.
+//! Checks that a page fetches nothing.
 
 /// Whether the page needs nothing but itself: every tag is closed, no script, and every address lies inside the page.
 ///

@@ -1,4 +1,4 @@
-//! What learning costs, as it was measured once: `data/learning-cost.csv`, made by `tools/bench/learning-cost.sh`.
+//! The measured cost of learning: `data/learning-cost.csv`, made by `tools/bench/learning-cost.sh`.
 
 use crate::{Error, Result};
 use icee_base::files::FileError;
@@ -6,16 +6,16 @@ use icee_models::catalogue::{self, Entry};
 use serde::Deserialize;
 use std::path::Path;
 
-/// What the paper's ICEE earns at the last episode of the Dark Room, to a tenth.
+/// The return of the paper's ICEE at the last episode of the Dark Room, to a tenth.
 pub const WANTED: f64 = 13.6;
 
 const FILE: &str = "data/learning-cost.csv";
 
-/// What a method learned on.
+/// The device of a training run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hardware {
     /// One H200, alone.
-    Card,
+    Gpu,
     /// Two cores of a bigger machine.
     TwoCores,
 }
@@ -23,9 +23,9 @@ pub enum Hardware {
 /// One method's learning on one device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostRun {
-    /// Where.
+    /// The device.
     pub hardware: Hardware,
-    /// Who.
+    /// The method.
     pub entry: &'static Entry,
     /// In the order of learning; at least one.
     pub evaluations: Vec<Evaluation>,
@@ -44,13 +44,13 @@ pub struct Evaluation {
 
 impl Hardware {
     /// Both, in the order of tables and figures.
-    pub const ALL: [Hardware; 2] = [Hardware::Card, Hardware::TwoCores];
+    pub const ALL: [Hardware; 2] = [Hardware::Gpu, Hardware::TwoCores];
 
     /// Its name in the file.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
-            Hardware::Card => "H200",
+            Hardware::Gpu => "H200",
             Hardware::TwoCores => "two cores",
         }
     }
@@ -59,14 +59,14 @@ impl Hardware {
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
-            Hardware::Card => "one H200",
+            Hardware::Gpu => "one H200",
             Hardware::TwoCores => "two cores",
         }
     }
 }
 
 impl CostRun {
-    /// The first evaluation that earns what is wanted; none where no one does.
+    /// The first evaluation that reaches the wanted return; none if no evaluation does.
     #[must_use]
     pub fn reached(&self) -> Option<Evaluation> {
         self.evaluations.iter().copied().find(|evaluation| evaluation.last_return >= WANTED)
@@ -163,9 +163,9 @@ mod tests {
 
     #[test]
     fn the_first_time_counts_and_never_is_never() {
-        assert_eq!(reached(Hardware::Card, "icee"), Some((2500, 20.5)));
-        // It falls below once more.
-        assert_eq!(reached(Hardware::Card, "icee-offline"), Some((2250, 13.2)));
+        assert_eq!(reached(Hardware::Gpu, "icee"), Some((2500, 20.5)));
+        // It falls below again.
+        assert_eq!(reached(Hardware::Gpu, "icee-offline"), Some((2250, 13.2)));
         assert_eq!(reached(Hardware::TwoCores, "icee"), Some((4750, 1007.0)));
         assert_eq!(reached(Hardware::TwoCores, "icee-paper"), None);
         for hardware in Hardware::ALL {

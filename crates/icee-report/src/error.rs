@@ -1,4 +1,4 @@
-//! What can go wrong, said so that the way out is in the message.
+//! Errors. Each message says what is wrong and what to do.
 
 use thiserror::Error;
 
@@ -28,7 +28,7 @@ pub enum Error {
     #[error(transparent)]
     Bo(#[from] icee_bo::BoError),
     /// A model of another world than its name says.
-    #[error("the model \"{model}\" plays {plays}, not {wanted}; its folder has the wrong name")]
+    #[error("the model \"{model}\" plays {plays}, not {wanted}; rename its folder")]
     OtherWorld {
         /// The model.
         model: String,
@@ -38,7 +38,7 @@ pub enum Error {
         wanted: String,
     },
     /// A part of the report that does not exist.
-    #[error("there is no part \"{name}\" of the report; the parts are {known}")]
+    #[error("the report has no part \"{name}\"; its parts are {known}")]
     UnknownPart {
         /// What was asked for.
         name: String,

@@ -121,7 +121,8 @@ fn the_summary_says_what_is_there_what_is_not_and_how_it_stands() {
     );
     let count = |verdict: Verdict| comparisons.iter().filter(|cell| cell.verdict == Some(verdict)).count();
     let (higher, agree, lower) = (count(Verdict::Higher), count(Verdict::Agrees), count(Verdict::Lower));
-    let said = format!("ours is higher in {higher}, agrees in {agree} and is lower in {lower}");
+    let said =
+        format!("ours is significantly higher in {higher}, agrees in {agree} and is significantly lower in {lower}");
     assert!(higher + agree + lower == comparisons.len() && text.contains(&said), "{text}");
     assert!(
         text.contains("icee reproduce --only beyond,bo,tables,ablations,cost --games 10 --trials 3 --seed 4"),

@@ -13,10 +13,10 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long one who was let in to look at the metrics is let in while nobody can be asked who he is.
+/// How long a token that was valid is let in to the metrics while tokens cannot be read.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
-/// Whom the server knows, and what each may still ask for.
+/// The tokens, and what each client may still ask for.
 pub struct Admission {
     tokens: Arc<Tokens>,
     /// Whether only this machine can reach the server.
@@ -25,12 +25,12 @@ pub struct Admission {
     of_address: Rate,
     clients: Rates,
     addresses: Rates,
-    /// Who was let in to look at the metrics, by his header, and when.
+    /// Tokens that were let in to the metrics, by the header, and when.
     lately: Mutex<HashMap<String, Instant>>,
 }
 
 impl Admission {
-    /// Nobody has come yet.
+    /// No request has come yet.
     pub fn new(tokens: Tokens, local: bool, limits: &Limits) -> Admission {
         Admission {
             tokens: Arc::new(tokens),
@@ -43,8 +43,9 @@ impl Admission {
         }
     }
 
-    /// Admits a request, or not; with the name of its token, if that is valid. A valid token has a rate of its own: whatever else comes from
-    /// the same address (of a proxy, say) does not keep it out. Everything else counts for the address.
+    /// Admits a request, or not; with the name of its token, if that is valid. A valid token has a rate of its own:
+    /// whatever else comes from the same address (of a proxy, say) does not keep it out. Everything else counts for the
+    /// address.
     pub async fn enter(
         &self,
         route: &'static Route,
@@ -70,7 +71,7 @@ impl Admission {
         (user, allowed)
     }
 
-    /// Whether somebody may use a route.
+    /// Whether a client may use a route.
     ///
     /// # Errors
     /// Where not.

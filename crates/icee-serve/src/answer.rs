@@ -78,7 +78,8 @@ fn beside(notes: &[Said<Note>]) -> Option<HeaderValue> {
     fits.and_then(|line| HeaderValue::from_str(&line).ok())
 }
 
-/// JSON in plain ASCII: headers have nothing else, terminals do not obey it, and programs that read logs do not stumble over it.
+/// JSON in plain ASCII: headers have nothing else, terminals do not obey it, and programs that read logs do not stumble
+/// over it.
 pub fn ascii(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {

@@ -25,6 +25,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use icee_protocol::{Method, Reader, StudyName, Verb};
+use percent_encoding::percent_decode_str;
 use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -128,7 +129,7 @@ impl App {
     /// Who reads the answer.
     fn reader(&self, route: &Route, request: &Request) -> Reader {
         let study = route.path.contains("{name}").then(|| request.uri().path().split('/').nth(3)).flatten();
-        let study = study.and_then(|name| name.parse::<StudyName>().ok());
+        let study = study.and_then(|name| percent_decode_str(name).decode_utf8().ok()?.parse::<StudyName>().ok());
         Reader::at(request::face(request.headers()), study.as_ref().map(StudyName::as_str))
     }
 
@@ -150,11 +151,12 @@ impl App {
     ) -> Response {
         let (status, took) = (response.status().as_u16(), started.elapsed());
         let headers = response.headers_mut();
-        // The report of a study has its style and pictures inside, and no script. Pages say themselves what they may do.
+        // The report of a study has its style and pictures inside, and no script. Pages say themselves what they may
+        // do.
         let policy = match headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == HTML) {
             true => {
-                "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'; \
-                 form-action 'none'; sandbox"
+                "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; \
+                 base-uri 'none'; form-action 'none'; sandbox"
             }
             false => "default-src 'none'; frame-ancestors 'none'; sandbox",
         };
@@ -235,7 +237,8 @@ impl App {
         let late = |_| {
             let seconds = self.limits.time.as_secs_f64();
             Failure::busy(format!(
-                "No answer within {seconds} s. The request may still be done: send it again with the same Idempotency-Key."
+                "No answer within {seconds} s. The request may still be done: \
+                 send it again with the same Idempotency-Key."
             ))
         };
         let work = async {

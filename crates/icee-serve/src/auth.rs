@@ -9,9 +9,10 @@ use icee_protocol::Method;
 /// The client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// Nobody is asked who he is: the route is for everybody, or there are no tokens and only this machine can reach the server.
+    /// No token is needed: the route is for everybody, or there are no tokens and only this machine can reach the
+    /// server.
     Anybody,
-    /// Whoever has this token.
+    /// The owner of this token.
     Token(Token),
 }
 
@@ -78,15 +79,17 @@ pub fn one_host(headers: &HeaderMap) -> Result<(), Failure> {
     }
 }
 
-/// Refuses what a page of another site may have sent by somebody's browser: whatever the browser says so of, and writes from another
-/// origin, or with a body that a form could have sent. (What `is_open` to everybody may be looked at from everywhere.)
+/// Refuses what a page of another site may have sent by a user's browser: whatever the browser says so of, and writes
+/// from another origin, or with a body that a form could have sent. (What `is_open` to everybody may be looked at from
+/// everywhere.)
 ///
 /// # Errors
 /// 403, or 415 where the body is not said to be JSON.
 pub fn same_site(method: Method, is_open: bool, headers: &HeaderMap) -> Result<(), Failure> {
     let site = text(headers, &HeaderName::from_static("sec-fetch-site"));
     if !is_open && site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
-        let words = "A page of another site cannot send requests here (see the header Sec-Fetch-Site). Type the address yourself.";
+        let words =
+            "A page of another site cannot send requests here (header Sec-Fetch-Site). Type the address yourself.";
         return Err(Failure::new(StatusCode::FORBIDDEN, words));
     }
     if method == Method::Get {

@@ -1,5 +1,5 @@
-//! One suite that every place of studies must pass, for what a server keeps beside them: turns among servers, and tokens. Of the studies
-//! themselves [`icee_study::conformance`] takes care.
+//! One suite that every place of studies must pass, for what a server keeps beside them: turns among servers, and
+//! tokens. Of the studies themselves [`icee_study::conformance`] takes care.
 //!
 //! ```
 //! # let folder = std::env::temp_dir().join(format!("icee-serve-conformance-{}", std::process::id()));
@@ -22,7 +22,8 @@ const NOW: u64 = 1_000_000;
 
 type Checked<T = ()> = Result<T, String>;
 
-/// Does all that the contracts of turns and tokens speak of, and says what does not hold. The place has neither studies nor tokens yet.
+/// Does all that the contracts of turns and tokens speak of, and says what does not hold. The place has neither studies
+/// nor tokens yet.
 ///
 /// # Errors
 /// The first rule that was found to be broken.
@@ -91,7 +92,8 @@ fn check_turns(place: &Place, store: &dyn Store, name: &StudyName) -> Checked {
     create(store, name)?;
     let other = match place.open() {
         Ok(other) => other,
-        // Then no other server has a turn as long as this one lives; and its own requests are one at a time in any case.
+        // Then no other server has a turn as long as this one lives; and its own requests are one at a time in any
+        // case.
         Err(ServeError::Taken(_)) => return Ok(()),
         Err(error) => return Err(words(error)),
     };

@@ -1,4 +1,5 @@
-//! What one connection may do: how long it may keep an answer waiting, how many an address may have, and what it is in the middle of.
+//! What one connection may do: how long it may keep an answer waiting, how many an address may have, and what it is in
+//! the middle of.
 
 use crate::quotas::{Counted, Counts};
 use std::io;
@@ -24,7 +25,8 @@ impl Addresses {
         Addresses { most, counts: Counts::default() }
     }
 
-    /// Counts one more; none where an address has too many. This machine may have any number: a proxy here is everybody.
+    /// Counts one more; none where an address has too many. This machine may have any number: a proxy here is
+    /// everybody.
     pub fn enter(&self, address: IpAddr) -> Option<Counted<IpAddr>> {
         let address = counted(address);
         let most = if address.is_loopback() { usize::MAX } else { self.most };
@@ -32,7 +34,7 @@ impl Addresses {
     }
 }
 
-/// An address as it counts: whoever has one of IPv6 has the whole network around it.
+/// An address as it counts: the owner of an IPv6 address has the whole network around it.
 pub fn counted(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
@@ -61,13 +63,14 @@ impl Doing {
         self.requests.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Whether nobody waits for anything: no request has come, and no answer is on its way.
+    /// Whether nothing is waited for: no request has come, and no answer is on its way.
     pub fn is_idle(&self) -> bool {
         self.requests.load(Ordering::SeqCst) == 0 && !self.writing.load(Ordering::SeqCst)
     }
 }
 
-/// A stream that fails where nothing can be written for too long: whoever does not read his answer does not keep the connection.
+/// A stream that fails where nothing can be written for too long: a client that does not read its answer loses the
+/// connection.
 pub struct Paced<S> {
     inner: S,
     patience: Duration,

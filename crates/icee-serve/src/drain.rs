@@ -1,5 +1,5 @@
-//! If a request is rejected early, the server reads the rest of its body for some seconds, so that the client sees the error: a client
-//! that is still sending when the server hangs up never reads it.
+//! If a request is rejected early, the server reads the rest of its body for some seconds, so that the client sees the
+//! error: a client that is still sending when the server hangs up never reads it.
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How many times as much as a request may have.
 const TIMES: u64 = 4;
 
-/// A body that comes back from whoever lets it go.
+/// A body that comes back when it is dropped.
 struct Lent {
     body: Body,
     /// Whether the client sends it in any case, and does not wait to be told to.
@@ -50,7 +50,7 @@ impl Drop for Lent {
             && !self.body.is_end_stream()
             && let Some(back) = self.back.take()
         {
-            // Where nobody wants it, it goes.
+            // Where it is not wanted, it goes.
             let _ = back.send(std::mem::take(&mut self.body));
         }
     }
@@ -84,7 +84,7 @@ impl Remainder {
                 }
             }
         };
-        // Who is slower than that has no answer.
+        // A client that is slower than that gets no answer.
         let _ = tokio::time::timeout(PATIENCE, read).await;
     }
 }

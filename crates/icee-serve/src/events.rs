@@ -1,4 +1,5 @@
-//! Server-sent events: a message whenever a study has changed. What is stored is looked at, so that lines of other processes count, too.
+//! Server-sent events: a message whenever a study has changed. What is stored is looked at, so that lines of other
+//! processes count, too.
 
 use crate::app::{App, Ending, aside};
 use crate::failure::Failure;
@@ -19,7 +20,7 @@ use std::time::Duration;
 
 /// How often the file is looked at.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How often something is sent though nothing has changed, so that nobody on the way thinks that the stream is dead.
+/// How often something is sent though nothing has changed, so that no proxy takes the stream for dead.
 const ALIVE: Duration = Duration::from_secs(15);
 
 /// A client that listens.

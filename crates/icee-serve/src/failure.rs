@@ -18,7 +18,7 @@ pub struct Failure {
     /// The status of the answer.
     pub status: StatusCode,
     /// What is wrong.
-    pub problem: Problem,
+    pub problem: Box<Problem>,
     /// Seconds after which it is worth trying again.
     pub retry: Option<u64>,
 }
@@ -27,7 +27,7 @@ impl Failure {
     /// A problem of the server, rather than of a study.
     pub fn new(status: StatusCode, fault: impl Into<String>) -> Failure {
         let problem = Problem::Refused { status: status.as_u16(), fault: fault.into() };
-        Failure { status, problem, retry: None }
+        Failure { status, problem: Box::new(problem), retry: None }
     }
 
     /// The request makes no sense.
@@ -73,7 +73,7 @@ impl Failure {
 
     /// As clients see it, in words for this reader.
     pub fn refusal(&self, reader: &Reader, hidden: Option<&str>) -> Refusal {
-        let problem = shown(&self.problem, hidden);
+        let problem = shown(&*self.problem, hidden);
         let problem = problem.unwrap_or_else(|| Problem::Bug { fault: "an error that cannot be written".into() });
         Refusal { error: in_short(render::problem(&problem, reader)), problem }
     }
@@ -118,7 +118,7 @@ impl From<Problem> for Failure {
             (_, Kind::Internal) => StatusCode::INTERNAL_SERVER_ERROR,
         };
         let retry = (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1);
-        Failure { status, problem, retry }
+        Failure { status, problem: Box::new(problem), retry }
     }
 }
 

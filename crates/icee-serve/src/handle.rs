@@ -21,7 +21,8 @@ const UNPACKED: u64 = 8;
 /// A reply with its notes.
 type Done = Result<(Reply, Vec<Note>), Failure>;
 
-/// Does a request on a thread that may take its time. What it holds goes along: work that no client waits for any more counts as well.
+/// Does a request on a thread that may take its time. What it holds goes along: work that no client waits for any more
+/// counts as well.
 ///
 /// # Errors
 /// Where it is refused, or cannot be done.
@@ -97,7 +98,8 @@ fn do_with(app: &App, incoming: Incoming, slot: Option<&mut Option<Open>>) -> Do
     }
 }
 
-/// A problem with a study that came with the request: unlike one of a study that is stored here, the client has caused it.
+/// A problem with a study that came with the request: unlike one of a study that is stored here, the client has caused
+/// it.
 fn sent(problem: Problem, hidden: Option<&str>) -> Failure {
     let is_sent = match &problem {
         Problem::Stored { name, .. } => hidden != Some(name),
@@ -121,7 +123,7 @@ fn list(app: &App, reader: &Reader) -> Result<Studies, Failure> {
         // In a moment it will be otherwise.
         Err(failure) if failure.retry.is_some() => Err(failure),
         Err(failure) => {
-            let problem = shown(&failure.problem, store.hidden()).map(|problem| render::problem(&problem, reader));
+            let problem = shown(&*failure.problem, store.hidden()).map(|problem| render::problem(&problem, reader));
             Ok(place::broken_line(name, problem.unwrap_or_default()))
         }
         line => line,

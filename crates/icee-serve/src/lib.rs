@@ -1,12 +1,13 @@
 //! Studies for a team, over HTTP.
 //!
-//! A [`Server`] serves studies from a [`Place`]: a folder, the same journals and sheets as the command line's, so both can be used on one
-//! study at the same time; or a PostgreSQL database, which several servers share. Requests and replies are those of `icee-protocol`.
+//! A [`Server`] serves studies from a [`Place`]: a folder, the same journals and sheets as the command line's, so both
+//! can be used on one study at the same time; or a PostgreSQL database, which several servers share. Requests and
+//! replies are those of `icee-protocol`.
 //!
 //! ```text
-//! request ─► admission (rates, auth: token, role, site) ─► quotas ─► request ─► handle ─► registry: a turn with a study ─► icee_study::handle
-//!                                                                                             │
-//!                                                                  store: studies, turns among servers, tokens
+//! admission (rates, tokens, roles) ─► quotas ─► request ─► handle ─► registry: a turn with a study ─► icee_study::handle
+//!                                                                        │
+//!                                               store: studies, turns among servers, tokens
 //! ```
 //!
 //! One table (`routes.rs`) has every route: the router, the roles and the description for machines come from it.

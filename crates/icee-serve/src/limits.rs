@@ -19,9 +19,10 @@ const LONGEST_WAIT: f64 = 3600.0;
 pub struct Limits {
     /// Bytes of a request's body.
     pub body: usize,
-    /// How long an answer may take. The work itself goes on, and its answer is kept for who has sent an `Idempotency-Key`.
+    /// How long an answer may take. The work itself goes on; sent again with its `Idempotency-Key`, the request gets
+    /// its answer.
     pub time: Duration,
-    /// Connections that are open at once; whoever comes then has to wait.
+    /// Connections that are open at once; more have to wait.
     pub connections: usize,
     /// Connections of one address, but for those of this machine; more are hung up on.
     pub address: usize,
@@ -63,7 +64,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// How long requests may go on when the server is to stop: as long as any may take, and until its answer has been sent.
+    /// How long requests may go on when the server is to stop: as long as any may take, and until its answer has been
+    /// sent.
     pub fn grace(&self) -> Duration {
         self.time + SENDING
     }
@@ -95,7 +97,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// Whether a client may ask once more at this moment; if so, it has.
+    /// Whether a client may send another request at this moment; if so, that counts.
     ///
     /// # Errors
     /// Where not: the time after which it may.

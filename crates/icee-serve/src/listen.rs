@@ -1,6 +1,6 @@
 //! Connections: how many there are, how long one may say nothing, and how they end.
 //!
-//! The framework's own loop has no limits of this kind: whoever opens connections and says nothing would keep them for ever.
+//! The framework's own loop has no limits of this kind: silent connections would stay open for ever.
 
 use crate::app::Ending;
 use crate::connection::{Addresses, Doing, Paced};
@@ -29,13 +29,14 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How long a connection may go on that is in the middle of nothing, or of half a head, when the server ends.
 const MOMENT: Duration = Duration::from_millis(500);
 
-/// Accepts connections, so many at once, until the server is to end; then lets those that are open answer what they were asked.
+/// Accepts connections, so many at once, until the server is to end; then lets those that are open answer what they
+/// were asked.
 pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, mut ending: watch::Receiver<Ending>) {
     let most = u32::try_from(limits.connections).unwrap_or(u32::MAX);
     let (places, addresses) = (Arc::new(Semaphore::new(most as usize)), Addresses::new(limits.address));
     loop {
         let accepted = async {
-            // Whoever comes when all places are taken waits in the system's queue. The semaphore is never closed.
+            // When all places are taken, new connections wait in the system's queue. The semaphore is never closed.
             let place = Arc::clone(&places).acquire_owned().await;
             (place, listener.accept().await)
         };
@@ -47,7 +48,7 @@ pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, mut e
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        // Who has too many connections already is hung up on.
+        // One more of an address that has too many is closed.
         let Some(counted) = addresses.enter(client.ip()) else { continue };
         let connection = connection(stream, client, router.clone(), limits.write, ending.clone());
         tokio::spawn(async move {
@@ -87,11 +88,11 @@ async fn connection(
     let stream = TokioIo::new(Paced::new(stream, patience, Arc::clone(&doing)));
     let mut connection = pin!(http.serve_connection(stream, service));
     tokio::select! {
-        // What a client does wrong below HTTP is nobody else's business.
+        // What a client does wrong below HTTP is not reported.
         _ = connection.as_mut() => return,
         _ = ending.wait_for(|ending| *ending > Ending::No) => connection.as_mut().graceful_shutdown(),
     }
-    // Nobody waits for who has sent half a head.
+    // Half a head is not waited for.
     loop {
         tokio::select! {
             _ = connection.as_mut() => return,

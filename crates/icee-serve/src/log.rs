@@ -1,4 +1,4 @@
-//! What happens, for whoever runs the server. The library says it, and prints nothing.
+//! Events for the administrator's log. The library reports them, and prints nothing.
 
 use serde::Serialize;
 

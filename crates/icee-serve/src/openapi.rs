@@ -1,4 +1,5 @@
-//! The description of all routes for machines (OpenAPI 3.1), from the table that the router comes from and the protocol's schemas.
+//! The description of all routes for machines (OpenAPI 3.1), from the table that the router comes from and the
+//! protocol's schemas.
 
 use crate::room::Watch;
 use crate::routes::{EVENTS, JSON, METRICS, ROUTES, Route, Work};

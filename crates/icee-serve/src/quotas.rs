@@ -1,5 +1,5 @@
-//! What all clients share and of which there is only so much: requests in progress, bodies that come in, streams, games. One token has half
-//! of each at most, so that it does not keep all others out.
+//! What all clients share and of which there is only so much: requests in progress, bodies that come in, streams,
+//! games. One token has half of each at most, so that it does not keep all others out.
 
 use crate::failure::Failure;
 use crate::limits::Limits;
@@ -131,7 +131,7 @@ fn most(limits: &Limits, what: What) -> usize {
     }
 }
 
-/// Counts by who has them; of those who have none nothing is remembered.
+/// Counts by key; of keys that have none nothing is remembered.
 #[derive(Debug)]
 pub struct Counts<K>(Arc<Mutex<HashMap<K, usize>>>);
 
@@ -155,7 +155,7 @@ impl<K> Clone for Counts<K> {
 }
 
 impl<K: Eq + Hash + Clone> Counts<K> {
-    /// Counts one more; none where somebody has so many already.
+    /// Counts one more; none where the key has so many already.
     pub fn enter(&self, key: K, most: usize) -> Option<Counted<K>> {
         let mut counts = self.counts();
         let count = counts.get(&key).copied().unwrap_or_default();

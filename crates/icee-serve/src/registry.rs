@@ -1,5 +1,5 @@
-//! The studies that are open: each once for requests that change it and once for those that only look, one request at a time. So a long look
-//! keeps nobody from changing a study.
+//! The studies that are open: each once for requests that change it and once for those that only look, one request at a
+//! time. So a long look does not delay changes of a study.
 //!
 //! Others may write to a study while it is open here: before each request, what is new in its journal is read.
 
@@ -88,7 +88,7 @@ impl Slot {
         }
     }
 
-    /// Whether nobody uses it, nor waits for it.
+    /// Whether no request uses it or waits for it.
     fn is_idle(&self) -> bool {
         [&self.looks, &self.changes].iter().all(|place| Arc::strong_count(place) == 1)
     }
@@ -139,7 +139,7 @@ impl Registry {
             slot.used = *clock;
             let place = Arc::clone(slot.of(what));
             while slots.len() > MOST_OPEN || self.opened.bytes.load(Ordering::Relaxed) > self.most_sheets {
-                // Those that somebody uses or waits for stay.
+                // Those that are used or waited for stay.
                 let idle = slots.iter().filter(|(_, slot)| slot.is_idle());
                 let Some(oldest) = idle.min_by_key(|(_, slot)| slot.used).map(|(name, _)| name.clone()) else { break };
                 slots.remove(&oldest);
@@ -149,8 +149,8 @@ impl Registry {
         place.lock_owned().await
     }
 
-    /// A study in the list of all. Its sheet is read once for each of its lines at most, and not at all where it is open; reading it waits
-    /// for `room`.
+    /// A study in the list of all. Its sheet is read once for each of its lines at most, and not at all where it is
+    /// open; reading it waits for `room`.
     ///
     /// # Errors
     /// As [`Registry::with`].
@@ -198,8 +198,8 @@ impl Registry {
         Err(Problem::NoStudy { name: name.to_string(), place: None, known: vec![] }.into())
     }
 
-    /// Does some work with a study as it stands now; a change waits for its turn among servers. Where that fails for reasons that are not
-    /// the client's, or panics, the next request opens the study again.
+    /// Does some work with a study as it stands now; a change waits for its turn among servers. Where that fails for
+    /// reasons that are not the client's, or panics, the next request opens the study again.
     ///
     /// # Errors
     /// Where there is no such study, it cannot be read, or the work says so.
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_look_keeps_nobody_from_changing_and_sees_what_was_changed() {
+    async fn a_look_does_not_delay_changes_and_sees_them() {
         let (folder, registry, [bread, ..]) = studies("looks", ["a", "b", "c"]);
         let told = |open: &mut Open| match done(&bread, open, Show::default().into())? {
             Reply::Show(summary) => Ok(summary.told.len()),

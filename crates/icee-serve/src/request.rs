@@ -41,7 +41,7 @@ impl Incoming {
     /// Where it is something else.
     pub fn read(route: &Route, verb: Verb, who: Option<String>, parts: Parts<'_>) -> Result<Incoming, Failure> {
         let Parts { study, uri, headers, body } = parts;
-        let (fields, what) = match route.method {
+        let (mut fields, what) = match route.method {
             Method::Get => (query(uri, &route.numbers)?, "query"),
             Method::Post => (object(body)?, "body"),
             Method::Delete => (Value::Object(Map::new()), "body"),
@@ -49,6 +49,10 @@ impl Incoming {
         // Otherwise a name that is none would be told like a missing comma.
         if let (false, Some(name)) = (verb.is_of_study(), fields.get("name").and_then(Value::as_str)) {
             name.parse::<StudyName>()?;
+        }
+        if let (Verb::Import, Some(bundle)) = (verb, fields.as_object_mut()) {
+            // As it came from another server.
+            bundle.remove("notes");
         }
         let wrong = |error: serde_json::Error| Failure::bad(format!("The {what} is not as expected: {error}"));
         let request = verb.request(fields).map_err(wrong)?;
@@ -89,8 +93,13 @@ pub fn query(uri: &Uri, numbers: &[String]) -> Result<Value, Failure> {
     let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri).map_err(|error| wrong(error.body_text()))?;
     let mut fields = Map::new();
     for (name, text) in pairs {
-        let number = if numbers.contains(&name) { text.parse::<u64>().ok() } else { None };
-        let value = number.map_or(Value::String(text), Value::from);
+        let value = match numbers.contains(&name) {
+            true => {
+                let number: Result<u64, _> = text.parse();
+                Value::from(number.map_err(|_| wrong(format!("{name} is not a whole number: \"{text}\"")))?)
+            }
+            false => Value::String(text),
+        };
         if fields.insert(name.clone(), value).is_some() {
             return Err(wrong(format!("\"{name}\" is given twice")));
         }
@@ -107,7 +116,7 @@ mod tests {
         let numbers = ["top".to_owned()];
         let of = |uri: &str| query(&uri.parse().unwrap(), &numbers);
         assert_eq!(of("/x?top=7&row=7&a=b%20c").unwrap(), serde_json::json!({ "top": 7, "row": "7", "a": "b c" }));
-        assert_eq!(of("/x?top=y").unwrap(), serde_json::json!({ "top": "y" }));
+        assert!(of("/x?top=-1").unwrap_err().words().contains("top is not a whole number"));
         assert!(of("/x?a=1&a=2").unwrap_err().words().contains("given twice"));
         assert_eq!((object(b"").unwrap(), object(b" {}").unwrap()), (serde_json::json!({}), serde_json::json!({})));
         assert!(object(b"[1]").is_err() && object(b"{").is_err());

@@ -1,5 +1,6 @@
-//! An agent at play: a trained model in a room with a hidden goal, step by step as server-sent events, with what it predicts for every
-//! cell. A game is played on a thread of its own, as fast as it goes; how fast it is shown is up to the client.
+//! An agent at play: a trained model in a room with a hidden goal, step by step as server-sent events, with what it
+//! predicts for every cell. A game is played on a thread of its own, as fast as it goes; how fast it is shown is up to
+//! the client.
 
 use crate::answer::Answer;
 use crate::app::{App, Ending, aside};
@@ -25,7 +26,8 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
-/// The models that can be watched, and their rooms: those inside the program that look for one goal and foresee rewards.
+/// The models that can be watched, and their rooms: those inside the program that look for one goal and foresee
+/// rewards.
 const ROOMS: [(&str, &str); 3] = [
     ("dark-room__icee", "DarkRoom-v0"),
     ("dark-room-hard__icee", "DarkRoomHard-v0"),
@@ -283,7 +285,8 @@ fn description<'a>(model: &'a str, spec: &'a WorldSpec, start: u32) -> Option<De
     })
 }
 
-/// For each cell the moves that lead into it from another one, as places in what is expected of every action at every cell.
+/// For each cell the moves that lead into it from another one, as places in what is expected of every action at every
+/// cell.
 fn ways_in(world: &GridWorld, spec: &WorldSpec) -> Vec<Vec<usize>> {
     let (columns, rows) = sides(spec).unwrap_or_default();
     let mut ways = vec![Vec::new(); columns * rows];
@@ -298,8 +301,8 @@ fn ways_in(world: &GridWorld, spec: &WorldSpec) -> Vec<Vec<usize>> {
     ways
 }
 
-/// What is believed of every cell: what all moves into it promise, so the least of them. (Staying on a cell is no such question: who
-/// stands there without a reward knows that it is not the goal.)
+/// What is believed of every cell: what all moves into it promise, so the least of them. (Staying on a cell is no such
+/// question: who stands there without a reward knows that it is not the goal.)
 fn beliefs(ways: &[Vec<usize>], expected: &[f64]) -> Vec<u16> {
     let promised = |ways: &Vec<usize>| ways.iter().filter_map(|&way| expected.get(way).copied()).reduce(f64::min);
     ways.iter().map(|ways| thousandths(promised(ways).unwrap_or(0.0))).collect()

@@ -1,5 +1,5 @@
-//! Every route, once: the verbs of the protocol, and the few that are none. The router, the roles, the description for machines and the
-//! labels of the metrics all come from this table.
+//! Every route, once: the verbs of the protocol, and the few that are none. The router, the roles, the description for
+//! machines and the labels of the metrics all come from this table.
 
 use crate::openapi;
 use icee_protocol::{Method, Role, Verb};

@@ -148,7 +148,7 @@ impl Server {
                 () = reached(now, Ending::Now) => false,
             }
         });
-        // Work that nobody waits for any more may still be writing; what it leaves behind is whole in any case.
+        // Work that no client waits for any more may still be writing; what it leaves behind is whole in any case.
         runtime.shutdown_timeout(if clean { grace } else { std::time::Duration::ZERO });
         app.say(&Event::Stopped { clean });
         Ok(())
@@ -157,7 +157,7 @@ impl Server {
 
 /// Waits until the end is that near.
 async fn reached(mut ending: watch::Receiver<Ending>, wanted: Ending) {
-    // Where nobody can stop it any more, it is not stopped.
+    // If the sender is gone, it is not stopped.
     if ending.wait_for(|ending| *ending >= wanted).await.is_err() {
         std::future::pending::<()>().await;
     }

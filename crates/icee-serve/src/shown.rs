@@ -1,4 +1,5 @@
-//! What clients see of problems and notes: file names without their folders, no address of a database, and no endless texts.
+//! What clients see of problems and notes: file names without their folders, no address of a database, and no endless
+//! texts.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,11 +9,12 @@ use std::path::Path;
 /// Bytes of a text, at most.
 const MOST: usize = 512;
 /// Fields with the path of a file.
-const PATHS: [&str; 3] = ["path", "file", "place"];
+const PATHS: [&str; 4] = ["path", "file", "place", "sheet"];
 /// Problems whose `name` is that of a file, or of the database.
 const OF_STORES: [&str; 3] = ["stored", "unavailable", "old-format"];
 
-/// The same as clients may see it; `hidden` is the name of the database. None where it cannot be written as JSON and read again.
+/// The same as clients may see it; `hidden` is the name of the database. None where it cannot be written as JSON and
+/// read again.
 pub fn shown<T: Serialize + DeserializeOwned>(what: &T, hidden: Option<&str>) -> Option<T> {
     let mut value = serde_json::to_value(what).ok()?;
     tidy(&mut value, hidden);
@@ -31,9 +33,9 @@ fn tidy(value: &mut Value, hidden: Option<&str>) {
         Value::Object(fields) => {
             let of_store = fields.get("code").and_then(Value::as_str).is_some_and(|code| OF_STORES.contains(&code));
             if of_store && hidden.is_some() && fields.get("name").and_then(Value::as_str) == hidden {
-                fields.insert("name".into(), "the database".into());
+                fields.insert("name".into(), "The database".into());
                 // What the database says may tell where it is.
-                fields.insert("fault".into(), "it cannot be used; the server's log says why".into());
+                fields.insert("fault".into(), "it cannot be used, and the server's log says why".into());
             }
             for (name, value) in fields.iter_mut() {
                 let is_path = PATHS.contains(&name.as_str()) || of_store && name == "name";
@@ -71,7 +73,7 @@ mod tests {
         assert_eq!(note, Some(Note::TornMoved { place: "bread.torn".into() }));
         let away = Problem::Unavailable { name: "the database x at db".into(), fault: "connecting to db:5432".into() };
         let words = shown(&away, Some("the database x at db")).unwrap().to_string();
-        assert!(words.contains("the database") && !words.contains("db"), "{words}");
+        assert!(words.contains("The database") && !words.contains("db"), "{words}");
         // What a row is called is not a path.
         let row = Problem::NotRunning { row: "a/b".into() };
         assert_eq!(shown(&row, None).as_ref(), Some(&row));

@@ -1,8 +1,8 @@
-//! Tokens in a file beside the studies. It is read again whenever it has changed, so that a token that was revoked is refused from the
-//! next request on.
+//! Tokens in a file beside the studies. It is read again whenever it has changed, so that a token that was revoked is
+//! refused from the next request on.
 //!
-//! Beside it lies a file that is locked while tokens change. It is made with the first token and stays: if the file of tokens is lost, or
-//! the last token was revoked, the server lets nobody in, rather than everybody.
+//! Beside it lies a file that is locked while tokens change. It is made with the first token and stays: if the file of
+//! tokens is lost, or the last token was revoked, every request is refused, rather than let in.
 
 use crate::locks;
 use crate::store::Stamp;
@@ -39,7 +39,7 @@ impl TokenFile {
         TokenFile { path: folder.join("tokens.json"), lock: folder.join(".tokens.lock"), seen: Mutex::default() }
     }
 
-    /// Changes the tokens while nobody else does, if the change says so; says whether it has.
+    /// Changes the tokens under the lock, if the change says so; says whether it has.
     fn change(&self, change: impl FnOnce(&mut Vec<Token>) -> bool) -> Result<bool, FileError> {
         let folder = folder_of(&self.path);
         std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
@@ -59,7 +59,7 @@ impl TokenFile {
         let wrong = |error: serde_json::Error| FileError::content(&self.path, error.to_string());
         let text = serde_json::to_string_pretty(&Content { tokens }).map_err(wrong)? + "\n";
         let temporary = self.path.with_extension("json.tmp");
-        // Left by somebody who was killed.
+        // Left by a process that was killed.
         let _ = std::fs::remove_file(&temporary);
         let written = private(&temporary).and_then(|mut file| {
             file.write_all(text.as_bytes())?;
@@ -108,7 +108,8 @@ impl Kept for TokenFile {
     }
 }
 
-/// A new file for one's own eyes. Checksums give no token away, but who has one is nobody else's business.
+/// A new file that other users cannot read. Checksums give no token away, but the names of their owners are private,
+/// too.
 fn private(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

@@ -1,6 +1,7 @@
 //! Who may do what: tokens, kept as checksums.
 //!
-//! A token is 256 random bits, so its plain SHA-256 gives nothing away and needs no salt; it is shown once, when it is made.
+//! A token is 256 random bits, so its plain SHA-256 gives nothing away and needs no salt; it is shown once, when it is
+//! made.
 
 use crate::failure::ServeError;
 use crate::token_file::TokenFile;
@@ -22,7 +23,7 @@ const LONGEST: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Token {
-    /// What it is called: who has it, or what for.
+    /// What it is called: its owner, or its use.
     pub name: String,
     /// What it allows.
     pub role: Role,
@@ -76,7 +77,7 @@ impl Tokens {
     /// All of them.
     ///
     /// # Errors
-    /// Where they cannot be read: then nobody is let in.
+    /// Where they cannot be read: then no request is let in.
     pub fn all(&self) -> icee_protocol::Result<Vec<Token>> {
         self.0.all()
     }

@@ -329,7 +329,12 @@ fn recoded(table: &mut Table, columns: &[Column]) -> Result<(Vec<Column>, Vec<No
 
 /// Said of a column that is not there any more.
 fn renamed(error: TableError) -> Problem {
-    Problem::ColumnGone { fault: error.to_string() }
+    let fault = match error {
+        // Where the file lies is not for every face.
+        TableError::Content { problems, .. } => problems.join("; "),
+        error => error.to_string(),
+    };
+    Problem::ColumnGone { fault }
 }
 
 /// Said of a column that had numbers and has words now, line by line.

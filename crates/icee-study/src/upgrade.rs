@@ -60,7 +60,7 @@ fn upgraded(path: &Path) -> Result<Upgraded> {
     let first = lines.first_mut().ok_or_else(|| stored(&name, "the file is empty"))?;
     match first.get("icee_study").and_then(Value::as_u64) {
         Some(OLD) => {}
-        Some(format) if format == u64::from(FORMAT) => return Err(stored(&name, "it has the format of today already")),
+        Some(format) if format == u64::from(FORMAT) => return Err(stored(&name, "it is in the current format already")),
         _ => return Err(stored(&name, "only journals of format 5 can be upgraded")),
     }
     first["icee_study"] = json!(FORMAT);
@@ -187,6 +187,6 @@ mod tests {
         std::fs::remove_file(&pool).unwrap();
         assert_eq!(study.all_cells().unwrap().columns[0].cells.len(), 4);
         assert_eq!(study.ask(1, None).unwrap().suggestions.len(), 1);
-        assert!(upgrade(&path).unwrap_err().to_string().contains("format of today"));
+        assert!(upgrade(&path).unwrap_err().to_string().contains("current format"));
     }
 }

@@ -28,7 +28,7 @@ impl FromStr for Bounds {
         let (low, high) = text.split_once("..").ok_or_else(wrong)?;
         let end = |text: &str| match text.trim() {
             "" => Ok(None),
-            number => number.parse().map(Some).map_err(|_| wrong()),
+            text => number(text).map(Some).ok_or_else(wrong),
         };
         match (end(low)?, end(high)?) {
             (None, None) => Err(wrong()),
@@ -46,7 +46,6 @@ impl FromStr for Further {
         if text.contains("..") || text.matches(['<', '>', '≤', '≥']).count() > 1 {
             return Err(Problem::TwoLimits { text: all });
         }
-        let number = |text: &str| text.trim().parse::<f64>().ok();
         let of = |name: &str, wanted| Ok(Further { name: name.trim().to_owned(), wanted });
         let limits = [
             (">=", Wanted::AtLeast as fn(f64) -> Wanted),
@@ -91,12 +90,19 @@ pub fn duration(text: &str) -> Result<u64> {
         'w' => 604_800.0,
         _ => return Err(wrong()),
     };
-    let number: f64 = text[..text.len() - unit.len_utf8()].trim().parse().map_err(|_| wrong())?;
-    let total = number * seconds;
+    let total = number(&text[..text.len() - unit.len_utf8()]).ok_or_else(wrong)? * seconds;
     if (1.0..=1e10).contains(&total) { Ok(total as u64) } else { Err(wrong()) }
 }
 
 /// A number as people type it: with a decimal comma, too, unless that might separate thousands.
+fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let comma = text.split_once(',').filter(|(_, digits)| digits.len() != 3 && !text.contains('.'));
+    let plain = comma.map_or_else(|| text.to_owned(), |(whole, digits)| format!("{whole}.{digits}"));
+    plain.parse().ok()
+}
+
+/// The number of a request, which may be one as people type it.
 ///
 /// # Errors
 /// Where it is none.
@@ -108,9 +114,7 @@ pub fn amount(amount: &Amount) -> Result<f64> {
     if let Some(word) = [FAILED, IMPOSSIBLE].iter().find(|word| text.eq_ignore_ascii_case(word)) {
         return Err(Problem::WordForValue { word: (*word).to_owned() });
     }
-    let comma = text.split_once(',').filter(|(_, digits)| digits.len() != 3 && !text.contains('.'));
-    let plain = comma.map_or_else(|| text.to_owned(), |(whole, digits)| format!("{whole}.{digits}"));
-    plain.parse().map_err(|_| Problem::NotANumber { text: text.to_owned() })
+    number(text).ok_or_else(|| Problem::NotANumber { text: text.to_owned() })
 }
 
 #[cfg(test)]
@@ -127,7 +131,7 @@ mod tests {
 
     #[test]
     fn times_as_people_type_them() {
-        assert_eq!([duration("90m"), duration(" 1.5 h"), duration("3d")], [Ok(5400), Ok(5400), Ok(259_200)]);
+        assert_eq!([duration("90m"), duration(" 1,5 h"), duration("3d")], [Ok(5400), Ok(5400), Ok(259_200)]);
         assert!(["", "h", "3", "-1h", "1e99d", "0.1s"].iter().all(|text| duration(text).is_err()));
     }
 
@@ -139,11 +143,13 @@ mod tests {
         assert_eq!(wish("unit price = 7").unwrap(), price(Direction::Target(7.0)));
         let purity = |wanted| Further { name: "purity".into(), wanted };
         assert_eq!(wish("purity>=95").unwrap(), purity(Wanted::AtLeast(95.0)));
+        assert_eq!(wish("purity >= 95,5").unwrap(), purity(Wanted::AtLeast(95.5)));
         assert_eq!(wish("purity <= -2e3").unwrap(), purity(Wanted::AtMost(-2e3)));
         for (text, code) in [
             ("purity", "not-a-goal"),
             ("purity good", "not-a-goal"),
             ("purity >= high", "not-a-number"),
+            ("purity >= 1,234", "not-a-number"),
             ("purity >= 9 >", "two-limits"),
             ("purity 95", "not-a-goal"),
             ("purity<5", "not-a-goal"),
@@ -159,6 +165,7 @@ mod tests {
     #[test]
     fn bounds_as_people_type_them() {
         assert_eq!(ends("0..100").unwrap(), Bounds { low: Some(0.0), high: Some(100.0) });
+        assert_eq!(ends("0,5..1,5").unwrap(), Bounds { low: Some(0.5), high: Some(1.5) });
         assert_eq!(ends("-1.5 ..").unwrap(), Bounds { low: Some(-1.5), high: None });
         assert_eq!(ends("..3").unwrap(), Bounds { low: None, high: Some(3.0) });
         assert!(["", "..", "5", "a..b", "0..100..200"].iter().all(|text| ends(text).is_err()));

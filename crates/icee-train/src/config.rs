@@ -1,5 +1,4 @@
-//! How a run is told what to do: defaults, then texts of TOML, then `key=value` settings, then checks; and the settings that
-//! every problem has.
+//! Settings of a run: defaults, then TOML, then `key=value` settings, then checks; and the settings that every problem has.
 
 use crate::{Error, Result};
 use icee_base::names::nearest;
@@ -78,7 +77,7 @@ impl TrainConfig {
             ("eval_games", self.eval_games, "; train.eval_every=0 evaluates at the end only"),
         ] {
             if !(1..=MAX_GAMES).contains(&value) {
-                return fail(&format!("train.{key} is {value}; it must lie between 1 and {MAX_GAMES}{advice}"));
+                return fail(&format!("train.{key} is {value}; it must be from 1 to {MAX_GAMES}{advice}"));
             }
         }
         // All of them are used in 32 bits, where other numbers are 0, 1 or infinite.
@@ -89,7 +88,7 @@ impl TrainConfig {
         }
         for (key, value) in [("floor", self.floor), ("weight_decay", self.weight_decay)] {
             if !(0.0..=1.0).contains(&value) {
-                return fail(&format!("train.{key} is {value}; it must lie between 0 and 1"));
+                return fail(&format!("train.{key} is {value}; it must be from 0 to 1"));
             }
         }
         if !(0.0..1.0).contains(&(self.beta2 as f32)) {
@@ -104,8 +103,6 @@ impl TrainConfig {
 pub struct Schema {
     /// The kind, as [`KIND`] says it.
     pub kind: &'static str,
-    /// Keys that had another name once: old and new.
-    pub renamed: &'static [(&'static str, &'static str)],
 }
 
 impl Schema {
@@ -144,17 +141,13 @@ impl Schema {
             Some(Value::String(kind)) => {
                 Err(Error::Config(format!("this is a config of {kind}, not of {}", self.kind)))
             }
-            Some(other) => Err(Error::Config(format!("\"{KIND}\" must be a word, not of type {}", other.type_str()))),
+            Some(other) => Err(Error::Config(format!("\"{KIND}\" must be text, not of type {}", other.type_str()))),
         }
     }
 
     /// Puts the values of one table over those of another, whose keys are the only ones allowed.
     fn overlay(&self, base: &mut Table, layer: Table, path: &str) -> Result<()> {
         for (key, value) in layer {
-            let key = match self.renamed.iter().find(|(old, _)| *old == format!("{path}{key}")) {
-                Some((_, new)) => new.trim_start_matches(path).to_owned(),
-                None => key,
-            };
             let known: Vec<String> = base.keys().cloned().collect();
             let full = format!("{path}{key}");
             match (base.get_mut(&key), value) {
@@ -244,7 +237,7 @@ mod tests {
         train: TrainConfig,
     }
 
-    const SCHEMA: Schema = Schema { kind: "tests", renamed: &[("train.rate", "train.lr")] };
+    const SCHEMA: Schema = Schema { kind: "tests" };
 
     fn layered(texts: &[&str], settings: &[&str]) -> Result<Whole> {
         let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
@@ -259,7 +252,6 @@ mod tests {
         let config = layered(&["kind = \"tests\"\n[train]\nlr = 1\nsteps = 5"], &["train.lr=3e-4", "name=b"]).unwrap();
         assert_eq!((config.train.lr, config.train.steps, config.name.as_str()), (3e-4, 5, "b"));
         assert_eq!(layered(&[&SCHEMA.to_toml(&config).unwrap()], &[]).unwrap(), config);
-        assert_eq!(layered(&[], &["train.rate=0.5"]).unwrap().train.lr, 0.5, "an old name");
         let settings = flat("name = \"a\"\n[train]\nlr = 0.5\n[train.more]\nsteps = 3").unwrap();
         let settings: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
         assert_eq!(settings, ["name=\"a\"", "train.lr=0.5", "train.more.steps=3"]);
@@ -267,7 +259,7 @@ mod tests {
         assert_eq!(last_word("name", &["name = \"x\""], &["name=y".into()]).unwrap().as_deref(), Some("y"));
         for (setting, said) in [
             ("kind=games", "a config of games, not of tests"),
-            ("kind=3", "must be a word, not of type integer"),
+            ("kind=3", "must be text, not of type integer"),
             ("train.lrr=1", "did you mean \"train.lr\"?"),
             ("trian.lr=1", "did you mean \"train\"?"),
             ("train=1", "is a group"),
@@ -284,10 +276,10 @@ mod tests {
             ("train.beta2=0.99999999999", "below 1"),
             ("train.beta2=-0.1", "at least 0"),
             ("train.beta2=nan", "below 1"),
-            ("train.weight_decay=nan", "between 0 and 1"),
-            ("train.floor=1.5", "between 0 and 1"),
-            ("train.batch=0", "between 1"),
-            ("train.batch=1000000000000", "between 1"),
+            ("train.weight_decay=nan", "from 0 to 1"),
+            ("train.floor=1.5", "from 0 to 1"),
+            ("train.batch=0", "from 1"),
+            ("train.batch=1000000000000", "from 1"),
             ("train.eval_games=0", "train.eval_every=0"),
             ("train.save_every=0", "at least 1"),
         ] {

@@ -1,5 +1,5 @@
-//! Where numbers are crunched: the only file that calls the engine's learners and networks. A device is chosen here and
-//! nowhere else.
+//! Devices: the only file of this crate and those above it that trains and runs networks, but for `icee bench`. A device is chosen
+//! here.
 
 use crate::{Error, Result};
 use icee_nn::batch::{Batch, FieldValues, Tokens};
@@ -182,7 +182,7 @@ pub enum Learner {
     },
     /// On the GPU; the weights live there from the first update on, see [`Learner::synchronise`].
     Cuda {
-        /// The card.
+        /// The GPU.
         cuda: Cuda,
         /// One a network, made by the first update.
         learners: Vec<cuda::Learner>,

@@ -1,4 +1,4 @@
-//! Where the data is limited, networks end up learning it by heart: which of them to keep, and when to stop.
+//! Early stopping on limited data: which networks to keep, and when to stop.
 
 use crate::Result;
 use crate::history::History;

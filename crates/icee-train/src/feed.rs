@@ -1,5 +1,4 @@
-//! Batches made ahead of time on threads of their own. Batch number i depends on the seed and i alone, so neither the
-//! number of threads matters nor where a run was stopped.
+//! Makes batches ahead on other threads. Batch i depends on the seed and i only, not on threads or on where a run was stopped.
 
 use crate::{Error, Result};
 use std::ops::Range;

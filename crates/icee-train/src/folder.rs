@@ -42,8 +42,7 @@ pub struct RunInfo {
     pub platform: String,
     /// The log that was learned from, where it was not a world: the whole path, so that it is found from any folder.
     pub logs: Option<PathBuf>,
-    /// The log's checksum; older runs do not say.
-    #[serde(default)]
+    /// The log's checksum.
     pub logs_checksum: Option<String>,
     /// The command that made it, as typed.
     #[serde(default)]
@@ -51,7 +50,7 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
-    /// What lies in a run folder, whoever trains there.
+    /// What lies in a run folder, also while a process trains there.
     ///
     /// # Errors
     /// Where there is none, or it is damaged.

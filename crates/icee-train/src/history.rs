@@ -1,4 +1,4 @@
-//! A run's metrics as they were written down, for whoever reads them: while it trains, or long after.
+//! Reads the metrics of a run, while it trains or later.
 
 use crate::Result;
 use crate::folder::METRICS;

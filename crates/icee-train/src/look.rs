@@ -1,4 +1,4 @@
-//! A run folder as somebody sees it who does not train there. Looking changes nothing.
+//! Reads a run folder without training in it: whether a process trains there, and its metrics. It changes nothing.
 
 use crate::Result;
 use crate::folder::{CONFIG, INFO, LOCK, METRICS, stamp};
@@ -7,7 +7,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Whether somebody trains in this folder. Where a system has no locks, nobody can tell.
+/// Whether a process trains in this folder; unknown on systems without locks.
 #[must_use]
 pub fn is_training(folder: &Path) -> bool {
     let held = |lock: File| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock));

@@ -1,4 +1,4 @@
-//! What a trainer needs to know of what is learned, and all that it knows.
+//! The interface between the trainer and a problem: networks, batches, evaluation.
 
 use crate::Result;
 use crate::config::TrainConfig;

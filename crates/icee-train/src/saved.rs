@@ -1,4 +1,4 @@
-//! Checkpoints as runs leave them: which folder is meant, and other acting rules in an old description.
+//! Saved checkpoints: finds one in a folder, and writes new acting rules into its description.
 
 use crate::Result;
 use icee_base::files::{FileError, write_atomically};

@@ -46,7 +46,7 @@ impl<'p> Trainer<'p> {
         let path = folder.state();
         let state = checkpoint::load_training(&path)?;
         let Some(step) = state.meta.get("step").and_then(serde_json::Value::as_u64) else {
-            return Err(FileError::content(&path, "the description does not say at which step it stands").into());
+            return Err(FileError::content(&path, "the training state has no step number").into());
         };
         let models = networks::adopt(&problem.networks(), state.models)?;
         Ok(Trainer::of_models(problem, device, models, step))

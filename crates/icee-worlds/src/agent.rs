@@ -1,5 +1,4 @@
-//! What plays: anything that chooses actions for many games at once and is told what they earned. Learned agents and
-//! reference agents alike.
+//! Agents: choose actions for many tasks at once and get the rewards. Learned agents and reference agents alike.
 
 use crate::Observations;
 use std::ops::Range;
@@ -68,7 +67,7 @@ pub struct Decision {
 /// What an action led to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepOutcome {
-    /// What it earned.
+    /// Its return.
     pub reward: f32,
     /// Whether the episode is over.
     pub done: bool,

@@ -14,7 +14,7 @@ pub struct SequenceBatch {
     pub observations: Observations,
     /// a: what was done. `[steps]`
     pub actions: Vec<u32>,
-    /// r: what it earned. `[steps]`
+    /// r: the reward of the action. `[steps]`
     pub rewards: Vec<f32>,
     /// π(·|o): the probability of every action. `[steps, action_count]`
     pub probabilities: Vec<f32>,

@@ -17,7 +17,7 @@ pub const MAX_STEPS: u128 = 1 << 28;
 /// worlds and joining parts cheap.
 const GAMES_PER_PART: usize = 8;
 
-/// The share of a searcher's sequences that begin with episodes in which nothing was found. With half of them, what is found
+/// The share of an exploring policy's sequences that begin with episodes in which nothing was found. With half of them, what is found
 /// late is made better use of, and what could be found early is found later.
 const QUIET: f32 = 0.25;
 
@@ -36,10 +36,10 @@ pub struct Collection {
     /// The number of the first game. Under one seed, games 0..64 and 64..128 are what games 0..128 would be: fresh
     /// games for every batch.
     pub first_game: u64,
-    /// The share of sequences with a novice's history: their first m ~ U{0..K} episodes have ε ~ U(0.6, 0.9), as of
-    /// somebody who has not found anything yet; a searcher's noise is then ~ U(0.6, 1).
+    /// The share of sequences with a noisy policy's history: their first m ~ U{0..K} episodes have ε ~ U(0.6, 0.9), as of
+    /// a policy that has found nothing yet; an exploring policy's noise is then ~ U(0.6, 1).
     pub novices: f32,
-    /// The share of sequences whose history is by somebody who does not know the game, see
+    /// The share of sequences of exploring policies, see
     /// [`Relabel`](crate::Relabel).
     pub searchers: f32,
     /// What an expert tells of their steps.
@@ -47,7 +47,7 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Sequences of the paper's protocol: ε ~ U(0, 1) in every episode, no novices, no searchers, from game 0.
+    /// Sequences of the paper's protocol: ε ~ U(0, 1) in every episode, no noisy policies, no exploring policies, from game 0.
     #[must_use]
     pub fn new(games: usize, episodes: usize, seed: u64) -> Self {
         let expert_labels = ExpertLabels::default();
@@ -128,7 +128,7 @@ fn collect_part(
     Ok(batch)
 }
 
-/// A searcher's sequence, every step relabelled by the expert.
+/// An exploring policy's sequence, every step relabelled by the expert.
 ///
 /// Most games are searched for a few episodes only, and are easy from then on. So a share of the sequences begins with
 /// m ~ U{0..K/2} episodes in which nothing was found (or, where more than one thing can be, no more than one): other games are
@@ -168,7 +168,7 @@ fn search_sequence(
         }
         sequence.clear();
         world.new_game(rng.next_u64(), Split::Training);
-        // Good searchers find nearly everything before long.
+        // Good exploring policies find nearly everything before long.
         if attempt % PATIENCE == 0 {
             quiet /= 2;
         }

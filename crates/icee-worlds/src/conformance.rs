@@ -1,4 +1,4 @@
-//! One suite that every world must pass, this crate's and anybody's: a test of one's own world is one line.
+//! A test suite for every world, of this crate or yours: one line in a test.
 //!
 //! ```
 //! let world = icee_worlds::Registry::builtin().make("DarkRoom-v0")?;
@@ -97,7 +97,7 @@ fn check_errors_change_nothing(world: &mut dyn World, seed: u64, split: Split) -
         require(over, &spec, "a step after the end is EpisodeOver, not a silent reset", String::new)?;
     }
 
-    // The same episode once more, with an impossible action before every step.
+    // The same episode again, with an impossible action before every step.
     world.reset(seed);
     for (index, &action) in actions[..expected.rewards.len()].iter().enumerate() {
         for impossible in [spec.actions(), usize::MAX] {
@@ -165,7 +165,7 @@ fn record(world: &mut dyn World, seed: u64, actions: &[usize]) -> Result<Episode
 
 fn keep(spec: &WorldSpec, observation: Observation<'_>, kept: &mut Observations) -> Result<(), Violation> {
     let inside = spec.observation_space.contains(observation) && kept.push(observation);
-    require(inside, spec, "observations lie in their space", || format!("{observation:?}"))
+    require(inside, spec, "observations are in their space", || format!("{observation:?}"))
 }
 
 /// A reward lies in the range that the spec states, and on one of its levels if it has some.
@@ -173,7 +173,7 @@ fn check_reward(spec: &WorldSpec, reward: f32) -> Result<(), Violation> {
     require(reward.is_finite(), spec, "rewards are finite", || reward.to_string())?;
     let (low, high) = spec.reward_range;
     let inside = (low..=high).contains(&reward);
-    require(inside, spec, "rewards lie in their range", || format!("{reward} in [{low}, {high}]"))?;
+    require(inside, spec, "rewards are in their range", || format!("{reward} in [{low}, {high}]"))?;
     let Some(levels) = spec.reward_levels else { return Ok(()) };
     let level = (reward - low) / (high - low) * (levels - 1) as f32;
     require((level - level.round()).abs() < 1e-4, spec, "rewards are on their levels", || {
@@ -181,7 +181,7 @@ fn check_reward(spec: &WorldSpec, reward: f32) -> Result<(), Violation> {
     })
 }
 
-/// Every return-to-go of the episode, with −1/T for steps that earned nothing, lies in the range that the spec states.
+/// Every return-to-go of the episode, with −1/T for steps without reward, lies in the range that the spec states.
 fn check_returns(spec: &WorldSpec, rewards: &[f32]) -> Result<(), Violation> {
     let (low, high) = spec.return_range;
     let tolerance = 1e-4 * (high - low);
@@ -189,7 +189,7 @@ fn check_returns(spec: &WorldSpec, rewards: &[f32]) -> Result<(), Violation> {
     for &reward in rewards.iter().rev() {
         to_go += shaped_reward(reward, spec.idle_price());
         let inside = (low - tolerance..=high + tolerance).contains(&to_go);
-        require(inside, spec, "returns-to-go lie in their range", || format!("{to_go} in [{low}, {high}]"))?;
+        require(inside, spec, "returns-to-go are in their range", || format!("{to_go} in [{low}, {high}]"))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What can go wrong, said so that the way out is in the message.
+//! Errors. Each message says what is wrong and what to do.
 
 use crate::AgentFailure;
 use icee_base::names::Unknown;
@@ -70,7 +70,7 @@ pub enum WorldError {
         what: &'static str,
     },
     /// More was asked for than fits.
-    #[error("{asked} {what} are too many at once; ask for at most {limit}, or in several parts")]
+    #[error("{asked} {what} are too many at once; use at most {limit}")]
     TooMany {
         /// What is counted.
         what: &'static str,
@@ -80,7 +80,7 @@ pub enum WorldError {
         limit: u128,
     },
     /// A share is not between 0 and 1.
-    #[error("the share of {what} is {value}; it must lie between 0 and 1")]
+    #[error("the share of {what} is {value}; it must be from 0 to 1")]
     InvalidShare {
         /// The share of what.
         what: &'static str,
@@ -88,7 +88,7 @@ pub enum WorldError {
         value: f32,
     },
     /// An agent was given other games than it was made for.
-    #[error("the agent was made for {made_for} games and asked to play {asked}; make one for these games")]
+    #[error("the agent was made for {made_for} tasks and got {asked}; make one for these tasks")]
     OtherGames {
         /// How many games it was made for.
         made_for: usize,

@@ -19,7 +19,7 @@ pub trait Policy: Send {
     /// Writes the probability of every action at this observation. One value an action; they sum to 1.
     fn probabilities(&mut self, observation: Observation<'_>, rng: &mut StreamRng, probabilities: &mut [f32]);
 
-    /// What the action that was taken has earned. It may be told of steps at which it was not asked, because somebody
+    /// The reward of the action. It may also come for steps at which the policy was not asked, because somebody
     /// else chose the action.
     fn observe(&mut self, action: usize, reward: f32);
 }

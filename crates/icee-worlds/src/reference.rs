@@ -1,5 +1,5 @@
-//! Agents of plain code that stand beside every learned curve: what the data does, what chance does, and what the best
-//! can do with and without knowing what is hidden.
+//! Reference agents beside every learned curve: the behaviour policy, a random agent, and the best with and without knowledge of
+//! the hidden part.
 
 use crate::{
     Agent, AgentFailure, Decision, Games, Policy, Purpose, StepOutcome, StreamRng, Turn, UniformPolicy, World,

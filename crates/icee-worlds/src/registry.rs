@@ -1,4 +1,4 @@
-//! Worlds by their id, and what was probably meant by an id that does not exist.
+//! Worlds by id.
 
 use crate::bandit::{self, BanditWorld, LinearBandit};
 use crate::grid::{self, GridWorld, PermutedRoom};
@@ -28,7 +28,7 @@ impl Registry {
         Self { worlds: rooms.chain(bandits).chain(others).flatten().collect() }
     }
 
-    /// Adds a world of one's own under the id of its spec.
+    /// Adds your world under the id of its spec.
     ///
     /// # Errors
     /// [`WorldError::DuplicateWorld`].

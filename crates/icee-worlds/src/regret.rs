@@ -1,4 +1,4 @@
-//! Regret: what the best would have earned, less what was earned.
+//! Regret: the oracle's return minus the agent's.
 
 /// The regret after every pull, or every episode: the sum so far of what the best earns on average, less what was earned.
 ///

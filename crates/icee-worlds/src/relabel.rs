@@ -1,11 +1,10 @@
-//! Relabelling by an expert, as in DAgger: histories by somebody who does not know the game, and at every step the label of
-//! one who does.
+//! Relabelling by an expert, as in DAgger: histories of an exploring policy, which does not know the task, with labels of an
+//! expert, which does.
 //!
-//! The behaviour policy knows what is hidden, so its moves give it away, and a model that learns from them reads its own
-//! moves as evidence, too. A *searcher* acts on what the episodes have shown and on nothing else: its moves say
-//! nothing new. At every step an *expert* ([`World::expert`]: the behaviour policy, unless the world has a better one) goes
-//! on from there in a copy of the world and plays the episode to its end; what that earned is the step's label. The copy is
-//! thrown away, the searcher goes on.
+//! The behaviour policy knows what is hidden, so its moves reveal it, and a model that learns from them reads its own moves as
+//! evidence, too. An exploring policy (a *searcher* in settings) acts on its episodes only: its moves reveal nothing. At every
+//! step an *expert* ([`World::expert`]: the behaviour policy, unless the world has a better one) plays the episode to its end
+//! in a copy of the world; its return is the step's label. Then the exploring policy continues.
 //!
 //! The first action is the expert's own in one half of the relabellings and drawn uniformly in the other: p(R | a, h)
 //! does not depend on how a is drawn, and actions that the expert hardly ever takes are seen, too. With q = (π + U)/2,
@@ -14,30 +13,30 @@
 use crate::{Observation, Policy, SequenceBatch, StreamRng, World, WorldError, sample_action, shaped_reward};
 use rand::RngExt;
 
-/// The expert's label of a step: what it did there in a copy of the world, and what came of it.
+/// The expert's label of a step: its action in a copy of the world, and the return that followed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Relabel {
     /// The first action.
     pub action: u32,
-    /// π(a|o): how likely the expert would have been to take it.
+    /// π(a|o): the expert's probability of this action.
     pub probability: f32,
-    /// What the first action earned.
+    /// The reward of the first action.
     pub reward: f32,
-    /// What was earned from this step to the episode's end.
+    /// The return from this step to the episode's end.
     pub earned: f32,
-    /// c: the same with the price of steps that earned nothing.
+    /// c: the same with the price of steps without reward.
     pub return_to_go: f32,
 }
 
 impl Relabel {
-    /// q(a|o): how likely the first action was to be drawn among so many.
+    /// q(a|o): the probability of drawing the first action among so many.
     #[must_use]
     pub fn drawn(&self, actions: usize) -> f32 {
         f32::midpoint(self.probability, 1.0 / actions as f32)
     }
 }
 
-/// What an expert tells of a searcher's step.
+/// The expert's label of an exploring policy's step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExpertLabels {
     /// What came of it: the expert plays on to the episode's end.
@@ -59,7 +58,7 @@ pub enum StepLabel {
     Skipped,
 }
 
-/// The greatest noise of an episode of a searcher who is no novice.
+/// The greatest noise of an episode of an exploring policy that is not a noisy one.
 const MOST_NOISE: f32 = 0.6;
 
 /// Somebody who acts on what the episodes have shown, and with a chance of its own at random.
@@ -78,8 +77,8 @@ impl Searcher {
         Ok(Self { policy: policy.or_else(|| world.posterior()).ok_or_else(missing)?, noise: 0.0 })
     }
 
-    /// The noise of one episode: from a searcher without fault to one that hardly searches, and a novice who walks at
-    /// random. Without novices nearly all is found early, and a model would not know what to make of a late find.
+    /// The noise of one episode: from an exploring policy without fault to one that hardly searches, and a noisy policy that walks at
+    /// random. Without noisy policies nearly all is found early, and a model would not know what to make of a late find.
     pub fn draw_noise(novice: bool, rng: &mut StreamRng) -> f32 {
         let (low, high) = if novice { (MOST_NOISE, 1.0) } else { (0.0, MOST_NOISE) };
         rng.random_range(low..high)

@@ -1,4 +1,4 @@
-//! What agents earned, and how sure one can be of the mean.
+//! Returns of agents, and intervals of their means.
 
 use icee_base::stats::Estimate;
 

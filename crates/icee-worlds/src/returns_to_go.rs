@@ -1,4 +1,4 @@
-//! Returns-to-go: what is still to be earned in an episode, with a small price on steps that earn nothing.
+//! Returns-to-go: the remaining return of an episode, with a small price on steps without reward.
 //!
 //! The price 1/T makes an early find better than a late one. It is paid only where nothing is the least that a step can earn:
 //! where a step may cost something, a step that costs nothing must not count as worse ([`WorldSpec::idle_price`]). Rewards
@@ -6,24 +6,24 @@
 
 use crate::WorldSpec;
 
-/// The return-to-go of T steps that earn nothing, where they have a price.
+/// The return-to-go of T steps without reward, where they have a price.
 pub const LEAST_RETURN_TO_GO: f32 = -1.0;
 
 impl WorldSpec {
-    /// What a step that earns nothing costs in returns-to-go: 1/T, or 0 where rewards can be negative.
+    /// What a step without reward costs in returns-to-go: 1/T, or 0 where rewards can be negative.
     #[must_use]
     pub fn idle_price(&self) -> f32 {
         idle_price(self.reward_range, self.episode_limit)
     }
 }
 
-/// What a step that earns nothing costs where these are the rewards, and T the most steps of an episode.
+/// What a step without reward costs where these are the rewards, and T the most steps of an episode.
 #[must_use]
 pub fn idle_price(reward_range: (f32, f32), episode_limit: usize) -> f32 {
     if reward_range.0 >= 0.0 { 1.0 / episode_limit as f32 } else { 0.0 }
 }
 
-/// r': what the step earned, or what it costs where it earned nothing.
+/// r': the step's reward, or its cost without one.
 #[must_use]
 pub fn shaped_reward(reward: f32, idle_price: f32) -> f32 {
     if reward == 0.0 { -idle_price } else { reward }

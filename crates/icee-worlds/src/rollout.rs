@@ -1,4 +1,4 @@
-//! Agents at play: many games at once, each for a number of episodes, every agent on the same games.
+//! Rollouts: many tasks at once, each for a number of episodes, the same tasks for every agent.
 
 use crate::{
     Agent, AgentFailure, Decision, Observation, Observations, Purpose, Returns, Split, StepOutcome, StreamRng, Turn,
@@ -22,13 +22,13 @@ pub struct Games {
 /// One game and how far it has come.
 struct Table {
     world: Box<dyn World>,
-    /// The seed of each episode's start is drawn from here, whoever plays.
+    /// The seed of each episode's start is drawn from here, for every agent.
     starts: StreamRng,
     episode: usize,
     step: usize,
 }
 
-/// A step, as somebody who looks on sees it.
+/// A step, as an observer sees it.
 pub struct PlayedStep<'a> {
     /// The number of the game.
     pub game: usize,
@@ -87,7 +87,7 @@ impl Games {
         self.play_watched(agent, episodes, |_| {})
     }
 
-    /// As [`play`](Games::play), with somebody who looks on at every step: a log, a picture.
+    /// As [`play`](Games::play), with an observer of every step: a log, a picture.
     ///
     /// # Errors
     /// As [`play`](Games::play).
@@ -157,7 +157,7 @@ impl Games {
 }
 
 impl Table {
-    /// Back to the first episode, with the same starts for whoever plays next.
+    /// Back to the first episode, with the same starts for the next agent.
     fn begin(&mut self, seed: u64, game: usize) {
         self.starts = stream(seed, Purpose::Starts, game as u64);
         (self.episode, self.step) = (0, 0);

@@ -33,7 +33,7 @@ pub trait World: CloneWorld + Any + Send + Sync {
     /// The policy that makes the training data of the current game. It may know the hidden part.
     fn behaviour(&self) -> Box<dyn Policy>;
 
-    /// The policy that relabels the steps of searchers, see [`Relabel`](crate::Relabel): the behaviour
+    /// The policy that relabels the steps of exploring policies, see [`Relabel`](crate::Relabel): the behaviour
     /// policy, unless somebody who knows the hidden part as well is of more use there.
     fn expert(&self) -> Box<dyn Policy> {
         self.behaviour()
@@ -65,7 +65,7 @@ pub trait World: CloneWorld + Any + Send + Sync {
     }
 
     /// Whether there is something to be found: to somebody who does not know the game, most episodes pay nothing at first.
-    /// Then a share of the searchers' sequences begins with such episodes ([`Collection::searchers`](crate::Collection)).
+    /// Then a share of the exploring policies' sequences begins with such episodes ([`Collection::searchers`](crate::Collection)).
     fn sparse_rewards(&self) -> bool {
         true
     }
@@ -114,7 +114,7 @@ pub struct WorldSpec {
     pub episode_limit: usize,
     /// K: the episodes of one sequence.
     pub episodes: usize,
-    /// `[c_min, c_max]`: the least and the greatest in-episode return-to-go, with the −1/T of steps that earn nothing.
+    /// `[c_min, c_max]`: the least and the greatest in-episode return-to-go, with the −1/T of steps without reward.
     pub return_range: (f32, f32),
     /// The least and the greatest reward of a step.
     pub reward_range: (f32, f32),
@@ -145,7 +145,7 @@ pub enum Split {
 pub struct Step<'a> {
     /// What is seen after the action.
     pub observation: Observation<'a>,
-    /// What the action earned.
+    /// The reward of the action.
     pub reward: f32,
     /// The episode is over because nothing more can be earned.
     pub terminated: bool,

@@ -118,7 +118,7 @@ fn what_cannot_be_played_is_an_error() {
     assert!(matches!(games.play(&mut source, 0), Err(WorldError::Zero { what: "episodes" })));
     assert!(matches!(games.play(&mut source, usize::MAX), Err(WorldError::TooMany { .. })));
     let others = deal("DarkRoom-v0", 3, 0).play(&mut source, 1).expect_err("other games").to_string();
-    assert!(others.contains("made for 2 games and asked to play 3"), "{others}");
+    assert!(others.contains("made for 2 tasks and got 3"), "{others}");
     let impossible = games.play(&mut Witness::new(5), 1).expect_err("no such action").to_string();
     assert!(impossible.contains("action 5 is out of range"), "{impossible}");
 }

@@ -1,4 +1,4 @@
-//! What is said of a table that cannot be used.
+//! Errors of tables.
 
 use crate::files::FileError;
 use std::fmt;

@@ -29,7 +29,7 @@ pub struct Table {
     text: String,
     delimiter: u8,
     header: Vec<String>,
-    /// Where each name stands first, and where once more.
+    /// The first place of each name, and its repeats.
     places: HashMap<String, (usize, Option<usize>)>,
     /// Lines above the rows: the header and, in some files made for Excel, one that names the separator.
     above: usize,
@@ -133,7 +133,7 @@ impl Table {
             (Some(title), None) if self.widest_beginning() > self.header.len().min(2) => {
                 let title = beginning(title);
                 Some(format!(
-                    "\"{title}\" in the first line looks like a title; delete what stands above the names of the columns"
+                    "\"{title}\" in the first line looks like a title; delete the lines above the column names"
                 ))
             }
             (Some(first), _) if self.header.iter().all(|name| name.is_empty() || self.number(name).is_some()) => Some(

@@ -6,7 +6,7 @@ use crate::kernel::Profile;
 use icee_base::math::ln;
 use std::f64::consts::{SQRT_2, TAU};
 
-/// The deviation of the logarithm of a length scale, √3.
+/// The standard deviation of the logarithm of a length scale, √3.
 const LENGTH_DEVIATION: f64 = 1.732_050_807_568_877_2;
 
 /// Assumptions about functions of several columns.

@@ -34,7 +34,7 @@ impl GaussianProcess {
         })
     }
 
-    /// P(an event at any of `points`). `spared` says of a mean and a deviation how likely it is that the event does not happen
+    /// P(an event at any of `points`). `spared` says of a mean and a standard deviation how likely it is that the event does not happen
     /// there, and `draw` makes of these and a number from (0, 1) a u of those with which it does not.
     fn any(
         &self,

@@ -103,7 +103,7 @@ impl Scores {
     }
 }
 
-/// The lowest value of a pool and its deviation.
+/// The lowest value of a pool and its standard deviation.
 struct Scale {
     lowest: f64,
     deviation: f64,
@@ -138,7 +138,7 @@ fn share_of_best(values: &[f64]) -> f64 {
     values.iter().filter(|&&value| value == lowest).count() as f64 / values.len() as f64
 }
 
-/// The expected lowest of k different rows drawn by chance, for k = 1 to `evaluations`: exact.
+/// The expected lowest of k different rows drawn at random, for k = 1 to `evaluations`: exact.
 ///
 /// With the values in ascending order, the lowest of k of n rows is the i-th with probability C(n − i, k − 1) / C(n, k), which is
 /// P(none of those before it is drawn) − P(none of those up to it is).

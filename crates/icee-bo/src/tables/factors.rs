@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 /// Share of columns of numbers that matter by a power of themselves, and the exponents.
 const BENT: f64 = 0.3;
 const BENDS: RangeInclusive<f64> = 0.3..=3.0;
-/// The deviation of hidden positions of levels: as far apart as numbers in [0, 1] are, or somewhat further.
+/// The standard deviation of hidden positions of levels: as far apart as numbers in [0, 1] are, or somewhat further.
 const LEVEL_SPREAD: RangeInclusive<f64> = 0.25..=0.6;
 const MOST_HIDDEN: usize = 3;
 

@@ -2,7 +2,7 @@
 //! trained on.
 //!
 //! A design says which rows there are ([`columns`](crate::columns): numbers, grids, categories, gaps), a surface what is true of each, a
-//! response what is measured. Histories are by chance or by a search that sees only what it was told, so they give nothing away
+//! response what is measured. Histories are at random or by a search that sees only what it was told, so they give nothing away
 //! of what has not been seen.
 
 mod design;
@@ -31,7 +31,7 @@ const IRRELEVANT: f64 = 0.2;
 const ADDITIVE: f64 = 0.3;
 /// Share of histories in which rows are measured again.
 const REPEATED: f64 = 0.08;
-/// Rows of a history by chance before a search begins.
+/// Rows of a history at random before a search begins.
 const STARTS: RangeInclusive<usize> = 1..=10;
 /// How much more a search may look at one column than at another.
 const ATTENTION: RangeInclusive<f64> = 0.35..=2.0;
@@ -86,7 +86,7 @@ impl TableTask {
         self.values.len()
     }
 
-    /// `count` measurements in the order in which they were made: by chance, or by a search.
+    /// `count` measurements in the order in which they were made: at random, or by a search.
     pub fn history<R: Rng>(&self, count: usize, searched: f64, rng: &mut R) -> Vec<Told> {
         let rows = if rng.random_bool(searched) {
             self.searched(count, rng)
@@ -148,7 +148,7 @@ fn width(column: &Column) -> usize {
     }
 }
 
-/// Evaluations of a search, the first rows by chance included; rows of the smallest and the largest pool that is searched, as
+/// Evaluations of a search, the first rows at random included; rows of the smallest and the largest pool that is searched, as
 /// people's have.
 const EVALUATIONS: usize = 55;
 const INITIAL: usize = 5;

@@ -18,7 +18,7 @@ const OUTLIERS: f64 = 0.06;
 /// The same of plain functions.
 const PLAIN_NOISY: f64 = 0.1;
 const PLAIN_ROUNDED: f64 = 0.03;
-/// The noise's deviation in those of the truth.
+/// The noise's standard deviation in those of the truth.
 const NOISE: RangeInclusive<f64> = 0.01..=0.6;
 
 /// How the truth is measured.
@@ -26,7 +26,7 @@ const NOISE: RangeInclusive<f64> = 0.01..=0.6;
 pub(super) struct Response {
     /// What one gets without noise.
     truth: Vec<f64>,
-    /// The deviation of a measurement of each row.
+    /// The standard deviation of a measurement of each row.
     deviations: Vec<f64>,
     /// Values that no measurement exceeds: a yield is never negative, and never above 100.
     bounds: (f64, f64),

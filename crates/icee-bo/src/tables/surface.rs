@@ -21,7 +21,7 @@ const FEATURES: usize = 160;
 /// Share of functions that are a sum of two kinds.
 const TWO: f64 = 0.45;
 
-/// Values of one function at all rows, mean 0 and deviation 1; lower is better.
+/// Values of one function at all rows, mean 0 and standard deviation 1; lower is better.
 pub(super) fn draw<R: Rng>(factors: &[Factor], rows: usize, rng: &mut R) -> Vec<f64> {
     let mut values = one(factors, rows, rng);
     standardise(&mut values);

@@ -1,6 +1,7 @@
-//! `icee act`: a trained model as a player for any program of any language, in JSON lines.
+//! `icee act`: lets a program in any language play a trained model by JSON lines.
 
 use super::acting::ActingArgs;
+use super::models::StoreArgs;
 use super::play::Owned;
 use crate::terminal::say;
 use icee_games::{LiveAgent, ObservationKind, TrainedModel};
@@ -15,31 +16,32 @@ const LONGEST_LINE: u64 = 1 << 22;
 
 /// Play an environment of your own: JSON lines in, JSON lines out.
 ///
-/// Every line is an object, and is answered by exactly one line. {"observation": 12} asks for an action and gets
-/// {"action": 3}. What the action earned is told with the next observation, {"reward": 0, "observation": 13}; the end of
-/// an episode is {"reward": 1, "terminated": true} (or "truncated"), and gets {"episode": 2}. The agent remembers all episodes and
-/// so learns the game. {"reset": true} begins a new game and forgets all. {"describe": true} gets the actions and
-/// what observations look like. Add "explain": true to an observation, and the answer has the probability of every action.
-/// What is wrong is answered by {"error": "..."}; nothing is changed then, and the next line may be right.
+/// Write one JSON object per line; each line gets one answer. {"observation": 12} gets {"action": 3}. Send the reward with the
+/// next observation: {"reward": 0, "observation": 13}. End an episode with {"reward": 1, "terminated": true} (or "truncated"); it
+/// gets {"episode": 2}. The agent remembers all episodes and so learns the task. {"reset": true} starts a new task and clears
+/// the memory. {"describe": true} gets the actions and the form of observations. With "explain": true beside an observation, the
+/// answer has the probability of every action. A wrong line gets {"error": "..."} and changes nothing.
 ///
-/// Observations are numbers from 0 (in a grid the cells row by row; [x, y] will do), or lists of numbers (a single one needs no list).
-/// A "notice" in an answer says what a person should know; the first of each kind is printed on standard error, too.
+/// Observations are numbers from 0 (in a grid the cells row by row, or [x, y]) or lists of numbers (one number needs no list).
+/// A "notice" in an answer is for you; the first of each kind is also printed on standard error.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  printf '{\"observation\": 40}\\n{\"reward\": 0, \"observation\": 41}\\n' | icee act dark-room__icee"
 )]
 pub struct Args {
-    /// A model's name (`icee models` lists them), a checkpoint folder or a run folder.
+    /// Model name (`icee models` lists them), checkpoint folder or run folder.
     #[arg(value_name = "MODEL")]
     model: String,
-    /// Fixes the agent's choices.
+    /// Seed of the agent's choices.
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
+    #[command(flatten)]
+    pub(crate) models: StoreArgs,
     #[command(flatten)]
     acting: ActingArgs,
 }
 
-/// A line that is read. Unknown keys are refused: a mistyped reward would be a reward that is never told.
+/// A line that is read. Unknown keys are refused: a mistyped reward would be lost.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Request {
@@ -73,12 +75,12 @@ pub fn run(args: &Args, models: &ModelStore) -> anyhow::Result<()> {
             return Ok(());
         }
         if read as u64 == LONGEST_LINE {
-            anyhow::bail!("a line is longer than {LONGEST_LINE} bytes; one object a line is read");
+            anyhow::bail!("a line is longer than {LONGEST_LINE} bytes; write one JSON object per line");
         }
         let answer = player.answer(&line).unwrap_or_else(|error| json!({ "error": format!("{error:#}") }));
         writeln!(out, "{answer}")?;
         out.flush()?;
-        // Each kind once: a program that reads the answers may not look at it, and somebody who looks on should know.
+        // Each kind once: the program that reads the answers may ignore it, but its user should see it.
         if let Some(notice) = answer["notice"].as_str() {
             let kind = notice.replace(|c: char| c.is_ascii_digit(), "");
             if !told.contains(&kind) {
@@ -95,7 +97,7 @@ fn observation_or_end(request: &Request) -> bool {
 
 /// Said where a reward comes without anything after it.
 const GOES_ON: &str =
-    "the episode goes on; the last reward of an episode comes with \"terminated\": true (or \"truncated\")";
+    "the episode goes on; send the last reward of an episode with \"terminated\": true (or \"truncated\")";
 
 struct Player {
     model: TrainedModel,
@@ -110,27 +112,27 @@ impl Player {
     /// The answer to a line. All that can be wrong with it is found before anything is changed.
     fn answer(&mut self, line: &[u8]) -> anyhow::Result<Value> {
         if line.iter().all(u8::is_ascii_whitespace) {
-            anyhow::bail!("the line is empty; one object a line is read");
+            anyhow::bail!("the line is empty; write one JSON object per line");
         }
         let request: Request = serde_json::from_slice(line)?;
         if request.describe && (request.reset || request.reward.is_some() || observation_or_end(&request)) {
-            anyhow::bail!("\"describe\" stands alone; say the rest in a line of its own");
+            anyhow::bail!("\"describe\" must be alone; send the rest in another line");
         }
         let done = request.terminated || request.truncated;
         let observation = request.observation.as_ref().map(|value| self.observation(value)).transpose()?;
         let acted = self.agent.waits() && !request.reset;
         match (acted, request.reward) {
             (true, None) if observation.is_some() || done => {
-                anyhow::bail!("the reward of the last action is missing: add \"reward\"")
+                anyhow::bail!("the reward of the last action is missing; add \"reward\"")
             }
-            (false, Some(_)) => anyhow::bail!("a reward without an action before it; give an observation first"),
+            (false, Some(_)) => anyhow::bail!("there is no action to reward; send an observation first"),
             _ => {}
         }
         if done && request.reward.is_none() {
-            anyhow::bail!("an episode ends with a reward: add \"reward\"");
+            anyhow::bail!("an episode ends with a reward; add \"reward\"");
         }
         if done && observation.is_some() {
-            anyhow::bail!("an episode that is over has no next observation; begin the next one with a line of its own");
+            anyhow::bail!("an episode that ended has no next observation; start the next episode in another line");
         }
         if request.describe {
             return self.description();
@@ -160,7 +162,7 @@ impl Player {
         let limit = self.model.task.episode_limit;
         let endless = (self.steps > limit).then(|| {
             format!(
-                "this episode is longer than the {limit} steps of those it learned from: end an episode with \"terminated\" or \"truncated\""
+                "this episode is longer than the {limit} steps of the training episodes; end an episode with \"terminated\" or \"truncated\""
             )
         });
         let notices: Vec<String> = endless.into_iter().chain(self.agent.notice()).collect();
@@ -178,7 +180,7 @@ impl Player {
         }))
     }
 
-    /// What is seen, checked before anything is told to the agent.
+    /// The observation, checked before the agent gets anything.
     fn observation(&self, value: &Value) -> anyhow::Result<Owned> {
         let whole = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
         let seen = match (self.model.task.observation, value) {

@@ -1,30 +1,29 @@
-//! The acting rules on the command line: they override those of the checkpoint.
+//! Acting rules on the command line; they override those of the checkpoint.
 
 use anyhow::Context;
 use icee_games::Acting;
 use icee_games::config::{EpisodeRule, OutcomeReading};
 
-/// How the agent asks for returns and chooses actions.
+/// How the agent conditions on returns and chooses actions.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Acting (default: as the checkpoint says)")]
+#[command(next_help_heading = "Acting (default: the checkpoint's rules)")]
 pub struct ActingArgs {
-    /// When an episode is asked to beat all before it (c̃ = 1): always-one (every episode), while-possible (until one has
-    /// earned all there is), or joint (as likely as the model itself believes in it).
+    /// Choose c̃: always 1, 1 until the maximum is reached, or drawn from the model.
     #[arg(long, value_name = "RULE", value_parser = ["always-one", "while-possible", "joint"])]
     episode_rule: Option<String>,
-    /// How strongly high returns are asked for (κ): 0 asks for typical ones, 80 for nearly the best believable one.
+    /// Set optimism κ: 0 conditions on typical returns, 80 on nearly the highest.
     #[arg(long, value_name = "K")]
     kappa: Option<f64>,
-    /// Returns so high that the model believes in them with less than this probability (δ) are not asked for.
+    /// Ignore the top δ of the predicted return distribution.
     #[arg(long, value_name = "D")]
     guard: Option<f64>,
-    /// Whether an action must lead to exactly the return that is asked for, or to at-least that much.
+    /// Require exactly the chosen return from an action, or at least that much.
     #[arg(long, value_name = "READING", value_parser = ["exactly", "at-least"])]
     outcome: Option<String>,
-    /// Sharpens (below 1) or flattens (above 1) the distribution of actions.
+    /// Sharpen (below 1) or flatten (above 1) the distribution of actions.
     #[arg(long, value_name = "T")]
     temperature: Option<f64>,
-    /// Episodes without any reward after which the agent forgets them and begins anew; 0 for never.
+    /// Clear the memory after this many episodes without reward; 0 for never.
     #[arg(long, value_name = "N")]
     patience: Option<usize>,
 }
@@ -38,7 +37,7 @@ impl ActingArgs {
             || [self.kappa, self.guard, self.temperature].iter().any(Option::is_some)
     }
 
-    /// Puts what was given over `acting`.
+    /// Overrides `acting` with the given options.
     pub fn apply(&self, acting: &mut Acting) -> anyhow::Result<()> {
         if let Some(rule) = &self.episode_rule {
             acting.episode_rule = match rule.as_str() {

@@ -1,4 +1,4 @@
-//! `icee bench`: how fast things are on this machine.
+//! `icee bench`: measures speed on this machine.
 
 use super::{bench_agent, bench_engine, bench_gpu, bench_study};
 use anyhow::Result;
@@ -8,13 +8,13 @@ use icee_worlds::Registry;
 /// Measure speed.
 #[derive(Subcommand)]
 pub enum BenchCommand {
-    /// Training, forward, decoding and queries of the transformer engine on the CPU.
+    /// Measure training, inference, decoding and queries of the engine on the CPU.
     Engine(bench_engine::EngineArgs),
-    /// One decision of a live agent on one core, with a long history.
+    /// Measure one decision of a live agent on one core, with a long history.
     Agent(bench_agent::AgentArgs),
-    /// Training and decoding on an NVIDIA GPU.
+    /// Measure training and decoding on an NVIDIA GPU.
     Gpu(bench_gpu::GpuArgs),
-    /// Suggestions of `icee study`, for growing pools and histories.
+    /// Measure suggestions of `icee study` for growing tables and histories.
     Study(bench_study::StudyArgs),
 }
 

@@ -1,4 +1,4 @@
-//! `icee bench agent`: how long one decision takes with a long history.
+//! `icee bench agent`: measures the time of one decision with a long history.
 
 use anyhow::Result;
 use clap::Args;
@@ -11,10 +11,10 @@ use std::time::Instant;
 
 #[derive(Args)]
 pub struct AgentArgs {
-    /// The preset whose model and world are used; its weights are fresh, which does not change the work
+    /// Take model and world from this preset; the weights are untrained.
     #[arg(value_name = "PRESET", default_value = "dark-room")]
     preset: String,
-    /// Print one JSON object instead of a line
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -45,7 +45,7 @@ pub fn run(args: &AgentArgs, registry: &Registry) -> Result<()> {
     let mut steps = 0;
     for episode in 0..task.episodes {
         let Observation::Discrete(mut cell) = world.reset(episode as u64) else {
-            anyhow::bail!("bench agent knows worlds with discrete observations only");
+            anyhow::bail!("bench agent needs a world with discrete observations");
         };
         loop {
             let start = Instant::now();

@@ -1,4 +1,4 @@
-//! `icee bench engine`: how fast the engine trains, decodes and answers queries on this machine's CPU.
+//! `icee bench engine`: measures training, decoding and queries of the engine on the CPU.
 
 use crate::terminal::say;
 use anyhow::Result;
@@ -13,13 +13,13 @@ use std::time::Instant;
 
 #[derive(Args)]
 pub struct EngineArgs {
-    /// Threads; 0 takes all cores
+    /// Use this many threads; 0 takes all cores.
     #[arg(long, default_value_t = 0)]
     threads: usize,
-    /// Measurements of each kind; the median is reported
+    /// Repeat each measurement this often and report the median.
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
-    /// Print one JSON object instead of a table
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }

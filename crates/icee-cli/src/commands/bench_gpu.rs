@@ -1,7 +1,7 @@
-//! `icee bench gpu`: how fast learning and decoding are on a GPU.
+//! `icee bench gpu`: measures training and decoding on a GPU.
 
 use super::bench_gpu_cases::{SEQUENCES, Workload, decode, workloads};
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use icee_nn::batch::Batch;
 use icee_nn::cuda::{self, Cuda};
@@ -15,13 +15,10 @@ const WARM_UP: usize = 5;
 
 #[derive(Args)]
 pub struct GpuArgs {
-    /// It once compared the GPU with the CPU, which is a test now
-    #[arg(long, hide = true)]
-    check: bool,
-    /// Steps to measure
+    /// Measure this many steps.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     repeat: u32,
-    /// Print one JSON object instead of a table
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -39,16 +36,13 @@ struct Speed {
     name: &'static str,
     milliseconds: f64,
     tokens_per_second: f64,
-    /// The operations that a step must do, as a share of what the card's largest products reach.
+    /// The operations that a step must do, as a share of what the GPU's largest products reach.
     matrix_share: f64,
     /// The bytes that its kernels read and write, as a share of what a copy reaches.
     memory_share: f64,
 }
 
 pub fn run(args: &GpuArgs) -> Result<()> {
-    if args.check {
-        bail!("`icee bench gpu` only measures; `cargo test -p icee-nn --test gpu` compares the GPU with the CPU");
-    }
     match Cuda::new() {
         Ok(cuda) => speed(args, &cuda),
         Err(reason) => skip(args, &reason.to_string()),

@@ -1,4 +1,4 @@
-//! What `icee bench gpu` measures: models and batches of them, the same on every run.
+//! The workloads of `icee bench gpu`: models and batches, the same on every run.
 
 use super::bench_engine::{reference_batch, reference_spec, tokens};
 use anyhow::Result;

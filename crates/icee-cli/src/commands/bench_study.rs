@@ -1,4 +1,4 @@
-//! `icee bench study`: how long a suggestion takes as the history and the pool grow.
+//! `icee bench study`: measures the time of a suggestion as the history and the table grow.
 
 use crate::terminal::say;
 use anyhow::{Context, Result};
@@ -15,16 +15,16 @@ use std::time::Instant;
 
 #[derive(Args)]
 pub struct StudyArgs {
-    /// Sizes of the pools.
+    /// Measure tables of these sizes.
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [1024, 100_000], value_parser = clap::value_parser!(u32).range(8..=10_000_000))]
     rows: Vec<u32>,
-    /// Numbers of told values; those that leave too few rows of a pool are left out.
+    /// Measure with these numbers of results; skipped where too few rows are left.
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [10, 100, 1000], value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     told: Vec<u32>,
-    /// Measurements of each kind; the median is reported.
+    /// Repeat each measurement this often and report the median.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
-    /// Print one JSON object instead of a table.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -39,7 +39,7 @@ struct Measurement {
     command_milliseconds: f64,
 }
 
-/// A folder that nobody else can look into, or knew of beforehand, and that is gone at the end.
+/// A new private folder that is deleted at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -47,7 +47,7 @@ impl Scratch {
         let mut folder = DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
-        // Not one that is there already, whoever made it; of these names none is met twice.
+        // A random name, and never a folder that exists already.
         let path =
             std::env::temp_dir().join(format!("icee-bench-study-{:016x}", RandomState::new().build_hasher().finish()));
         folder.create(&path).with_context(|| format!("cannot create {}", path.display()))?;
@@ -71,7 +71,7 @@ pub fn run(args: &StudyArgs) -> Result<()> {
         for &told in args.told.iter().filter(|&&told| told + 2 * args.repeat <= rows) {
             let measured = measure(&scratch.0, &pool, rows, told, args.repeat)?;
             let Measurement { ask_milliseconds: ask, command_milliseconds: command, .. } = measured;
-            say(format_args!("{rows} rows, {told} told: {ask:.1} ms, as a command {command:.1} ms"));
+            say(format_args!("{rows} rows, {told} results: {ask:.1} ms, as a command {command:.1} ms"));
             results.push(measured);
         }
     }
@@ -80,7 +80,7 @@ pub fn run(args: &StudyArgs) -> Result<()> {
         writeln!(out, "{}", serde_json::to_string_pretty(&results)?)?;
         return Ok(());
     }
-    writeln!(out, "{:>9} {:>7} {:>14} {:>18}", "rows", "told", "ms an answer", "ms as a command")?;
+    writeln!(out, "{:>9} {:>7} {:>14} {:>18}", "rows", "results", "ms an answer", "ms as a command")?;
     for Measurement { rows, told, ask_milliseconds, command_milliseconds } in &results {
         writeln!(out, "{rows:>9} {told:>7} {ask_milliseconds:>14.1} {command_milliseconds:>18.1}")?;
     }

@@ -1,5 +1,4 @@
-//! `icee compare`: one metric of several training runs on one pair of axes, its final values, and the settings in which the runs
-//! differ.
+//! `icee compare`: plots a metric of several training runs and prints its final values and the settings that differ.
 
 use super::plot::{Curve, letters, thinned};
 use super::runs::write_rows;
@@ -26,13 +25,13 @@ pub struct Args {
     /// Run folders (`icee runs` lists them).
     #[arg(value_name = "RUN", required = true, num_args = 2..)]
     runs: Vec<PathBuf>,
-    /// A column of metrics.csv [default: return/last, held_out/loss or loss, the first that all have].
+    /// Plot this column of metrics.csv [default: return/last, held_out/loss or loss].
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
-    /// Also draw a figure into this file.
+    /// Also write a figure (SVG) to this file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Print JSON for machines.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -48,7 +47,7 @@ struct Line {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let alphabet = ('a'..='z').chain('A'..='Z');
     if args.runs.len() > alphabet.clone().count() {
-        bail!("{} runs are too many for one picture; give at most {}", args.runs.len(), alphabet.count());
+        bail!("{} runs are too many for one plot; give at most {}", args.runs.len(), alphabet.count());
     }
     let runs = args.runs.iter().map(|path| Run::read(path)).collect::<Result<Vec<Run>, _>>()?;
     let metric = metric(args, &runs)?;
@@ -77,7 +76,7 @@ fn metric(args: &Args, runs: &[Run]) -> anyhow::Result<String> {
     let measured: Vec<&[&str]> = measured.iter().map(Vec::as_slice).collect();
     match headline(&measured) {
         Some(metric) => Ok(metric.into()),
-        None => bail!("these runs have no metric in common yet; name one: --metric NAME"),
+        None => bail!("these runs have no metric in common; choose one with --metric NAME"),
     }
 }
 
@@ -91,7 +90,7 @@ fn write_plot(out: &mut impl Write, lines: &[Line], metric: &str) -> std::io::Re
         lines.iter().map(|line| (line.letter, line.curve.as_deref().unwrap_or_default())).collect();
     let plot = letters(&curves, PLOT);
     match plot.is_empty() {
-        true => writeln!(out, "{metric} by updates: nothing was measured yet\n"),
+        true => writeln!(out, "{metric} by updates: no values yet\n"),
         false => writeln!(out, "{metric} by updates\n\n{}\n", plot.join("\n")),
     }
 }
@@ -101,8 +100,8 @@ fn write_values(out: &mut impl Write, lines: &[Line]) -> std::io::Result<()> {
     for line in lines {
         let mut row = vec![line.letter.to_string(), line.run.name.clone(), line.run.step().to_string()];
         match line.curve.as_deref() {
-            None => row.push("has no such metric".into()),
-            Some([]) => row.push("not measured yet".into()),
+            None => row.push("no such metric".into()),
+            Some([]) => row.push("no values yet".into()),
             Some(curve @ [.., (_, last)]) => {
                 let values = || curve.iter().map(|(_, value)| *value);
                 row.extend([*last, values().fold(*last, f64::min), values().fold(*last, f64::max)].map(short));

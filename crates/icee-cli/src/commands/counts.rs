@@ -1,9 +1,9 @@
-//! Numbers on the command line that are refused as soon as they are read.
+//! Numbers on the command line, checked as they are read.
 
 /// A number of things, at least one.
 pub fn count(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
-        Ok(0) => Err("at least 1 is needed".into()),
+        Ok(0) => Err("must be at least 1".into()),
         Ok(count) => Ok(count),
         Err(error) => Err(error.to_string()),
     }
@@ -12,7 +12,7 @@ pub fn count(text: &str) -> Result<usize, String> {
 /// Minutes of time, none or more.
 pub fn minutes(text: &str) -> Result<f64, String> {
     let minutes = text.parse::<f64>().ok().filter(|minutes| *minutes >= 0.0 && minutes.is_finite());
-    minutes.ok_or_else(|| "a number of minutes from 0 on is needed".into())
+    minutes.ok_or_else(|| "must be a number of minutes, 0 or more".into())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! `icee demo`: what this is all about, in under a minute: unseen rooms solved in context, and a race to the minimum of
-//! sixteen functions.
+//! `icee demo`: unseen rooms solved in context and a race to the minimum of sixteen functions, in under a minute.
 
 use super::demo_room::Rooms;
+use super::models::StoreArgs;
 use crate::terminal::say;
 use anyhow::bail;
 use icee_base::files::folder_of;
@@ -36,21 +36,23 @@ const FRAME: Duration = Duration::from_millis(100);
 /// See it work: 100 unseen rooms solved in context, and a race of optimisers.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Rooms to play.
+    /// Play this many rooms.
     #[arg(long, value_name = "N", default_value_t = 100)]
     games: usize,
-    /// Runs of the race on each of the 16 functions.
+    /// Run the race this often on each of the 16 functions.
     #[arg(long, value_name = "N", default_value_t = 8)]
     trials: usize,
-    /// Fixes the rooms, the pools and all choices.
+    /// Seed of rooms, pools and choices.
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
-    /// Where the page with the pictures goes.
+    /// Write the page with figures to this file.
     #[arg(long, value_name = "FILE", default_value = "icee-demo.html")]
     out: PathBuf,
-    /// Threads; 0 takes all cores.
+    /// Use this many threads; 0 takes all cores.
     #[arg(long, default_value_t = 0)]
     threads: usize,
+    #[command(flatten)]
+    pub(crate) models: StoreArgs,
 }
 
 /// A learning curve with the name it has in figures and tables.
@@ -65,15 +67,15 @@ pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Res
     if args.games == 0 || args.trials == 0 {
         bail!("--games and --trials must be at least 1");
     }
-    // Said before a minute of work rather than after it.
+    // Before the work, not after it.
     let folder = folder_of(&args.out);
     if !folder.is_dir() {
-        bail!("there is no folder {} for the page; make it, or choose another with --out", folder.display());
+        bail!("there is no folder {} for the page; create it, or choose another with --out", folder.display());
     }
     let device = Device::cpu(args.threads)?;
     let world = registry.make(WORLD)?;
     let (columns, rows) = grid::presets().iter().find(|room| room.id == WORLD).map_or((0, 0), |r| (r.width, r.height));
-    say(format!("{} rooms of 9 x 9 cells; the goal is hidden, the agent sees only where it stands", args.games));
+    say(format!("{} rooms of 9 x 9 cells with a hidden goal; the agent sees only its own position", args.games));
     let mut entries = Vec::new();
     let mut rooms = Rooms::new(columns, rows, args.games);
     entries.extend(learned("icee", MODEL, args, models, &device, &*world, |step| rooms.see(step))?);
@@ -87,7 +89,7 @@ pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Res
     let runs = race_runs(args, models)?;
     let room = rooms.picture();
     let page = page(args, room.as_deref(), &entries, &runs);
-    // Whether or not the page can be written, what was computed is told.
+    // Results are printed even if the page cannot be written.
     let written = output::write_page(&page, &args.out);
     let mut out = std::io::stdout().lock();
     if let Some(room) = &room {
@@ -102,7 +104,7 @@ pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Res
     Ok(())
 }
 
-/// A model at play, watched; or what it earned when it was added; or nothing but a word.
+/// A model plays; without it, its stored results; without those, a message.
 fn learned(
     key: &'static str,
     name: &str,
@@ -120,7 +122,7 @@ fn learned(
                 say(error);
                 return Ok(None);
             };
-            say(format!("{name} is not here; its stored results stand in"));
+            say(format!("{name} is missing; its stored results are shown"));
             return Ok(Some(Entry { key, label: format!("{label}, stored"), mark: Mark::Line, rows }));
         }
         Err(error) => return Err(error.into()),
@@ -245,7 +247,7 @@ fn page(args: &Args, room: Option<&str>, entries: &[Entry], runs: &[(&'static st
     let figure = Figure::single(
         "learning",
         "Learning a new room in context",
-        "Mean return at each episode; the band is ICEE's 95 % interval. No weight changes: what the agent has seen is all it learns from. \
+        "Mean return at each episode; the band is ICEE's 95 % interval. No weight changes: the agent learns from its own history only. \
          Dashed: posterior sampling, a sweep to the nearest cell not yet visited, and an oracle that knows the goal. Diamonds: \
          the paper's numbers.",
         Axis::count("episode"),
@@ -280,7 +282,7 @@ fn returns_table(entries: &[Entry]) -> Table {
     let episodes = milestones(entries.first().map_or(50, |entry| entry.rows.len()));
     let mut head = vec!["mean return".to_owned()];
     head.extend(episodes.map(|episode| format!("episode {episode}")));
-    let caption = "Mean return. Below each agent what it learned from.".into();
+    let caption = "Mean return. Below each agent: its training data.".into();
     let mut table = Table { caption, head, ..Table::default() };
     for entry in entries {
         let cell = |episode: usize| match entry.rows.get(episode - 1) {
@@ -353,7 +355,7 @@ fn write_next(out: &mut impl Write, path: &Path, has_model: bool) -> std::io::Re
     let mut next = |command: &str, what: &str| writeln!(out, "  {command:<39} {what}");
     next("icee study create NAME --pool FILE.csv --direction max", " your own table")?;
     if has_model {
-        next(&format!("icee play {MODEL}"), "look on while it plays one room")?;
+        next(&format!("icee play {MODEL}"), "watch it play one room")?;
     }
     next("icee train dark-room-tiny", "train your own in three minutes")?;
     next("icee models", "the trained models")?;

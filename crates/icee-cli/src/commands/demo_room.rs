@@ -1,4 +1,4 @@
-//! A room as the demo draws it on a terminal: where the agent went in its first episode, and where in a later one.
+//! Draws a room of the demo on a terminal: the path of the agent in its first episode and in a later one.
 
 use icee_worlds::{Observation, PlayedStep};
 use std::fmt::Write;

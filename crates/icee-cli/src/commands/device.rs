@@ -24,11 +24,11 @@ impl DeviceName {
     }
 }
 
-/// The device for these networks; says so where `auto` has to leave the GPU alone.
+/// The device for these networks; reports why `auto` does not use the GPU.
 pub fn suited<'a>(device: &Device, networks: impl IntoIterator<Item = &'a ModelSpec>) -> Device {
     let (device, why) = device.suited(networks);
     if let Some(why) = why {
-        say(format_args!("not on the GPU: {why}"));
+        say(format_args!("the GPU is not used: {why}"));
     }
     device
 }

@@ -1,9 +1,9 @@
-//! `icee eval`: what a trained model earns on games it has never met, beside the agents that bound it; or, for a model
-//! of functions, how soon it finds the lowest value.
+//! `icee eval`: a trained model's return on unseen tasks beside reference agents; or, for a model of functions, its regret.
 
 use super::acting::ActingArgs;
 use super::counts::count;
 use super::device::{DeviceName, suited};
+use super::models::StoreArgs;
 use super::progress::{Elsewhere, Progress};
 use super::{eval_functions, eval_logs, eval_pools};
 use anyhow::{Context, bail};
@@ -17,55 +17,56 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Measure a trained model on evaluation games, or on the benchmark functions.
+/// Measure a trained model on unseen tasks or on the benchmark functions.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A model's name (`icee models` lists them), a checkpoint folder or a run folder.
+    /// Model name (`icee models` lists them), checkpoint folder or run folder.
     #[arg(value_name = "MODEL")]
     model: String,
-    /// Games to play [default: 100].
+    /// Play this many tasks [default: 100].
     #[arg(long, value_name = "N", value_parser = count)]
     games: Option<usize>,
-    /// Episodes of each game [default: the world's K].
+    /// Play this many episodes of each task [default: the world's K].
     #[arg(long, value_name = "K", value_parser = count)]
     episodes: Option<usize>,
-    /// Play another world than the one it was trained on; it must be seen and played in the same way.
+    /// Play another world with the same observations and actions.
     #[arg(long, value_name = "ID")]
     world: Option<String>,
-    /// Play games as training has them, where a world's games of evaluation are others.
+    /// Play training tasks, in a world that holds tasks out for evaluation.
     #[arg(long)]
     training_games: bool,
-    /// Judge it by the games of this log, without playing, for a model that learned from logs [default: those of its own log that
-    /// it did not learn from].
+    /// Judge it by the tasks of this log without playing [default: its held-out ones].
     #[arg(long, value_name = "FILE", conflicts_with_all = ["world", "training_games"])]
     logs: Option<PathBuf>,
-    /// Trials of each benchmark function, for a model of functions [default: 5].
+    /// Run this many trials of each benchmark function [default: 5].
     #[arg(long, value_name = "N", value_parser = count)]
     trials: Option<usize>,
-    /// Race on the real tables of this folder instead of the benchmark functions, for a model of functions.
+    /// Race on the real tables in this folder instead of the benchmark functions.
     #[arg(long, value_name = "DIR")]
     pools: Option<PathBuf>,
-    /// With --pools: a file of searches that another tool has left, to be compared. May be given many times.
+    /// Compare with the searches of other tools in this file. Repeatable.
     #[arg(long, value_name = "FILE", requires = "pools")]
     runs: Vec<PathBuf>,
-    /// With --pools: keep the searches of this race in a file, which --runs reads.
+    /// Save the searches of this race to a file that --runs reads.
     #[arg(long, value_name = "FILE", requires = "pools")]
     keep_runs: Option<PathBuf>,
-    /// Fixes the games or functions, and all choices [default: 0]. Not with --pools: there nothing is drawn.
+    /// Seed of tasks, functions and choices [default: 0]. Not with --pools.
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
-    /// Where to play: cpu, cuda (a GPU), or auto (a GPU where there is one).
+    /// Run on cpu, cuda (a GPU) or auto (a GPU if there is one).
     #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
     device: DeviceName,
-    /// Threads [default: 0, all cores; for a model of functions 1, the only number for which seconds mean anything].
+    /// Use this many threads [default: all cores; 1 for a model of functions].
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Print JSON for machines.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Also write the returns of every game and episode, or the regret of every evaluation.
+    /// Also write returns by task and episode, or regrets by evaluation, as CSV.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) models: StoreArgs,
     #[command(flatten)]
     acting: ActingArgs,
 }
@@ -98,16 +99,16 @@ fn eval_optimiser(args: &Args, model: &OptimiserModel) -> anyhow::Result<()> {
         || args.logs.is_some();
     if of_games || args.acting.given() {
         bail!(
-            "this model was trained on functions: --games, --episodes, --world, --training-games, --logs and acting rules are for models of games"
+            "this model was trained on functions; leave out --games, --episodes, --world, --training-games, --logs and acting rules"
         );
     }
     if matches!(args.device, DeviceName::Cuda) {
-        bail!("models of functions are evaluated on the CPU, where their seconds can be compared: leave out --device");
+        bail!("models of functions are evaluated on the CPU, so that times can be compared; leave out --device");
     }
     let (trials, threads) = (args.trials.unwrap_or(5), args.threads.unwrap_or(1));
     if let Some(folder) = &args.pools {
         if args.seed.is_some() {
-            bail!("nothing is drawn in a race: it begins with the rows that the pools name; leave out --seed");
+            bail!("a race is not random: it starts with the rows that the tables name; leave out --seed");
         }
         let race = eval_pools::Race {
             folder,
@@ -125,7 +126,7 @@ fn eval_optimiser(args: &Args, model: &OptimiserModel) -> anyhow::Result<()> {
 
 fn eval_agent(args: &Args, mut model: TrainedModel, registry: &Registry) -> anyhow::Result<()> {
     if args.trials.is_some() || args.pools.is_some() {
-        bail!("this model was trained on games: --trials and --pools are for models of functions; give --games");
+        bail!("this model was trained on games; leave out --trials and --pools, and use --games");
     }
     args.acting.apply(&mut model.config.acting)?;
     if args.logs.is_some() || (model.task.is_of_logs() && args.world.is_none()) {
@@ -138,7 +139,7 @@ fn eval_agent(args: &Args, mut model: TrainedModel, registry: &Registry) -> anyh
         ] {
             if given {
                 bail!(
-                    "{name} is for games that are played, and here logged ones are looked at; leave it out, or name a world (--world ID)"
+                    "{name} needs a world to play in, and this model is judged by a log; leave {name} out, or add --world ID"
                 );
             }
         }

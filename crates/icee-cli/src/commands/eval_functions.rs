@@ -1,4 +1,4 @@
-//! `icee eval` of a model of Bayesian optimisation: the paper's protocol, beside GP-EI and random search.
+//! `icee eval` of a model of Bayesian optimisation: the paper's protocol, against GP-EI and random search.
 
 use super::progress::{Elsewhere, Progress};
 use anyhow::Context;
@@ -106,17 +106,17 @@ fn row(name: &str, summary: &Summary) -> String {
 pub(super) fn write_calibration(out: &mut impl Write, calibration: &Calibration) -> std::io::Result<()> {
     let Calibration { on, beliefs, coverage, beats_best, any_left, any_left_independent, any_left_single } =
         calibration;
-    writeln!(out, "\nbeliefs on {on} ({beliefs})")?;
+    writeln!(out, "\npredictions on {on} ({beliefs})")?;
     for (level, share) in coverage {
-        writeln!(out, "  a {:.0} % interval holds {:.1} %", 100.0 * level, 100.0 * share)?;
+        writeln!(out, "  a {:.0} % interval covers {:.1} %", 100.0 * level, 100.0 * share)?;
     }
     for (what, reliabilities) in [
         ("this candidate beats the best", beats_best),
-        ("something left beats the best, as a study says it", any_left),
-        ("the same, candidates taken for independent", any_left_independent),
-        ("the same by the most promising candidate alone", any_left_single),
+        ("any remaining candidate beats the best, as a study reports it", any_left),
+        ("the same, if candidates were independent", any_left_independent),
+        ("the same, from the most promising candidate alone", any_left_single),
     ] {
-        writeln!(out, "  {what}: predicted, came true, cases")?;
+        writeln!(out, "  {what}: predicted, observed, cases")?;
         for Reliability { count, predicted, observed } in reliabilities {
             writeln!(out, "    {:>7.2} %  {:>7.2} %  {count}", 100.0 * predicted, 100.0 * observed)?;
         }

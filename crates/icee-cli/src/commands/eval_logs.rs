@@ -1,4 +1,4 @@
-//! `icee eval` of a model that learned from logs: what logged games say of it, without playing.
+//! `icee eval` of a model that learned from logs: judges it by logged tasks, without playing.
 
 use anyhow::{Context, bail};
 use icee_base::numbers::short;
@@ -25,24 +25,23 @@ pub fn run(judged: &Judged<'_>, most: Option<usize>, threads: usize, json: bool)
     let (logs, games) = match judged.logs {
         Some(path) => {
             let logs = Logs::read(path)?;
-            // Of the log that it learned from, only what was held out says anything. Older checkpoints do not know it, but their runs do.
+            // Of its own log only the held-out tasks count. The checkpoint or the run knows which log that is.
             let of_run = if is_run { RunInfo::read(judged.folder)?.logs_checksum } else { None };
             let own = learned.map(|log| log.checksum.clone()).or(of_run);
             let same = own.is_some_and(|own| own == logs.file.checksum_text());
             if same { with_games(held_out(logs), true) } else { with_games(logs, false) }
         }
         None => {
-            let own =
-                if is_run { logs_of_run(judged.folder).context("the log of this run cannot be used")? } else { None };
+            let own = if is_run { logs_of_run(judged.folder).context("cannot use the log of this run")? } else { None };
             let Some(own) = own else {
                 let name = learned.map_or("a log".into(), |log| format!("the log {}", log.name));
-                bail!("this model learned from {name} that is not known here; give it, or another one: --logs FILE")
+                bail!("{name} that this model learned from was not found; add --logs FILE")
             };
             with_games(held_out(own), true)
         }
     };
     if games.is_empty() {
-        bail!("no game of this log was held out, so there is nothing to judge by; give another log: --logs FILE");
+        bail!("no game of this log was held out, so the model cannot be judged by it; use another log: --logs FILE");
     }
     let games = &games[..games.len().min(most.unwrap_or(usize::MAX))];
     let evaluation = evaluate_offline(&Device::cpu(threads)?, judged.model, &logs, games)?;
@@ -71,24 +70,25 @@ fn write(out: &mut impl Write, evaluation: &OfflineEvaluation) -> std::io::Resul
                         [logged, agent, at_least, at_most].map(|value| short(*value));
                     writeln!(out, "{name:<22} {logged:>10} {agent:>11} {at_least:>11} {at_most:>11}")?;
                 }
-                None => writeln!(out, "{name:<22} no game has a second episode")?,
+                None => writeln!(out, "{name:<22} no task has a second episode")?,
             }
         }
     }
     let preferred = match preference {
-        Some(Difference { mean, half_width_95: Some(half) }) => format!(", {mean:.3} ± {half:.3} more within a game"),
+        Some(Difference { mean, half_width_95: Some(half) }) => format!(", {mean:.3} ± {half:.3} more within a task"),
         _ => String::new(),
     };
     match agreement {
         Some((better, worse)) => writeln!(
             out,
-            "\nprobability of what was done: {better:.3} in the better half of episodes, {worse:.3} in the others{preferred}"
+            "\nprobability of the logged actions: {better:.3} in the better half of episodes, {worse:.3} in the others{preferred}"
         )?,
-        None => writeln!(out, "\nprobability of what was done: no game has better and worse episodes to compare")?,
+        None => writeln!(out, "\nprobability of the logged actions: no task has better and worse episodes to compare")?,
     }
     if let Some(levels) = calibration {
-        let held = levels.map(|(level, held)| format!("{:.0} % in those of {:.0} %", 100.0 * held, 100.0 * level));
-        writeln!(out, "returns that fell into the believed intervals: {}", held.join(", "))?;
+        let held =
+            levels.map(|(level, held)| format!("{:.0} % of returns in {:.0} % intervals", 100.0 * held, 100.0 * level));
+        writeln!(out, "coverage of the predicted intervals: {}", held.join(", "))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `icee eval MODEL --pools DIR`: a race on real tables, beside GP-EI, random search and what other tools have left.
+//! `icee eval MODEL --pools DIR`: a race on real tables against GP-EI, random search and saved searches of other tools.
 
 use super::eval_functions::write_calibration;
 use super::progress::{Elsewhere, Progress};
@@ -63,9 +63,9 @@ pub fn run(model: &OptimiserModel, race: &Race<'_>) -> anyhow::Result<()> {
 }
 
 fn write_table(out: &mut impl Write, scores: &Scores) -> std::io::Result<()> {
-    writeln!(out, "regret in standard deviations of the pool after so many evaluations, first rows included")?;
+    writeln!(out, "regret after so many evaluations (first rows included), in standard deviations of the table")?;
     let header = STEPS.map(|step| format!("{step:>8}")).concat();
-    writeln!(out, "{:<22}{header}    mean  of random's  best found  ms a suggestion", "")?;
+    writeln!(out, "{:<22}{header}    mean    relative  best found  ms a suggestion", "")?;
     let mut last = "";
     for score in &scores.pools {
         if score.pool != last {
@@ -79,10 +79,10 @@ fn write_table(out: &mut impl Write, scores: &Scores) -> std::io::Result<()> {
         let time = if method == RANDOM { String::new() } else { format!("{milliseconds:>15.1}") };
         writeln!(out, "  {method:<20}{cells}{mean:>8.3}{relative:>13.2}{:>10.0} %{time:>17}", 100.0 * solved)?;
     }
-    writeln!(out, "\nmean regret of random's, mean over pools and 95 % interval")?;
+    writeln!(out, "\nmean regret relative to random search, mean over tables and 95 % interval")?;
     for (method, estimate) in &scores.methods {
         let pools = scores.pools.iter().filter(|score| score.method == *method).count();
-        writeln!(out, "  {method:<20}{:.3} ±{:.3}  ({pools} pools)", estimate.mean, estimate.half_width)?;
+        writeln!(out, "  {method:<20}{:.3} ±{:.3}  ({pools} tables)", estimate.mean, estimate.half_width)?;
     }
     for (rival, _) in scores.methods.iter().filter(|(method, _)| method != RACER) {
         let gap = scores.difference(RACER, rival);

@@ -1,5 +1,4 @@
-//! `icee functions`: the benchmark functions as a table, their values at given points to full precision, and the pools
-//! of the benchmark.
+//! `icee functions`: lists the benchmark functions, evaluates them to full precision, and writes the pools of the benchmark.
 
 use super::counts::count;
 use anyhow::bail;
@@ -27,18 +26,18 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Evaluate a function at a point, or a file of points.
+    /// Evaluate a function at a point or at the points of a file.
     Eval(EvalArguments),
-    /// Write the pools on which `icee eval` measures optimisers as CSV, so that other tools can be raced on them.
+    /// Write the benchmark's pools as CSV, to race other tools on them.
     Tasks(TaskArguments),
 }
 
 #[derive(Args)]
 struct TaskArguments {
-    /// Trials of each function.
+    /// Write this many trials of each function.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = count)]
     trials: usize,
-    /// Fixes the pools, as that of `icee eval` does.
+    /// Seed of the pools, as in `icee eval`.
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
 }
@@ -48,7 +47,7 @@ struct TaskArguments {
     override_usage = "icee functions eval [--json] <NAME> <X1> <X2>\n       icee functions eval [--json] --csv <FILE>"
 )]
 struct EvalArguments {
-    /// Name of the function, in any case.
+    /// Function name; case does not matter.
     #[arg(required_unless_present = "csv")]
     name: Option<String>,
     /// First coordinate.
@@ -57,7 +56,7 @@ struct EvalArguments {
     /// Second coordinate.
     #[arg(required_unless_present = "csv", allow_negative_numbers = true)]
     x2: Option<f64>,
-    /// Evaluate every line of a CSV file with the columns function, x1 and x2.
+    /// Evaluate every line of this CSV file (columns function, x1 and x2).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "x1", "x2"])]
     csv: Option<PathBuf>,
     /// Print JSON.

@@ -1,4 +1,4 @@
-//! One file for each command. Those of studies are in `study/`.
+//! The commands, one file each, some with files for their parts. Those of studies are in `study/`.
 
 pub mod act;
 pub mod acting;
@@ -32,7 +32,7 @@ pub mod train;
 pub mod tune;
 pub mod worlds;
 
-/// Whether the error is only that nobody reads our output any more. Writers of CSV and JSON hide it in errors of their own.
+/// Whether the error is only that our output was closed. Writers of CSV and JSON wrap it in errors of their own.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let kind = |cause: &(dyn std::error::Error + 'static)| {
         let csv = cause.downcast_ref::<csv::Error>().and_then(|error| match error.kind() {

@@ -1,4 +1,4 @@
-//! `icee models`: the trained models, where they are and what they earned; and a run made into one.
+//! `icee models`: lists the trained models with their returns, and makes a model from a run.
 
 use anyhow::{Context, bail};
 use icee_models::add::{Addition, add};
@@ -15,9 +15,29 @@ use std::path::PathBuf;
 pub struct Args {
     #[command(subcommand)]
     action: Option<Action>,
-    /// Print JSON for machines.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    pub(crate) models: StoreArgs,
+}
+
+/// Where models are looked for.
+#[derive(clap::Args)]
+pub struct StoreArgs {
+    /// Search this folder of models first.
+    #[arg(long, value_name = "DIR", global = true, display_order = 500)]
+    models: Option<PathBuf>,
+}
+
+impl StoreArgs {
+    /// The folder of the flag, then as [`ModelStore::of_environment`].
+    pub fn store(&self) -> anyhow::Result<ModelStore> {
+        if let Some(folder) = self.models.as_ref().filter(|folder| !folder.is_dir()) {
+            bail!("--models: there is no folder {}", folder.display());
+        }
+        Ok(self.models.clone().into_iter().fold(ModelStore::of_environment(), ModelStore::with_root))
+    }
 }
 
 #[derive(clap::Subcommand)]
@@ -25,27 +45,27 @@ enum Action {
     Add(AddArgs),
     /// Print a model's card.
     Card {
-        /// The model's name.
+        /// Model name.
         name: String,
     },
 }
 
-/// Make a model from a training run: 8-bit weights, its description, a card.
+/// Make a model from a training run: 8-bit weights, description, card.
 #[derive(clap::Args)]
 struct AddArgs {
-    /// A run folder, a checkpoint folder, or a model to store anew.
+    /// Run folder, checkpoint folder, or model to store again.
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// The model's name, such as dark-room__icee.
+    /// Name of the new model, such as dark-room__icee.
     #[arg(value_name = "NAME")]
     name: String,
-    /// What it earned: CSV by episode, or the output of `icee eval RUN --json`.
+    /// Store these results: CSV by episode, or the output of `icee eval RUN --json`.
     #[arg(long, value_name = "FILE")]
     eval: Option<PathBuf>,
-    /// The folder of models [default: the first that is looked into: --models, ICEE_MODELS or models].
+    /// Write into this folder [default: --models, ICEE_MODELS or models].
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
-    /// Replace a model of that name.
+    /// Replace an existing model.
     #[arg(long)]
     force: bool,
 }
@@ -62,14 +82,6 @@ struct Row {
     results: Vec<(usize, f64)>,
     /// The command that trains it, where it is one of ours.
     command: Option<String>,
-}
-
-/// Where models are looked for: the folder of the flag, then as [`ModelStore::of_environment`].
-pub fn store(flag: Option<PathBuf>) -> anyhow::Result<ModelStore> {
-    if let Some(folder) = flag.as_ref().filter(|folder| !folder.is_dir()) {
-        bail!("--models: there is no folder {}", folder.display());
-    }
-    Ok(flag.into_iter().fold(ModelStore::of_environment(), ModelStore::with_root))
 }
 
 pub fn run(args: &Args, store: &ModelStore) -> anyhow::Result<()> {
@@ -131,7 +143,7 @@ fn write_list(out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
         writeln!(out, "{:<34}{world:<20}{method:<13}{weights:>9}  {:<34}{place}", row.name, returns(row))?;
     }
     if !missing.is_empty() {
-        writeln!(out, "\nnot here:")?;
+        writeln!(out, "\nmissing; to train:")?;
         for row in missing {
             let known = if row.results.is_empty() { String::new() } else { format!("  stored: {}", returns(row)) };
             writeln!(out, "  {:<34}{}{known}", row.name, row.command.as_deref().unwrap_or_default())?;

@@ -1,7 +1,8 @@
-//! `icee play`: look on while a trained model plays one game: the room, what it has seen, what it has in mind.
+//! `icee play`: shows one game of a trained model: the room, visited places, the return it conditions on.
 
 use super::acting::ActingArgs;
 use super::counts::count;
+use super::models::StoreArgs;
 use super::play_svg::{self, Picture};
 use icee_games::{LiveAgent, TrainedModel};
 use icee_models::ModelStore;
@@ -20,27 +21,29 @@ const COLUMNS: usize = 32;
 /// Watch a trained model play one game.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A model's name (`icee models` lists them), a checkpoint folder or a run folder.
+    /// Model name (`icee models` lists them), checkpoint folder or run folder.
     #[arg(value_name = "MODEL")]
     pub(super) model: String,
-    /// The world's id [default: the one it was trained on].
+    /// World id [default: the world it was trained on].
     #[arg(value_name = "WORLD")]
     pub(super) world: Option<String>,
-    /// Episodes to play [default: the world's K].
+    /// Play this many episodes [default: the world's K].
     #[arg(long, value_name = "K", value_parser = count)]
     pub(super) episodes: Option<usize>,
-    /// Fixes the game and the agent's choices.
+    /// Seed of the game and the agent's choices.
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(super) seed: u64,
-    /// Milliseconds that a picture stays on a terminal.
+    /// Show each picture for this many milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 150)]
     delay: u64,
-    /// Write the game as a moving picture instead (an animated SVG): episodes 1, 2, 3, 4, 6 and 10 step by step.
+    /// Write an animated SVG instead, of episodes 1, 2, 3, 4, 6 and 10.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// The picture's colours for a dark page.
+    /// Use colours for a dark page.
     #[arg(long, requires = "svg")]
     pub(super) dark: bool,
+    #[command(flatten)]
+    pub(crate) models: StoreArgs,
     #[command(flatten)]
     pub(super) acting: ActingArgs,
 }
@@ -50,8 +53,8 @@ pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Res
     args.acting.apply(&mut model.config.acting)?;
     if args.world.is_none() && model.task.is_of_logs() {
         anyhow::bail!(
-            "{model} was trained on logs, so there is no world to play in: let it play yours (`icee act {model}`, or Python), or name \
-             a world that fits (`icee play {model} WORLD`)",
+            "{model} was trained on logs and has no world; use `icee act {model}` (or Python) with your environment, or name a \
+             world that fits: `icee play {model} WORLD`",
             model = args.model
         );
     }
@@ -149,8 +152,8 @@ impl Screen {
             let (low, high) = model.task.return_range;
             let wanted = f64::from(thought.step_bin) / thought.returns.len() as f64;
             let asked = f64::from(low) + wanted * f64::from(high - low);
-            let better = if thought.episode_rtg == 1 { "better than ever" } else { "as good as before" };
-            writeln!(out, "asks for {asked:.2}, {better}; p(c) from {low} to {high}:")?;
+            let better = if thought.episode_rtg == 1 { "better than before" } else { "no better than before" };
+            writeln!(out, "conditions on a return of {asked:.2}, {better}; p(c) from {low} to {high}:")?;
             writeln!(out, "[{}]", sparkline(&thought.returns))?;
         }
         writeln!(out, "returns: {}\n", self.returns_line())?;
@@ -176,7 +179,7 @@ impl Screen {
     }
 }
 
-/// Probabilities as one line of blocks, the tallest for the likeliest.
+/// Probabilities as one line of blocks, the tallest for the most probable.
 fn sparkline(probabilities: &[f64]) -> String {
     let blocks: Vec<char> = " ▁▂▃▄▅▆▇█".chars().collect();
     let size = probabilities.len().div_ceil(COLUMNS);

@@ -1,4 +1,4 @@
-//! `icee play --svg`: one game as a moving picture.
+//! `icee play --svg`: one game as an animated SVG.
 
 use anyhow::{Context, bail};
 use icee_games::LiveAgent;
@@ -32,7 +32,7 @@ pub fn write(wanted: &Picture<'_>, world: &mut dyn World, agent: &mut LiveAgent)
     let Picture { path, dark, model, stored, seed, episodes } = *wanted;
     let spec = world.spec().clone();
     let Some(room) = grid::presets().into_iter().find(|rules| rules.id == spec.id) else {
-        bail!("{} is not a room, and --svg draws rooms only", spec.id);
+        bail!("{} is not a room; --svg draws rooms only", spec.id);
     };
     let last = episodes.unwrap_or(spec.episodes).min(SHOWN[SHOWN.len() - 1]);
     let mut episodes = Vec::with_capacity(last);
@@ -76,6 +76,6 @@ fn play(world: &mut dyn World, agent: &mut LiveAgent, seed: u64) -> anyhow::Resu
 fn cell(observation: Observation<'_>) -> anyhow::Result<u32> {
     match observation {
         Observation::Discrete(cell) => Ok(cell),
-        Observation::Vector(_) => bail!("a room is seen by cells"),
+        Observation::Vector(_) => bail!("--svg needs a world of cells"),
     }
 }

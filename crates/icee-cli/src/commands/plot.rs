@@ -1,4 +1,4 @@
-//! Curves as text: a small one of braille dots beside a bar, and a large one of letters, which also reads well in a mail.
+//! Curves as text: a small one of braille dots, and a large one of letters.
 
 use icee_base::numbers::short;
 use std::ops::RangeInclusive;

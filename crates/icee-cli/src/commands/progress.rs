@@ -1,4 +1,4 @@
-//! How far a long command has come, on stderr: a bar on a terminal; on one that cannot draw (`TERM=dumb`) plain lines now and then.
+//! Progress of a long command, on stderr: a bar on a terminal, plain lines now and then where `TERM=dumb`.
 
 use crate::terminal::{printable, say};
 use indicatif::{ProgressBar, ProgressStyle};

@@ -1,7 +1,8 @@
-//! `icee reproduce`: everything that the paper reports, from the trained models, on one page. Interrupted, it goes on
-//! where it was.
+//! `icee reproduce`: recomputes the paper's results from the trained models on one page. The same command continues an
+//! interrupted report.
 
 use super::device::DeviceName;
+use super::models::StoreArgs;
 use super::stop::was_stopped;
 use super::train::run_job;
 use crate::terminal::say;
@@ -21,37 +22,41 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Run everything the paper reports and write one page with figures, tables and verdicts.
+/// Reproduce the paper: one page with figures, tables and verdicts.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Only these parts: dark-room, dark-room-hard, key-to-door, dark-room-biased, beyond, bo, tables, ablations, cost. Parts made
-    /// before stay on the page, and so does cost, for which nothing is computed.
+    /// Compute only these parts; parts computed earlier stay on the page.
+    ///
+    /// Parts: dark-room, dark-room-hard, key-to-door, dark-room-biased, beyond, bo, tables, ablations, cost. Cost is always on the
+    /// page: it was measured once.
     #[arg(long, value_name = "PART", value_delimiter = ',')]
     only: Vec<String>,
-    /// Games of each evaluation.
+    /// Evaluate on this many tasks.
     #[arg(long, value_name = "N", default_value_t = 100)]
     games: usize,
-    /// Pools of each benchmark function.
+    /// Draw this many pools of each benchmark function.
     #[arg(long, value_name = "N", default_value_t = 5)]
     trials: usize,
-    /// Fixes everything.
+    /// Seed of the evaluations.
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
-    /// Where the report goes; what lies there already is not computed again.
+    /// Write the report here, and reuse the results in it.
     #[arg(long, value_name = "DIR", default_value = "report")]
     out: PathBuf,
-    /// Train the models anew first, into DIR/models.
+    /// Train all models first, into DIR/models.
     #[arg(long)]
     train: bool,
-    /// Where to train: cpu, cuda or auto.
+    /// Train on cpu, cuda (a GPU) or auto (a GPU if there is one).
     #[arg(long, value_enum, default_value_t = DeviceName::Auto, requires = "train")]
     device: DeviceName,
-    /// Change a training setting: `--set train.steps=1000`. May be given many times.
+    /// Change a training setting, as in train.steps=1000. Repeatable.
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "train")]
     settings: Vec<String>,
-    /// Threads; 0 takes all cores.
+    /// Use this many threads; 0 takes all cores.
     #[arg(long, default_value_t = 0)]
     threads: usize,
+    #[command(flatten)]
+    pub(crate) models: StoreArgs,
 }
 
 pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Result<()> {
@@ -100,7 +105,7 @@ fn train_all(args: &Args, units: &[Unit], models: &Path, registry: &Registry) ->
         say(format!("training {name}"));
         let (summary, folder) = run_job(job(&recipe, &args.settings, &runs, registry)?, &device, None, true)?;
         if summary.stopped != Stopped::Finished {
-            bail!("stopped; the same command goes on");
+            bail!("stopped; the same command continues");
         }
         add(&Addition { run: folder.path(), name, models, evaluation: None, force: false })?;
     }
@@ -113,12 +118,16 @@ fn job(recipe: &Recipe, settings: &[String], runs: &Path, registry: &Registry) -
     if let Some(run) = started.into_iter().find(|run| run.join("training.safetensors").is_file()) {
         return Ok(Job::resume(&run, registry)?);
     }
-    let mut all: Vec<String> = recipe.settings.iter().map(ToString::to_string).collect();
-    all.push("seed=1".into());
-    all.extend_from_slice(settings);
+    let all = settings_of(recipe, settings);
     let problem = new_problem(recipe.preset, recipe.method, &all, None, registry)
         .with_context(|| format!("cannot train {}", recipe.name))?;
     Ok(Job::start(problem, runs))
+}
+
+/// The recipe's settings and seed, then those of the command line.
+fn settings_of(recipe: &Recipe, settings: &[String]) -> Vec<String> {
+    let own = recipe.settings.iter().map(ToString::to_string);
+    own.chain([format!("seed={}", recipe.seed)]).chain(settings.iter().cloned()).collect()
 }
 
 /// What is being done and how long it will take: a bar on a terminal, plain lines elsewhere; both on stderr.
@@ -185,7 +194,7 @@ impl Progress {
         }
         if was_stopped() {
             self.finish();
-            say("stopped; the same command goes on where it was");
+            say("stopped; the same command continues");
             std::process::exit(130);
         }
     }
@@ -212,7 +221,7 @@ impl Watcher for Progress {
     }
 
     fn damaged(&mut self, _: &Unit, why: &str) {
-        self.say(&format!("{why}; it is computed again"));
+        self.say(&format!("{why}; computing it again"));
     }
 
     fn lost(&mut self, unit: &Unit, why: &str) {
@@ -258,4 +267,20 @@ fn write_summary(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     }
     writeln!(out, "{} results, {} computed now", results.outcomes.len(), results.computed)?;
     writeln!(out, "{}", page.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_are_trained_with_the_seeds_of_their_recipes() {
+        for recipe in recipes::recipes() {
+            let seed = settings_of(&recipe, &[]).into_iter().rfind(|setting| setting.starts_with("seed="));
+            assert_eq!(seed, Some(format!("seed={}", recipe.seed)), "{}", recipe.name);
+        }
+        let hard = recipes::find("dark-room-hard__icee").expect("a recipe");
+        assert!(settings_of(&hard, &[]).contains(&"seed=5".to_owned()));
+        assert_eq!(settings_of(&hard, &["seed=7".into()]).last().map(String::as_str), Some("seed=7"));
+    }
 }

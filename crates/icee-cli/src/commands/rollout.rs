@@ -1,4 +1,4 @@
-//! `icee rollout`: an agent plays many games of a world; its mean return at every episode, or a look at one game.
+//! `icee rollout`: a reference agent plays many tasks of a world; prints its mean return by episode.
 
 use super::counts::count;
 use anyhow::Context;
@@ -13,31 +13,31 @@ use std::time::Duration;
 /// How long a picture stays on a terminal.
 const FRAME: Duration = Duration::from_millis(120);
 
-/// Play a world by a reference agent and print its mean return at every episode.
+/// Play a world with a reference agent and print its mean returns by episode.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The world's id (`icee worlds` lists them).
+    /// World id (`icee worlds` lists them).
     #[arg(value_name = "ID")]
     world: String,
-    /// Who plays: source (the behaviour policy), random, oracle, posterior, sweep, ucb or gittins.
+    /// Play source (behaviour policy), random, oracle, posterior, sweep, ucb, gittins.
     #[arg(long, default_value = "source")]
     agent: String,
-    /// Evaluation games to play, each with a hidden part of its own.
+    /// Play this many evaluation tasks.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = count)]
     games: usize,
-    /// Episodes of each game [default: the world's K].
+    /// Play this many episodes of each task [default: the world's K].
     #[arg(long, value_name = "K", value_parser = count)]
     episodes: Option<usize>,
-    /// Fixes the games and the agent's choices.
+    /// Seed of the tasks and the agent's choices.
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
-    /// Print JSON for machines.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Show the first game step by step.
+    /// Show the first task step by step.
     #[arg(long, conflicts_with = "json")]
     render: bool,
-    /// Also write every step as a log that `icee train --logs` reads (JSON lines for .jsonl, CSV otherwise).
+    /// Also write a log for `icee train --logs` (.jsonl as JSON lines, else CSV).
     #[arg(long, value_name = "FILE", conflicts_with = "render")]
     log: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `icee runs`: the training runs in a folder, what each learns, how far it is and what it has come to.
+//! `icee runs`: lists the training runs in a folder with their progress and results.
 
 use super::progress::in_words;
 use crate::terminal::printable;
@@ -12,10 +12,10 @@ use std::time::Duration;
 /// List training runs, the newest first.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder that holds them.
+    /// List the runs in this folder.
     #[arg(value_name = "DIR", default_value = "runs")]
     folder: PathBuf,
-    /// Print JSON for machines.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -145,8 +145,9 @@ fn results(results: &BTreeMap<String, f64>, verdict: Option<&str>) -> String {
     let loss = || results.get("held_out/loss").map(|loss| format!("held-out loss {loss:.3}"));
     let measured = returns.map(|returns| format!("return {}", returns.join(" / "))).or_else(loss);
     let verdict = verdict.map(|verdict| match verdict {
-        // Not to be read as "better": nobody knows.
-        "prefers-better" => "cannot be told (prefers better episodes)".into(),
+        // Not to be read as "better": that was not measured.
+        "prefers-better" => "not measured (prefers better episodes)".into(),
+        "cannot-be-told" => "not measured".into(),
         other => other.replace('-', " "),
     });
     let all: Vec<String> = measured.into_iter().chain(verdict).collect();

@@ -1,5 +1,4 @@
-//! Ctrl-C, `kill` and a terminal that goes away: the first lets training save and stop after the step it is in, the second ends
-//! the program at once.
+//! Ctrl-C, `kill` and a closed terminal: the first saves and stops training after the current step, the second ends the program.
 
 use crate::terminal::say;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -34,7 +33,7 @@ pub fn on_signals() {
     });
 }
 
-/// Whether somebody asked to stop.
+/// Whether a stop was requested.
 pub fn was_stopped() -> bool {
     STOP.load(Ordering::Relaxed)
 }

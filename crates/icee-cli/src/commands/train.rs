@@ -1,4 +1,4 @@
-//! `icee train`: learn from a world's fresh games, from one's own logs, or from functions, into a run folder.
+//! `icee train`: trains on the tasks of a world, on your logs or on functions, into a run folder.
 
 use super::counts::minutes;
 use super::device::DeviceName;
@@ -20,41 +20,41 @@ const CURVE: (usize, usize) = (50, 4);
 
 /// Train a model on a world, on logged episodes, or on functions.
 ///
-/// On a terminal a curve shows how the return at the last episode, or the loss on what is held out, goes from one evaluation to
-/// the next. `icee runs` lists what was trained, `icee compare` plots several runs side by side.
+/// On a terminal, a curve shows the return at the last episode, or the held-out loss. `icee runs` lists the runs, `icee compare`
+/// plots several.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A preset's name, or a TOML file of one's own [default with --logs: custom, which takes all sizes from the log].
+    /// Preset name or TOML file [default with --logs: custom].
     #[arg(value_name = "PRESET", required_unless_present_any = ["resume", "logs"])]
     preset: Option<String>,
-    /// The method on games: icee, icee-weighted, icee-paper, icee-biased, ad, ad-sorted, dpt or mgdt.
+    /// Method: icee, icee-weighted, icee-paper, icee-biased, ad, ad-sorted, dpt, mgdt.
     #[arg(long, value_name = "M")]
     method: Option<String>,
-    /// Change a setting: `--set train.lr=3e-4`. May be given many times.
+    /// Change a setting, as in train.lr=3e-4. Repeatable.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// Fixes the weights' start and all games.
+    /// Seed of the initial weights and the tasks.
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
-    /// Learn from logged episodes (CSV or JSON lines) instead of the preset's world.
+    /// Learn from logged episodes (CSV or JSON lines) instead of a world.
     #[arg(long, value_name = "FILE")]
     logs: Option<PathBuf>,
-    /// Where run folders are made.
+    /// Create the run folder here.
     #[arg(long, value_name = "DIR", default_value = "runs")]
     out: PathBuf,
-    /// Go on with a run that was stopped.
+    /// Resume a stopped run.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["preset", "method", "settings", "seed", "logs"])]
     resume: Option<PathBuf>,
-    /// Stop after this many minutes, saved and ready to be resumed.
+    /// Save and stop after this many minutes.
     #[arg(long, value_name = "MINUTES", value_parser = minutes)]
     max_minutes: Option<f64>,
-    /// Where to learn and to play: cpu, cuda (a GPU), or auto (a GPU where there is one).
+    /// Run on cpu, cuda (a GPU) or auto (a GPU if there is one).
     #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
     device: DeviceName,
-    /// Threads; 0 takes all cores.
+    /// Use this many threads; 0 takes all cores.
     #[arg(long, default_value_t = 0)]
     threads: usize,
-    /// Print the result as JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -78,8 +78,8 @@ pub fn run(args: &Args, registry: &Registry) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Trains to the end, until the time is up, or until Ctrl-C (or another signal to end); progress goes to stderr, on a terminal
-/// with a learning curve where one is wanted.
+/// Trains to the end, to the time limit, or to Ctrl-C (or another signal to end). Progress goes to stderr, on a terminal with an
+/// optional learning curve.
 pub fn run_job(
     job: Job,
     device: &Device,
@@ -97,9 +97,9 @@ pub fn run_job(
     }
     let (summary, folder) = done?;
     if matches!(summary.stopped, Stopped::Interrupted | Stopped::OutOfTime) {
-        let why = if summary.stopped == Stopped::OutOfTime { "time is up" } else { "stopped" };
+        let why = if summary.stopped == Stopped::OutOfTime { "the time limit was reached" } else { "stopped" };
         let path = folder.path().display();
-        say(format_args!("{why} at step {}; go on with: icee train --resume {path}", summary.step));
+        say(format_args!("{why} at step {}; to continue: icee train --resume {path}", summary.step));
     }
     Ok((summary, folder))
 }
@@ -185,7 +185,7 @@ impl Onlooker for Watcher {
         stop::on_signals();
         self.progress = Some(Progress::new("step", from, Elsewhere::Lines).within(self.max_minutes));
         if let Some(watched) = self.watched.as_mut().filter(|_| from > 0) {
-            // What was measured before it was stopped; without it the curve begins here.
+            // Evaluations from before the stop; without them the curve starts here.
             let history = History::of_run(folder.path()).unwrap_or_default();
             let before = history.values(watched.name).unwrap_or_default();
             before.into_iter().filter(|(step, _)| *step <= from).for_each(|(step, value)| watched.note(step, value));

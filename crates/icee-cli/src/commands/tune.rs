@@ -1,7 +1,8 @@
-//! `icee tune`: pick how a model acts on validation games, or on fresh functions, and write it into its checkpoint.
+//! `icee tune`: chooses acting rules on validation tasks or fresh functions and writes them into the checkpoint.
 
 use super::counts::count;
 use super::device::{DeviceName, suited};
+use super::models::StoreArgs;
 use super::progress::{Elsewhere, Progress};
 use anyhow::{Context, bail};
 use icee_games::config::OutcomeReading;
@@ -12,30 +13,32 @@ use icee_worlds::Registry;
 use serde::Serialize;
 use std::io::Write;
 
-/// Pick how a trained model acts, on validation games or fresh functions of its prior.
+/// Choose a model's acting rules on validation tasks or fresh functions.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A model's name, a checkpoint folder or a run folder; its config is changed.
+    /// Model name, checkpoint folder or run folder; its config is changed.
     #[arg(value_name = "MODEL")]
     model: String,
-    /// Validation games of each trial; functions for a model of functions.
+    /// Play this many validation tasks (or functions) in each trial.
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = count)]
     games: usize,
-    /// Fixes the validation games.
+    /// Seed of the validation tasks.
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
-    /// Show the table, change nothing.
+    /// Print the table and change nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Where to play: cpu, cuda (a GPU), or auto (a GPU where there is one).
+    /// Run on cpu, cuda (a GPU) or auto (a GPU if there is one).
     #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
     device: DeviceName,
-    /// Threads; 0 takes all cores.
+    /// Use this many threads; 0 takes all cores.
     #[arg(long, default_value_t = 0)]
     threads: usize,
-    /// Print JSON for machines.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    pub(crate) models: StoreArgs,
 }
 
 #[derive(Serialize)]
@@ -52,7 +55,7 @@ struct Row {
 pub fn run(args: &Args, registry: &Registry, models: &ModelStore) -> anyhow::Result<()> {
     let found = models.find(&args.model)?;
     if found.place == Place::Program && !args.dry_run {
-        bail!("{} is inside the program and cannot be changed; --dry-run shows the table", found.name);
+        bail!("{} is inside the program and cannot be changed; add --dry-run to print the table", found.name);
     }
     match found.load()? {
         Model::Games(model) => tune_agent(args, &found.place, model, registry),
@@ -78,7 +81,7 @@ fn tune_agent(args: &Args, place: &Place, mut model: TrainedModel, registry: &Re
     let rows: Vec<Row> = trials.iter().enumerate().map(row).collect();
     if let (Place::Folder(folder), false) = (place, args.dry_run) {
         model.config.acting = trials[best].acting.clone();
-        model.save_acting(folder).context("cannot write the choice into the checkpoint")?;
+        model.save_acting(folder).context("cannot write the acting rules into the checkpoint")?;
     }
     let mut out = std::io::stdout().lock();
     if args.json {
@@ -111,7 +114,7 @@ struct OptimiserRow {
 
 fn tune_optimiser(args: &Args, place: &Place, mut model: OptimiserModel) -> anyhow::Result<()> {
     if matches!(args.device, DeviceName::Cuda) {
-        bail!("models of functions are tuned on the CPU: leave out --device");
+        bail!("models of functions are tuned on the CPU; leave out --device");
     }
     let progress = Progress::new("trial", 0, Elsewhere::Nothing);
     let mut count = 0;
@@ -123,7 +126,7 @@ fn tune_optimiser(args: &Args, place: &Place, mut model: OptimiserModel) -> anyh
     progress.end();
     if let (Place::Folder(folder), false) = (place, args.dry_run) {
         model.config.acting = trials[best].acting.clone();
-        model.save_acting(folder).context("cannot write the choice into the checkpoint")?;
+        model.save_acting(folder).context("cannot write the acting rules into the checkpoint")?;
     }
     let row = |(index, trial): (usize, &PickingResult)| {
         let PickingResult { acting, regret, last, solved } = trial.clone();

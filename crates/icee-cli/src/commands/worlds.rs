@@ -1,4 +1,4 @@
-//! `icee worlds`: which worlds there are, and their rules.
+//! `icee worlds`: lists the worlds and their rules.
 
 use icee_worlds::{ObservationSpace, Registry, WorldSpec};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use std::io::Write;
 /// List the worlds and their rules.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Print JSON for machines.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }

@@ -88,8 +88,8 @@ pub struct CreateArgs {
 /// begin with two results; before that, rows are spread over the sheet. Rows of one answer differ, so that they can
 /// be tried at the same time.
 ///
-/// Rows in progress are repeated to the request that they answer: the same --by, --where, --same and --sampler. New
-/// rows are added until there are N. With --more all rows are new.
+/// If you ask again with the same --by, --where, --same and --sampler, you get your rows in progress again, and new
+/// ones until there are N. With --more all rows are new.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
                   icee study ask bread\n  \

@@ -173,9 +173,7 @@ pub fn cut(text: &str, length: usize) -> String {
 /// What is expected of a row.
 fn predicted(Forecast { mean, low, high, further, .. }: &Forecast) -> String {
     let interval = |mean: f64, low: f64, high: f64| {
-        // What is next to nothing beside the rest is 0.
-        let least = NOTHING * (high - low);
-        let [mean, low, high] = [mean, low, high].map(|end| short(if end.abs() < least { 0.0 } else { end }));
+        let [mean, low, high] = legible(mean, low, high);
         format!("{mean} (95 %: {low} to {high})")
     };
     let mut text = format!("predicted {}", interval(*mean, *low, *high));
@@ -184,6 +182,12 @@ fn predicted(Forecast { mean, low, high, further, .. }: &Forecast) -> String {
         text += &further.holds.map_or_else(String::new, |holds| format!(", constraint holds with {}", percent(holds)));
     }
     text
+}
+
+/// A mean and the ends of its interval. What is next to nothing beside the rest is 0.
+pub fn legible(mean: f64, low: f64, high: f64) -> [String; 3] {
+    let least = NOTHING * (high - low);
+    [mean, low, high].map(|end| short(if end.abs() < least { 0.0 } else { end }))
 }
 
 /// The probability that a row is better than all before it.
@@ -262,6 +266,7 @@ mod tests {
             best: Some(6.5),
             remaining: Some(Remaining { any: 0.35, single: 0.1, independent: 0.9 }),
             left: 9,
+            sheet: String::new(),
         };
         let text = printed(|out| answer(out, &mixed, &shown(true)));
         let design = "  initial design: at least two results are needed for predictions\n";

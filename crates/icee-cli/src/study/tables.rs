@@ -1,10 +1,12 @@
 //! What `icee study` prints as tables: predictions, effects of columns, looks back, lists of studies.
 
 use super::Shown;
-use super::rows::{NAME, cut, exact};
+use super::rows::{self, NAME, cut, exact};
 use crate::terminal::printable;
 use icee_base::numbers::short;
-use icee_protocol::{AllCells, Column, Effect, Forecast, LEVELS, Level, Line, Predicted, Reviewed, ReviewedRow};
+use icee_protocol::{
+    AllCells, Column, Effect, Forecast, LEVELS, Level, Line, Predicted, Reviewed, ReviewedRow, Status,
+};
 use std::borrow::Cow;
 use std::io::Write;
 
@@ -60,16 +62,23 @@ pub fn effects(out: &mut impl Write, effects: &[Effect]) -> anyhow::Result<()> {
 pub fn review(out: &mut impl Write, reviewed: &Reviewed) -> anyhow::Result<()> {
     let Reviewed { steps, checked, held } = reviewed;
     let predicted = |step: &ReviewedRow| match &step.forecast {
-        Some(Forecast { mean, low, high, .. }) => format!("{} ({} to {})", short(*mean), short(*low), short(*high)),
+        Some(Forecast { mean, low, high, .. }) => {
+            let [mean, low, high] = rows::legible(*mean, *low, *high);
+            format!("{mean} ({low} to {high})")
+        }
         None => NONE.into(),
     };
-    let rows: Vec<String> = steps.iter().map(|step| cut(&step.id, NAME)).collect();
+    let ids: Vec<String> = steps.iter().map(|step| cut(&step.id, NAME)).collect();
     let predictions: Vec<String> = steps.iter().map(predicted).collect();
     let head = ("row", "predicted (95 %)");
-    let (row, wide) = (widest(&rows, head.0.len()), widest(&predictions, head.1.len()));
+    let (row, wide) = (widest(&ids, head.0.len()), widest(&predictions, head.1.len()));
     writeln!(out, "{:<row$}  {:<wide$}  measured", head.0, head.1)?;
-    for ((id, predicted), step) in rows.iter().zip(&predictions).zip(steps) {
-        let measured = step.value.map_or_else(|| "failed".into(), exact);
+    for ((id, predicted), step) in ids.iter().zip(&predictions).zip(steps) {
+        let measured = match (step.value, step.status) {
+            (Some(value), _) => exact(value),
+            (None, Status::Impossible) => "impossible".into(),
+            (None, _) => "failed".into(),
+        };
         writeln!(out, "{id:<row$}  {predicted:<wide$}  {measured}")?;
     }
     if *checked == 0 {
@@ -138,7 +147,7 @@ fn digits(number: &f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use icee_protocol::{RowForecast, Status};
+    use icee_protocol::RowForecast;
 
     fn forecast(mean: f64) -> Forecast {
         Forecast { mean, low: 0.0, high: 2.0, beats_best: 0.5, further: vec![] }
@@ -154,7 +163,8 @@ mod tests {
             forecast: forecast(1.0),
         };
         let column = Column { name: "heat".into(), cells: ["180", "2\x1b[2J"].into_iter().collect() };
-        let predicted = Predicted { rows: vec![row("a\x1b[2J", 7), row("b", 2)], columns: vec![column] };
+        let predicted =
+            Predicted { rows: vec![row("a\x1b[2J", 7), row("b", 2)], columns: vec![column], sheet: String::new() };
         let printed = |terminal| {
             let mut out = Vec::new();
             predictions(&mut out, &predicted, terminal).unwrap();
@@ -184,14 +194,20 @@ mod tests {
 
     #[test]
     fn a_review_sets_results_beside_predictions() {
-        let step = |id: &str, value, forecast| ReviewedRow { id: id.into(), value, best: value, forecast };
+        let step = |id: &str, value, forecast| ReviewedRow {
+            id: id.into(),
+            status: if id == "17" { Status::Impossible } else { Status::Told },
+            value,
+            best: value,
+            forecast,
+        };
         let steps = vec![step("2", Some(0.1), None), step("17", None, None), step("5", Some(1.5), Some(forecast(1.0)))];
         let mut out = Vec::new();
         review(&mut out, &Reviewed { steps, checked: 1, held: [0, 1, 1] }).unwrap();
         let lines = [
             "row  predicted (95 %)  measured",
             "2    -                 0.1",
-            "17   -                 failed",
+            "17   -                 impossible",
             "5    1 (0 to 2)        1.5",
             "results within their intervals: 0 of 1 (50 %), 1 of 1 (80 %), 1 of 1 (95 %)",
         ];

@@ -1,4 +1,4 @@
-//! What an agent thinks with: its networks, their caches and heads, on one device or another.
+//! The networks of an agent with their caches and heads, on one device.
 
 use super::memory::Memory;
 use super::rules::Rules;

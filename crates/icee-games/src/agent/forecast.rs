@@ -1,5 +1,4 @@
-//! What an agent expects of places where it is not: its network is asked as if it stood there. Only forks of its caches see the
-//! question, so that it changes nothing.
+//! Predicts rewards for places where the agent is not: forks of its caches are queried, so nothing changes.
 
 use super::Agent;
 use super::brain::HeadAt;
@@ -23,7 +22,7 @@ impl Agent {
     pub fn expected_rewards(&mut self, game: usize) -> Result<Vec<f64>> {
         let task = &self.blueprint.task;
         if let ObservationKind::Vector { .. } = task.observation {
-            return Err(Error::Config("observations are no places, so nothing can be expected of them".into()));
+            return Err(Error::Config("observations are vectors, and forecasts need places".into()));
         }
         let head = self.blueprint.networks.iter().enumerate().find_map(|(network, plan)| {
             let (head, _) = plan.head(|head| head == Head::Reward)?;
@@ -42,7 +41,7 @@ impl Agent {
             Some((length, (0..task.observation.size() as u32).map(next).collect::<Vec<Tokens>>()))
         });
         let Some((length, tokens)) = asked else {
-            return Err(Error::Agent(format!("no action of game {game} waits for what it earns; ask after act")));
+            return Err(Error::Agent(format!("no action of game {game} waits for its reward; call this after act")));
         };
         let logits = self.brain.imagine(head, game, length, &tokens)?;
         let classes = task.reward_classes;

@@ -1,4 +1,4 @@
-//! The same decisions with networks, caches and rules on a GPU: only what was chosen comes back.
+//! Decisions with networks, caches and rules on a GPU: only the chosen values come back.
 
 use super::brain::{Brain, HeadAt, Mind, chosen};
 use super::memory::{Memory, Thought};

@@ -1,4 +1,4 @@
-//! The same agent for one live environment: reset, act, observe.
+//! The agent for one live environment: reset, act, observe.
 
 use super::{Agent, Thought};
 use crate::model::TrainedModel;

@@ -1,4 +1,4 @@
-//! What an agent remembers of one game: the steps, cut into episodes.
+//! The memory of one task: its steps, cut into episodes.
 //!
 //! Invariant: between two turns, the networks' caches of the game hold one token for every step that is remembered, unless the memory
 //! is marked as changed; what they hold beyond is cut off when the next tokens come.
@@ -88,7 +88,7 @@ impl Forgotten {
     #[must_use]
     pub fn words(self) -> Option<String> {
         let Forgotten { episodes, steps } = self;
-        let whole = "past the trained context, or nothing found in them";
+        let whole = "beyond the trained context, or without reward";
         let part = format!("the oldest {steps} steps of an episode that is longer than the trained context");
         match (episodes, steps) {
             (0, 0) => None,

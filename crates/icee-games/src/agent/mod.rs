@@ -195,7 +195,7 @@ impl Agent {
         for (index, &game) in turn.games.iter().enumerate() {
             if self.waits(game as usize) {
                 let of = self.of(game);
-                return Err(Error::Agent(format!("act was called twice{of}; observe comes in between")));
+                return Err(Error::Agent(format!("act was called twice{of}; call observe in between")));
             }
             let seen = turn.observations.get(index);
             if !seen.is_some_and(|seen| self.blueprint.task.sees(seen)) {
@@ -217,7 +217,7 @@ impl Agent {
         if self.games.len() == 1 { String::new() } else { format!(" in game {game}") }
     }
 
-    /// Chooses an action in each game of the turn. Where that is not possible, nothing has changed: the turn may be taken once more.
+    /// Chooses an action in each game of the turn. Where that is not possible, nothing has changed: the turn may be taken again.
     pub(crate) fn decide(&mut self, turn: Turn<'_>, decisions: &mut [Decision]) -> Result<()> {
         self.check_turn(turn)?;
         let draws: Vec<StreamRng> = chosen(&mut self.games, turn.games).map(|memory| memory.rng.clone()).collect();
@@ -300,13 +300,13 @@ impl Agent {
             }
             if !self.blueprint.task.scaled_reward(*reward).is_finite() {
                 let of = self.of(game);
-                return Err(Error::Agent(format!("the reward{of} is {reward}: too large, or no number")));
+                return Err(Error::Agent(format!("the reward{of} is {reward}: too large, or not a number")));
             }
         }
         Ok(())
     }
 
-    /// Learns what actions earned. Where that is not possible, nothing has changed: it may be told once more.
+    /// Learns what actions earned. Where that is not possible, nothing has changed: it may be told again.
     pub(crate) fn learn_outcomes(&mut self, games: &[u32], outcomes: &[StepOutcome]) -> Result<()> {
         self.check_outcomes(games, outcomes)?;
         let (mut over, mut gone) = (Vec::new(), Vec::new());

@@ -1,5 +1,4 @@
-//! The acting rules, as plain functions of the model's probabilities: which return to ask for, and which action that
-//! asks for.
+//! Acting rules, as plain functions of the model's probabilities: which return to condition on, and which action follows.
 
 use crate::config::{Acting, OutcomeReading};
 use crate::label::ReturnBins;

@@ -1,4 +1,4 @@
-//! Agents whose caller errs, or whose engine fails.
+//! Agents with wrong calls, or with an engine that fails.
 
 use super::brain::HeadAt;
 use super::*;
@@ -62,7 +62,7 @@ fn agent(method: &str) -> Agent {
 
 const STEPS: u32 = 18;
 
-/// Acts in both games and tells what it has earned, until there was no room for more; what fails is tried once more. Gives what it
+/// Acts in both games and tells what it has earned, until there was no room for more; what fails is tried again. Gives what it
 /// had in mind and did.
 fn play(agent: &mut Agent, mut try_first: impl FnMut(&mut Agent, u32)) -> Vec<(Thought, u32)> {
     let mut taken = Vec::new();

@@ -1,4 +1,4 @@
-//! From lines to games: flat arrays, and sizes and ranges as far as they show them.
+//! From the lines of a log to flat arrays, with sizes and ranges.
 
 use super::lines::{Line, Read, Seen};
 use super::{FEWEST_TO_SPLIT, Logs, MAX_TOKENS};
@@ -102,8 +102,8 @@ fn bring_in(lines: &mut [Line]) -> Option<String> {
         told.get_or_insert_with(|| {
             let more = if count > 1 { format!(", and {} more like it,", count - 1) } else { String::new() };
             format!(
-                "reward {} (game {game}, episode {episode}, step {step}){more} is far beyond those of all other games: is it a slip? It is \
-                 taken for {}",
+                "reward {} (game {game}, episode {episode}, step {step}){more} is far beyond those of all other games; {} is used \
+                 instead. Fix it if it is wrong",
                 short(f64::from(*reward)),
                 short(f64::from(taken))
             )
@@ -143,7 +143,7 @@ fn task_of(data: &SequenceBatch, observation: ObservationKind) -> GameSpec {
     }
 }
 
-/// Mean and deviation of every column of reals; a column that never changes is only moved to 0.
+/// Mean and standard deviation of every column of reals; a column that never changes is only moved to 0.
 fn scale(observations: &Observations) -> Option<Vec<[f32; 2]>> {
     let Observations::Vector { width, values } = observations else { return None };
     let rows = (values.len() / width).max(1) as f64;

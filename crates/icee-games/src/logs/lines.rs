@@ -68,8 +68,8 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Read> {
     }
     let unread = std::mem::take(&mut steps.unread).into_values().collect();
     let gap = steps.gap.take().map(|(place, count)| match count {
-        1 => format!("{place} is not there; it is taken as if there had been none"),
-        _ => format!("{place} is not there, and so {count} times in all; they are taken as if there had been none"),
+        1 => format!("{place} is missing; its number is skipped"),
+        _ => format!("{place} is missing, and so on {count} times in all; their numbers are skipped"),
     });
     let lines = steps.in_order();
     let lines = lines.map_err(|problem| Error::Logs { path: path.to_owned(), count: 1, lines: vec![problem] })?;
@@ -81,7 +81,7 @@ fn json_lines(text: &str, path: &Path, steps: &mut Steps) -> Result<()> {
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let parsed: std::result::Result<Value, String> = serde_json::from_str(line).map_err(|e| {
             let not_finite = ["NaN", "Infinity"].into_iter().find(|word| line.contains(word));
-            not_finite.map_or_else(|| e.to_string(), |word| format!("{word} is no number in JSON, nor in a log: {e}"))
+            not_finite.map_or_else(|| e.to_string(), |word| format!("{word} is not a number: {e}"))
         });
         if let Err(problem) = parsed.and_then(|value| {
             steps.add(from_json(&value)?)?;
@@ -323,9 +323,9 @@ impl Steps {
         }
         for Line { game, episode, step, observation, .. } in &self.lines {
             let (number, why) = match observation {
-                Seen::Below(below) => (*below, "things are numbered from 0".to_owned()),
+                Seen::Below(below) => (*below, "indices start at 0".to_owned()),
                 Seen::Index(index) if *index >= MAX_CELLS => {
-                    (i64::from(*index), format!("things are numbered below {MAX_CELLS}"))
+                    (i64::from(*index), format!("indices must be below {MAX_CELLS}"))
                 }
                 Seen::Index(_) | Seen::Reals(_) => continue,
             };

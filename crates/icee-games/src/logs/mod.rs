@@ -1,5 +1,5 @@
-//! A user's own episodes: CSV or JSON lines of game, episode, step, observation, action, reward and, where it is known,
-//! the probability of the action. The same lines are written by [`LogWriter`].
+//! Your own episodes: CSV or JSON lines of game, episode, step, observation, action, reward and, if known, the probability of the
+//! action. [`LogWriter`] writes the same lines.
 
 mod assemble;
 mod lines;
@@ -265,7 +265,9 @@ mod tests {
         assert!(said.contains("observation -1 (game 0, episode 0, step 1)") && said.contains("(-1.0)"), "{said}");
         let said = column(&["0", "1 2"]).unwrap_err().to_string();
         assert!(said.contains("line 3: observation is of another kind"), "{said}");
-        assert!(column(&["0.0", "1.0"]).unwrap().remarks().iter().any(|words| words.contains("write them without")));
+        assert!(
+            column(&["0.0", "1.0"]).unwrap().remarks().iter().any(|words| words.contains("write them without points"))
+        );
         let json = |observation: &str| {
             read(&format!(
                 "{{\"game\":0,\"episode\":0,\"step\":0,\"observation\":{observation},\"action\":1.0,\"reward\":0}}\n{{\"game\":0,\"episode\":0,\"step\":1.0,\"observation\":1,\"action\":0,\"reward\":1}}"
@@ -294,10 +296,7 @@ mod tests {
             logs.describe()
         );
         let told: Vec<String> = logs.remarks().into_iter().filter(|words| words.contains("deviations")).collect();
-        assert!(
-            told.len() == 1 && told[0].starts_with("number 1 of the observations has a value of 1000000"),
-            "{told:?}"
-        );
+        assert!(told.len() == 1 && told[0].starts_with("number 1 of the observations is 1000000"), "{told:?}");
         logs.task.check().unwrap();
         let text = serde_json::to_string(&logs.task).unwrap();
         assert_eq!(serde_json::from_str::<GameSpec>(&text).unwrap(), logs.task);
@@ -407,12 +406,13 @@ mod tests {
         };
         let (right, wrong) = (log("1"), log("1000000"));
         assert_eq!((&right.data, &right.task, right.bins()), (&wrong.data, &wrong.task, wrong.bins()));
-        let told: Vec<String> = wrong.remarks().into_iter().filter(|words| words.contains("slip")).collect();
+        let told: Vec<String> =
+            wrong.remarks().into_iter().filter(|words| words.contains("Fix it if it is wrong")).collect();
         assert!(
             told.len() == 1 && told[0].starts_with("reward 1000000 (game 7, episode 1, step 0) is far beyond"),
             "{told:?}"
         );
-        let told = |logs: &Logs| logs.remarks().iter().any(|words| words.contains("slip"));
+        let told = |logs: &Logs| logs.remarks().iter().any(|words| words.contains("Fix it if it is wrong"));
         assert!(!told(&right) && !told(&log("20")) && log("20").task.reward_range == (0.0, 20.0));
     }
 
@@ -452,7 +452,7 @@ mod tests {
         };
         assert!(told(&[(0, 1), (1, 2)], "no action is 0") && !told(&[(0, 0), (1, 2)], "no action is 0"));
         assert!(told(&[(0, 1), (1, 1)], "the only action is 1") && told(&[(0, 0), (1, 0)], "the only action is 0"));
-        assert!(told(&[(0, 0), (2, 1)], "episode 1 of game 0 is not there") && !told(&[(1, 0), (2, 1)], "not there"));
+        assert!(told(&[(0, 0), (2, 1)], "episode 1 of game 0 is missing") && !told(&[(1, 0), (2, 1)], "is missing"));
     }
 
     #[test]
@@ -474,7 +474,7 @@ mod tests {
         let said = read(text).unwrap_err().to_string();
         assert!(said.ends_with("lines 3, 5: action is not a whole number from 0"), "{said}");
         let said = read("{\"game\":0,\"episode\":0,\"step\":0,\"observation\":NaN}").unwrap_err().to_string();
-        assert!(said.contains("line 1: NaN is no number in JSON"), "{said}");
+        assert!(said.contains("line 1: NaN is not a number"), "{said}");
         let many = format!("{}\n{}", COLUMNS.join(","), "0,0,0,x,1,0,0.5\n".repeat(30));
         assert!(read(&many).unwrap_err().to_string().contains(" and 10 more: "));
         for text in ["", "game,step\n", "{\n", "game,episode,step,observation,action,reward\n"] {

@@ -1,4 +1,4 @@
-//! What whoever has made a log should know of it before anything is learned from it.
+//! Warnings about a log before training: single tasks or episodes, gaps, copies, outliers, wrong probabilities.
 
 use super::Logs;
 use crate::task::ObservationKind;
@@ -6,9 +6,9 @@ use icee_base::stats::Estimate;
 use icee_worlds::{Observation, Observations};
 use std::collections::HashMap;
 
-/// Deviations from its column's mean beyond which an observation is worth a look.
+/// Standard deviations from its column's mean beyond which an observation is reported.
 const FAR: f32 = 10.0;
-/// How far the mean of U/π may be from 1 before it is told, and how many half widths of its interval that must be.
+/// How far the mean of U/π may be from 1 before it is reported, and how many half widths of its interval that must be.
 const OFF: (f64, f64) = (0.1, 2.0);
 
 /// How much oftener a first move must come back within its game than in others before it counts, and how many half widths that must be:
@@ -28,7 +28,7 @@ struct FirstMoves {
 
 impl FirstMoves {
     /// Whether one policy that sees no more than this can have made them: every action is equally likely in all games, and all together
-    /// no likelier than 1.
+    /// at most 1.
     fn are_of_one_policy(&self) -> bool {
         let mut known: HashMap<u32, f32> = HashMap::new();
         let alike = self.of_games.iter().all(|&(action, probability)| {
@@ -63,13 +63,13 @@ impl Logs {
         let mut remarks = Vec::new();
         if games == 1 {
             remarks.push(
-                "there is one game only: what is hidden never changes, so nothing is learned of finding it out"
+                "the log has one game only: what is hidden never changes, so the agent does not learn to find it"
                     .to_owned(),
             );
         }
         if self.most_episodes() == 1 {
             remarks.push(
-                "every game has a single episode, so nothing is learned of using earlier ones: give the episodes of one game the same number"
+                "every game has a single episode, so the agent does not learn to use earlier ones; give the episodes of one game the same number"
                     .into(),
             );
         }
@@ -89,9 +89,9 @@ impl Logs {
         self.data.actions.iter().for_each(|&action| taken[action as usize] = true);
         if taken.iter().filter(|taken| **taken).count() == 1 {
             let only = taken.len() - 1;
-            return Some(format!("the only action is {only}: there is nothing to decide, and nothing to learn"));
+            return Some(format!("the only action is {only}: there is nothing to learn"));
         }
-        let why = "no action is 0: actions are numbered from 0, and one that never occurs is one that the agent may take, too";
+        let why = "no action is 0: actions are numbered from 0, and the agent may take actions that never occur";
         (!taken[0]).then(|| why.into())
     }
 
@@ -103,7 +103,7 @@ impl Logs {
         if !self.has_probabilities {
             let missing = self.without_probability;
             return (missing < steps).then(|| {
-                format!("{missing} of {steps} steps have no probability, so none is used: give all of them, or leave the column out")
+                format!("{missing} of {steps} steps have no probability, so none is used; give all of them, or leave the column out")
             });
         }
         let actions = self.data.action_count as f64;
@@ -119,9 +119,9 @@ impl Logs {
             return None;
         }
         let why = match mean > 1.0 {
-            true => "the probabilities are too small: they must be those of the actions that were taken",
+            true => "the probabilities are too small; they must be those of the logged actions",
             false => {
-                "the probabilities are too large, or some actions are never taken in some places; of those nothing can be said"
+                "the probabilities are too large, or some actions are never taken in some places and cannot be judged"
             }
         };
         Some(format!("the mean of (1 / actions) / probability is {mean:.2} and should be about 1: {why}"))
@@ -153,7 +153,7 @@ impl Logs {
         self.has_probabilities && mean > REPEATED.0.max(REPEATED.1 * half_width)
     }
 
-    /// What is seen at a step: reals to a deviation, as noise seldom leaves two alike.
+    /// What is seen at a step: reals to a standard deviation, as noise seldom leaves two alike.
     fn sight(&self, step: usize) -> Option<Vec<i64>> {
         Some(match self.data.observations.get(step)? {
             Observation::Discrete(index) => vec![i64::from(index)],
@@ -175,7 +175,7 @@ impl Logs {
         let mut remarks = Vec::new();
         if *width == 1 && values.iter().all(|value| value.fract() == 0.0 && *value >= 0.0) {
             remarks.push(
-                "all observations are whole numbers with decimal points, and read as reals: write them without, if they number things".to_owned(),
+                "all observations are whole numbers with decimal points, and read as reals; if they are indices, write them without points".to_owned(),
             );
         }
         for (column, [mean, deviation]) in self.task.observation_scale.iter().flatten().enumerate() {
@@ -186,8 +186,8 @@ impl Logs {
             let far = (furthest - mean).abs() / deviation;
             if far > FAR {
                 remarks.push(format!(
-                    "number {} of the observations has a value of {furthest}, {far:.0} deviations from its mean {mean}: is it a slip? If not, \
-                     learn from its logarithm",
+                    "number {} of the observations is {furthest} in one step, {far:.0} standard deviations from its mean {mean}; fix it, or \
+                     use its logarithm",
                     column + 1
                 ));
             }

@@ -1,4 +1,4 @@
-//! Which games are learned from, and which are put aside.
+//! The split of a log into training tasks and held-out tasks.
 
 use super::{FEWEST_TO_SPLIT, Logs};
 use icee_base::hash::checksum;
@@ -49,10 +49,10 @@ impl Logs {
     pub(super) fn copies(&self) -> Option<String> {
         let (games, different) = (self.firsts.len(), self.sizes().len());
         let told = match self.keeps_copies_together() {
-            true => "was the log joined with itself? Copies are held out together, or not at all",
-            false => "what is held out has partly been learned from, too",
+            true => "check whether the log was joined with itself. Copies are held out together",
+            false => "some held-out games are in the training set, too",
         };
-        // A few are alike by chance.
+        // A few are equal at random.
         let many = 10 * (games - different) >= games;
         (different < games && (many || self.keeps_copies_together()))
             .then(|| format!("{} of {games} games are copies of others, step by step: {told}", games - different))
@@ -125,9 +125,9 @@ mod tests {
                 && different.iter().collect::<HashSet<_>>().len() == different.len()
         );
         assert!(told(&logs).starts_with("1500 of 2000 games are copies"), "{}", told(&logs));
-        // Where few things can happen, games are alike by chance.
+        // Where few things can happen, some games are equal at random.
         let few = log(20, |game| game % 5);
-        assert!(few.held_out().len() == 2 && told(&few).ends_with("learned from, too"), "{}", told(&few));
+        assert!(few.held_out().len() == 2 && told(&few).ends_with("training set, too"), "{}", told(&few));
         assert_eq!(log(2000, |game| if game < 1000 { 0 } else { game }).held_out().len(), 200);
     }
 }

@@ -19,7 +19,7 @@ pub struct LoggedStep<'a> {
     pub observation: Observation<'a>,
     /// What was done.
     pub action: u32,
-    /// What it earned.
+    /// Its return.
     pub reward: f32,
     /// How likely the action was, where it is known.
     pub probability: Option<f32>,

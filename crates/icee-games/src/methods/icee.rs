@@ -5,7 +5,7 @@ use icee_worlds::ExpertLabels;
 
 pub(super) const METHOD: Method = Method {
     name: "icee",
-    summary: "in-context exploration-exploitation: the action given the return wanted, unbiased",
+    summary: "in-context exploration-exploitation: the action given a return, unbiased",
     span: Span::Game,
     condition: Condition::StepAndEpisode,
     importance_weights: true,

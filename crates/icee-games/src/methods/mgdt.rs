@@ -1,4 +1,4 @@
-//! MGDT (Multi-Game Decision Transformer): one episode is all it sees, and c all it is asked for.
+//! MGDT (Multi-Game Decision Transformer): sees one episode and conditions on c.
 
 use super::{Condition, Method, Span};
 use icee_worlds::ExpertLabels;

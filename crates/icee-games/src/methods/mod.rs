@@ -31,7 +31,7 @@ pub struct Method {
     pub importance_weights: bool,
     /// Whether the `bayes` rule can stand for its action head.
     pub bayes: bool,
-    /// What an expert tells of searchers' steps, where there are some.
+    /// What an expert tells of exploring policies' steps, where there are some.
     pub expert_labels: ExpertLabels,
 }
 

@@ -9,8 +9,9 @@
 //! a matrix, row by row, share a scale (the last group may be shorter), and a weight is the I8 number times its scale. In
 //! numpy: `w = q * scale.astype("f4").repeat(64)[: q.size].reshape(q.shape)`.
 //!
-//! Both carry a checksum of their tensors (a training state also of its description), so that a flipped bit is found; files
-//! from before there was one are read as before. `config.json` has none: people read it and may change it.
+//! Both carry a checksum of their tensors (a training state also of its description), so that a flipped bit is found. In a
+//! checkpoint it is optional, so that any program that writes safetensors can make one. `config.json` has none: you may
+//! read and edit it.
 //!
 //! Files are written beside their final name and renamed, so a reader never sees half of one.
 
@@ -89,10 +90,9 @@ struct NamedSpec {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TrainingHeader {
-    /// Of this description, with [`BLANK`] in this place, and of all tensors; none in older states. It comes first, so that
-    /// nothing that looks like it stands before it.
-    #[serde(default)]
-    checksum: Option<String>,
+    /// Of this description, with [`BLANK`] in this place, and of all tensors. It comes first, so that nothing that looks like
+    /// it stands before it.
+    checksum: String,
     config: Config,
     optimisers: BTreeMap<String, OptimiserConfig>,
 }
@@ -166,7 +166,7 @@ pub fn save_training(path: &Path, models: &[(&str, &Model, &AdamW)], meta: &Valu
         optimisers.insert((*name).to_string(), OptimiserConfig { steps: adam.steps, adam: adam.config });
     }
     let config = config_of(models.iter().map(|(name, model, _)| (*name, *model)), meta);
-    let header = TrainingHeader { checksum: Some(BLANK.into()), config, optimisers };
+    let header = TrainingHeader { checksum: BLANK.into(), config, optimisers };
     let text = serde_json::to_string(&header).expect("plain data");
     let sum = tensors::checksum_of_stored(checksum(0, text.as_bytes()), &stored);
     tensors::write(path, &stored, (TRAINING, text.replacen(BLANK, &hex(sum), 1)))
@@ -207,18 +207,16 @@ fn parse_training(bytes: &[u8], path: &Path) -> Result<TrainingState> {
             return Err(damaged(format!("no optimiser state for model `{name}`")));
         };
         if !adam.is_sound() || second.iter().any(|&v| v < 0.0) {
-            return Err(damaged(format!("the optimiser state of model `{name}` is not one that training can reach")));
+            return Err(damaged(format!("the optimiser state of model `{name}` is impossible")));
         }
         let adam = AdamW { config: adam, first, second, steps };
         models.push((name, Model::from_parts(spec, layout, weights), adam));
     }
     if tensors.len() != 3 * models.len() || !optimisers.is_empty() {
-        return Err(damaged("holds more than its models".into()));
+        return Err(damaged("it has tensors of no model".into()));
     }
-    if let Some(said) = said {
-        let before = checksum(0, text.replacen(&said, BLANK, 1).as_bytes());
-        check_sum(&said, tensors::checksum_of_file(before, &tensors)).map_err(damaged)?;
-    }
+    let before = checksum(0, text.replacen(&said, BLANK, 1).as_bytes());
+    check_sum(&said, tensors::checksum_of_file(before, &tensors)).map_err(damaged)?;
     Ok(TrainingState { models, meta: config.meta })
 }
 
@@ -251,7 +249,11 @@ fn hex(sum: u64) -> String {
 }
 
 fn check_sum(said: &str, is: u64) -> std::result::Result<(), String> {
-    if said == hex(is) { Ok(()) } else { Err("damaged: its checksum is not that of its content; take a copy".into()) }
+    if said == hex(is) {
+        Ok(())
+    } else {
+        Err("damaged: its checksum does not match its content; restore a copy".into())
+    }
 }
 
 fn io(path: &Path, source: std::io::Error) -> Error {

@@ -1,4 +1,4 @@
-//! What agents ask of a return head and of an outcome head, computed on the card: only what was chosen comes back.
+//! The quantities that agents need from return and outcome heads, computed on the GPU: only the chosen values come back.
 
 use super::address::Address;
 use super::heads::Logits;
@@ -99,7 +99,7 @@ impl Network {
         let classes = self.spec.heads.get(head).map_or(0, |h| h.classes) as u32;
         if wanted.len() != self.real_rows || wanted.iter().any(|w| w.from >= w.to || w.to > classes) {
             let (rows, got) = (self.real_rows, wanted.len());
-            return Err(Error::Batch(format!("{got} outcomes wanted of {classes} classes for {rows} tokens")));
+            return Err(Error::Batch(format!("{got} outcomes requested from {classes} classes for {rows} tokens")));
         }
         let logits = self.run_head(head, &[], true, 4 * self.real_rows * MAX_VALUES)?;
         let wanted: Vec<Wanted> = wanted.iter().map(|w| Wanted { from: w.from as i32, to: w.to as i32 }).collect();

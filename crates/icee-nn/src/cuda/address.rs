@@ -1,10 +1,10 @@
-//! Places in the card's memory and in a packed batch, with the type of what lies there.
+//! Places in the GPU's memory and in a packed batch, with the type of what lies there.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
-/// Where numbers or records of one type begin in the card's memory.
+/// Where numbers or records of one type begin in the GPU's memory.
 ///
 /// It is what a raw pointer is on the host: anyone may have one and count on from it, and what reads or writes there is
 /// unsafe.

@@ -1,4 +1,4 @@
-//! What the card can do at best, measured on the spot: figures to hold everything else against.
+//! The peak speeds of the GPU, measured on the spot, to compare with.
 
 use super::device::{Cuda, describe, problem};
 use super::gemm::{Epilogue, Products, Sizes};
@@ -18,12 +18,12 @@ const REPEAT: usize = 10;
 pub struct Ceilings {
     /// Operations a second of a large bf16 matrix product of random numbers.
     pub operations: f64,
-    /// Bytes a second, read and written, of a large copy on the card.
+    /// Bytes a second, read and written, of a large copy on the GPU.
     pub bytes: f64,
 }
 
 impl Cuda {
-    /// Measures the card's ceilings; takes about a second and 5 GB of its memory.
+    /// Measures the GPU's ceilings; takes about a second and 5 GB of its memory.
     pub fn ceilings(&self) -> Result<Ceilings> {
         let mut products = Products::new(self)?;
         let matrix = self.allocate("a matrix", 2 * SIDE * SIDE)?;

@@ -1,4 +1,4 @@
-//! Kernels: compiled at run time for the card and the model's widths, and kept on disk.
+//! Kernels: compiled at run time for the GPU and the model's widths, and kept on disk.
 
 use super::device::{Cuda, problem};
 use super::kernels::Kernels;
@@ -54,7 +54,7 @@ impl Kernels {
     }
 }
 
-/// Where compiled programs are kept; none where others could write, too: what lies there runs on the card.
+/// Where compiled programs are kept; none where others could write, too: what lies there runs on the GPU.
 fn cache_folder() -> Option<PathBuf> {
     let folder = cache_base(|name| std::env::var_os(name))?.join("icee").join("kernels");
     make_private(&folder).then_some(folder)

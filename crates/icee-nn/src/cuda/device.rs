@@ -1,4 +1,4 @@
-//! The card: libraries, context and stream, memory, and kernel launches.
+//! The GPU: libraries, context and stream, memory, and kernel launches.
 
 use super::address::Address;
 use super::records::Plain;
@@ -60,7 +60,7 @@ impl Cuda {
         Ok(Cuda { context, stream, name, capability, multiprocessors: count.max(1) as u32 })
     }
 
-    /// The card's name, such as `NVIDIA H200`.
+    /// The GPU's name, such as `NVIDIA H200`.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -70,7 +70,7 @@ impl Cuda {
         self.stream.synchronize().map_err(|e| problem("waiting for the GPU", describe(e)))
     }
 
-    /// Whether this is the same card and stream.
+    /// Whether this is the same GPU and stream.
     pub(super) fn same(&self, other: &Cuda) -> bool {
         Arc::ptr_eq(&self.stream, &other.stream)
     }
@@ -83,7 +83,7 @@ impl Cuda {
         self.multiprocessors
     }
 
-    /// Makes the card the calling thread's.
+    /// Makes the GPU the calling thread's.
     pub(super) fn bind(&self) -> Result<()> {
         self.context.bind_to_thread().map_err(|e| problem("opening the GPU", describe(e)))
     }
@@ -108,7 +108,7 @@ impl Cuda {
 
     /// Copies to the start of some memory and waits. The copy is queued on the stream: one on the default stream returns
     /// before the last of it has arrived, and kernels of ours would not wait for it, which shows where other programs keep
-    /// the card busy.
+    /// the GPU busy.
     pub(super) fn write<T: Plain>(&self, to: &Memory, from: &[T]) -> Result<()> {
         self.bind()?;
         let to = to.range(to.start::<T>(), from.len())?;
@@ -155,7 +155,7 @@ pub(super) fn describe(error: result::DriverError) -> String {
     }
 }
 
-/// A stretch of the card's memory.
+/// A stretch of the GPU's memory.
 pub(super) struct Memory {
     at: u64,
     pub bytes: usize,

@@ -13,7 +13,7 @@ use crate::spec::FieldKind;
 use crate::{Error, Result};
 use half::bf16;
 
-/// Logits on the card: [rows, values, stride], of which the first `classes` of each line are logits.
+/// Logits on the GPU: [rows, values, stride], of which the first `classes` of each line are logits.
 #[derive(Clone, Copy)]
 pub(super) struct Logits {
     pub at: Address<f32>,

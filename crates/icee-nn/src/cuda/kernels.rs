@@ -30,7 +30,7 @@ pub(super) struct Kernel<A> {
     takes: PhantomData<fn(A)>,
 }
 
-/// Mean and inverse deviation of a row: the kernels' `float2`.
+/// Mean and inverse standard deviation of a row: the kernels' `float2`.
 pub(super) type Stats = [f32; 2];
 
 macro_rules! kernels {

@@ -1,4 +1,4 @@
-//! Starting a kernel: the one place where arguments meet the card.
+//! Starting a kernel: the one place where arguments meet the GPU.
 
 use super::device::{Cuda, describe, problem};
 use super::kernels::{Arguments, Kernel};

@@ -1,4 +1,4 @@
-//! In-context inference on the GPU, many sequences in lock step: keys and values stay on the card, one cache a
+//! In-context inference on the GPU, many sequences in lock step: keys and values stay on the GPU, one cache a
 //! sequence, and so does the trunk's output of the tokens appended last, which the heads then read.
 
 use super::address::Address;
@@ -63,11 +63,11 @@ struct Buffers {
 }
 
 impl Network {
-    /// Copies a model to the card and makes empty caches for `sequences` sequences of the model's context.
+    /// Copies a model to the GPU and makes empty caches for `sequences` sequences of the model's context.
     pub fn new(cuda: &Cuda, model: &Model, sequences: usize) -> Result<Network> {
         let spec = model.spec().clone();
         if spec.row_attention {
-            return Err(Error::Cuda("the cells of tables are read on the CPU; a card only learns from them".into()));
+            return Err(Error::Cuda("models of table cells run on the CPU; on a GPU they can only be trained".into()));
         }
         let places = Places::new(&spec, &Layout::new(&spec))?;
         let kernels = Kernels::new(cuda, spec.width, spec.head_width())?;
@@ -108,7 +108,7 @@ impl Network {
         }
     }
 
-    /// Appends tokens to some sequences (ascending), any number to each; the trunk's output for them stays on the card
+    /// Appends tokens to some sequences (ascending), any number to each; the trunk's output for them stays on the GPU
     /// for the heads. Returns at once.
     ///
     /// A model of sets sees all tokens of a sequence at once: its cache must be empty.
@@ -170,7 +170,7 @@ impl Network {
         }
     }
 
-    /// Sends `words` to the card and says where they are.
+    /// Sends `words` to the GPU and says where they are.
     pub(super) fn send_words(&mut self) -> Result<Address<i32>> {
         let words = self.words.len().max(1);
         if self.batch.as_ref().is_none_or(|batch| batch.bytes < 4 * words) {

@@ -1,4 +1,4 @@
-//! What AdamW needs on the card besides weights and moments.
+//! What AdamW needs on the GPU besides weights and moments.
 
 use super::device::{Cuda, Memory, Staging};
 use super::records::{Clip, Update};

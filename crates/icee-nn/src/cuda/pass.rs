@@ -8,7 +8,7 @@ use super::places::Places;
 use crate::spec::ModelSpec;
 use half::bf16;
 
-/// A model on the card, and the batch it is given.
+/// A model on the GPU, and the batch it is given.
 pub(super) struct Pass<'a> {
     pub cuda: &'a Cuda,
     pub kernels: &'a Kernels,

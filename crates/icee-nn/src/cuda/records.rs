@@ -5,9 +5,9 @@ use half::bf16;
 /// Warps of a block, in kernels that have one for each row.
 pub(super) const WARPS: usize = 8;
 
-/// What may be copied to the card and back as it lies in memory.
+/// What may be copied to the GPU and back as it lies in memory.
 ///
-/// cudarc's `DeviceRepr` will not do: it lets a `bool` through, which the card could give back as 2.
+/// cudarc's `DeviceRepr` will not do: it lets a `bool` through, which the GPU could give back as 2.
 ///
 /// # Safety
 /// Any bits are a value of the type, none of its bytes is padding, and nothing in it points anywhere.
@@ -29,7 +29,7 @@ pub(super) fn words<T: Plain>(records: &[T]) -> &[u32] {
     unsafe { std::slice::from_raw_parts(records.as_ptr().cast(), size_of_val(records) / 4) }
 }
 
-/// A size or an index as the kernels have it. It fits: each counts something that lies in the card's memory, and 2³¹ of
+/// A size or an index as the kernels have it. It fits: each counts something that lies in the GPU's memory, and 2³¹ of
 /// the smallest would not. (Pairs of pool heads lie there chunk by chunk; the learner checks how many there are.)
 pub(super) fn int(value: usize) -> i32 {
     value as i32

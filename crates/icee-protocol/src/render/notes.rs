@@ -7,7 +7,7 @@ use crate::{Counts, Emptied, FewerMeasured, Grounds, LeftOut, Lonely, Mixed, Not
 /// A note in words.
 pub fn words(note: &Note, reader: &Reader) -> String {
     let set = |what: Set<'_>| set(reader, what);
-    let forget = || command(reader, "forget", "");
+    let forget = || command(reader, "forget", "--row ID");
     match note {
         Note::TornMoved { place } => format!(
             "The journal's last line was incomplete, perhaps after a crash. It was moved to {place}; the rest is whole."
@@ -24,17 +24,17 @@ pub fn words(note: &Note, reader: &Reader) -> String {
         Note::FewerLeft { left: 1, .. } => "Only one row is left.".into(),
         Note::FewerLeft { left, .. } => format!("Only {left} rows are left."),
         Note::FewerAlike { asked, rows } => {
-            format!("No {asked} rows that are left share a setting; this one has {rows}.")
+            format!("Only {rows} of the rows left are the same in these columns, not {asked}.")
         }
         Note::Scored { left, scored } => {
             format!("{scored} of the {left} rows left were scored: neighbours of the best rows, and others at random.")
         }
         Note::Thinned { results, used, fitted, model } => match fitted {
             None => {
-                format!("{model} predicts from {used} of the {results} results: the best, the latest, and a spread.")
+                format!("{model} predicts from {used} of the {results} results: the best, the latest and some others.")
             }
             Some(fitted) => format!(
-                "{model} predicts from {used} of the {results} results (the best, the latest, and a spread) and is fitted to {fitted}."
+                "{model} predicts from {used} of the {results} results (the best, the latest and some others) and is fitted to {fitted}."
             ),
         },
         Note::Decades { low, high } => format!(
@@ -42,10 +42,9 @@ pub fn words(note: &Note, reader: &Reader) -> String {
             hint("With ", set(Set::Value("bounds", "0..")), " at least none is predicted below 0.")
         ),
         Note::Expired { rows } => format!("Reservations expired: {}.", super::rows_named(rows)),
-        Note::OthersRunning { rows } => format!(
-            "{rows} other {} in progress.",
-            many(*rows, "row suggested to another request is", "rows suggested to other requests are")
-        ),
+        Note::OthersRunning { rows } => {
+            format!("{rows} other {} in progress.", many(*rows, "row is", "rows are"))
+        }
         Note::SheetUpdated { rows_before, rows, told } => {
             format!("The sheet has changed: {}.", changed(*rows_before, *rows, told))
         }
@@ -94,18 +93,12 @@ pub fn words(note: &Note, reader: &Reader) -> String {
             )
         }
         Note::Emptied(Emptied { rows, more, column }) => {
-            let named = rows.iter().map(|(row, known)| format!("row {row} has {known}"));
-            format!(
-                "{}, and nothing in the sheet's column \"{column}\".{}",
-                listed(named, *more),
-                hint("To delete results: ", forget(), ".")
-            )
+            format!("{}{}", absent(column, rows, *more), hint("To delete results: ", forget(), "."))
         }
         Note::Cleared(Emptied { rows, more, column }) => {
-            let named = rows.iter().map(|(row, known)| format!("row {row} has the {column} {known}"));
             format!(
-                "{}, and nothing in the sheet's column \"{column}\".{}",
-                listed(named, *more),
+                "{}{}",
+                absent(column, rows, *more),
                 hint(
                     "To delete all results of a row: ",
                     forget(),
@@ -115,10 +108,10 @@ pub fn words(note: &Note, reader: &Reader) -> String {
         }
         Note::Fewer { rows, more } => {
             let one = |FewerMeasured { row, known, here }: &FewerMeasured| {
-                format!("row {row} has {known} results, {here} of them in the sheet")
+                format!("row {row} ({known}, {here} in the sheet)")
             };
             format!(
-                "{}. The mean of all counts.{}",
+                "Rows with more results than the sheet has: {}. The mean of all counts.{}",
                 listed(rows.iter().map(one), *more),
                 hint("To delete them: ", forget(), ". What the sheet still has is then recorded again.")
             )
@@ -190,7 +183,8 @@ pub fn words(note: &Note, reader: &Reader) -> String {
         }
         Note::PartShown { shown, of } => format!("The latest {shown} of {of} results are shown."),
         Note::GoalUnmeasured { name, rows } => {
-            format!("{rows} measured {} no result for \"{name}\" yet.", many(*rows, "row has", "rows have"))
+            let (rows_have, they) = if *rows == 1 { ("row has", "It does") } else { ("rows have", "They do") };
+            format!("{rows} measured {rows_have} no result for \"{name}\" yet. {they} not count until then.")
         }
     }
 }
@@ -210,6 +204,12 @@ pub fn changed(rows_before: usize, rows: usize, told: &Counts) -> String {
     ];
     parts.extend(counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
     parts.join(", ")
+}
+
+/// Results that the study has and the sheet has not.
+fn absent(column: &str, rows: &[(String, String)], more: usize) -> String {
+    let named = rows.iter().map(|(row, known)| format!("row {row} ({known})"));
+    format!("Not in the sheet's column \"{column}\": the results of {}.", listed(named, more))
 }
 
 /// The way out of a slip.

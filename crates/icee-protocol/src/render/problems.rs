@@ -9,7 +9,7 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
     let way = |verb: &str, rest: &str| command(reader, verb, rest);
     match problem {
         Problem::NameUnusable { name } => {
-            format!("A study cannot be called \"{name}\". Use 1 to 64 letters, digits, - and _; points inside.")
+            format!("A study cannot be called \"{name}\". Use 1 to 64 letters, digits, - _ and . (not first or last).")
         }
         Problem::NameMissing => "The study needs a name.".into(),
         Problem::NoStudy { name, place, known } => {
@@ -36,7 +36,7 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         Problem::Stored { name, fault } => format!("{name}: {fault}"),
         Problem::OldFormat { name, format } => {
             let upgrade = match reader.face {
-                Face::Terminal => format!("Upgrade it: `icee study upgrade {name}`."),
+                Face::Terminal => hint("Upgrade it: ", way("upgrade", ""), ".").trim_start().to_owned(),
                 Face::Python => "Upgrade it: `icee.Study.upgrade(path)`.".into(),
                 _ => "Its owner can upgrade it.".into(),
             };
@@ -108,11 +108,17 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         Problem::GoalTwice { name } => {
             format!("\"{name}\" has two goals. Give one; for a range, use its middle as a target: \"{name} = 7\".")
         }
-        Problem::GoalName { name } => format!("The result \"{name}\" needs a name of its own."),
+        Problem::GoalName { name } => {
+            format!("An additional result cannot be called \"{name}\": give it a name of its own.")
+        },
         Problem::DirectionFixed => {
             "The goal of the main result cannot change. Start a new study that learns from this one.".into()
         }
-        Problem::NothingToChange => "Nothing was changed. Give a range of results, or goals.".into(),
+        Problem::NothingToChange => {
+            let either = set(Set::Option("bounds")).zip(set(Set::Option("also")));
+            let either = either.map(|(bounds, also)| format!("{bounds} or {also}"));
+            format!("Nothing was changed. Give a range of results, or a goal.{}", hint("Use ", either, "."))
+        }
         Problem::ResultsOutside { row, value, range } => format!(
             "Row {row} has the result {value}, outside the range {range}. Choose a wider range, or delete the result."
         ),
@@ -197,7 +203,7 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
             let failed = failed.map(|(failed, impossible)| format!("{failed} or {impossible}"));
             format!("Give one result: a number, failed, or impossible.{}", hint("For the latter: ", failed, "."))
         }
-        Problem::MainResultMissing => "The main result is missing. Give it beside the further ones.".into(),
+        Problem::MainResultMissing => "The main result is missing. Give it beside the further ones, also if it is recorded already.".into(),
         Problem::ResultTwice { name } => format!("The result \"{name}\" is given twice."),
         Problem::RowAndFile => "Give a row with its result, or a file of results.".into(),
         Problem::ReplaceAndAgain => "Correct a result, or add a replicate: choose one.".into(),

@@ -1,5 +1,5 @@
-//! A game as a moving picture: the room on the left, step by step, and the return by episode beside it. One animated
-//! SVG that needs nothing but itself, so that it moves inside an `<img>`: CSS keyframes, no script, no font of its own.
+//! One game as an animated SVG: the room on the left, step by step, and the return by episode beside it. It uses CSS keyframes, no
+//! script and no font, so that it moves inside an `<img>`.
 //!
 //! Without motion (a printer, a reader who asked for none) the picture is that of the last moment.
 
@@ -65,10 +65,10 @@ pub fn svg(game: &Game, shown: &[usize], paint: Paint) -> Result<String> {
     let cells = game.columns * game.rows;
     let inside = |episode: &Episode| episode.start < cells && episode.steps.iter().all(|step| step.cell < cells);
     if !game.episodes.iter().all(inside) {
-        return fail("a cell lies outside the room");
+        return fail("a cell is outside the room");
     }
     if !(game.most > 0.0 && game.most.is_finite()) {
-        return fail("the most that can be earned must be above 0");
+        return fail("the maximum return must be above 0");
     }
     let timeline = Timeline::new(&game.episodes[..last], shown);
     Ok(Picture::new(game, &timeline, paint).draw())

@@ -1,4 +1,4 @@
-//! When what is seen: every step a moment.
+//! The timeline of an animation: when each step is shown.
 
 use super::Episode;
 use std::collections::BTreeMap;

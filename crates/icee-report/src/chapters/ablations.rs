@@ -1,4 +1,4 @@
-//! What each piece of the method does: one thing is changed at a time, everything else stays.
+//! Ablations: one part of the method is changed at a time.
 
 use super::{ceiling, curve, mean_cell, nothing, played};
 use crate::chapters::optimisation::regret_figure;
@@ -39,42 +39,42 @@ pub fn ablations(results: &Results) -> Vec<Block> {
             "ablation-networks",
             "Networks and action rule",
             "Late conditioning with Bayes' rule (ICEE) against a weighted action head on the same trunk, and against the \
-             paper's two transformers. Not all were trained equally long: `icee models card NAME`.",
+             paper's two transformers. Training times differ: see `icee models card NAME`.",
             &all,
             variants(&["icee", "icee-weighted", "icee-paper"]),
             results,
         ),
         figure(
             "ablation-joint",
-            "What is asked for",
-            "Always asking for a better episode than ever (c̃ = 1, as in the paper) against drawing c̃ from the model's own \
-             belief: one model each.",
+            "Conditioning on c̃",
+            "Always conditioning on an episode better than all before (c̃ = 1, as in the paper) against drawing c̃ from the model's \
+             prediction; one model each.",
             &all,
             variants(&["icee", "icee-always-one"]),
             results,
         ),
         figure(
             "ablation-histories",
-            "Histories that are learned from",
-            "Trained without histories by searchers, who do not know the goal; and without those of novices, in which nothing was \
-             found yet, either: then all episodes are the behaviour policy's own, as in the paper. Not all were trained equally \
-             long: `icee models card NAME`.",
+            "Training histories",
+            "Trained without histories of exploring policies, which do not know the goal; and also without those of noisy policies, \
+             which have found nothing yet: then all episodes are the behaviour policy's, as in the paper. Training times differ: \
+             see `icee models card NAME`.",
             &all[..1],
             variants(&["icee", "icee-no-searchers", "icee-offline"]),
             results,
         ),
         figure(
             "ablation-kappa",
-            "How strongly high returns are asked for",
-            "One model, other κ; everything else as the model acts.",
+            "Optimism κ",
+            "One model with different κ; its other acting rules are unchanged.",
             &tuned,
             ramp(&KAPPAS, "κ", kappa_id),
             results,
         ),
         figure(
             "ablation-guard",
-            "How much of the upper tail is not believed",
-            "One model, other guards δ; everything else as the model acts.",
+            "Ignored upper tail δ",
+            "One model with different guards δ; its other acting rules are unchanged.",
             &tuned,
             ramp(&GUARDS, "δ", guard_id),
             results,

@@ -20,8 +20,8 @@ pub fn beyond(results: &Results) -> Vec<Block> {
         blocks.push(Block::Figure(Figure {
             id: "regret-bandits".into(),
             title: "Bandits: regret by pull".into(),
-            caption: "What somebody who knows the best arm earned on the same games, less what was earned so far: the mean over \
-                      games. The band is ICEE's 95 % interval. ICEE was trained offline and learns in its context; Thompson \
+            caption: "Cumulative return of an oracle that knows the best arm, minus the agent's, on the same tasks: the mean over \
+                      tasks. The band is ICEE's 95 % interval. ICEE was trained offline and learns in its context; Thompson \
                       sampling draws from the exact posterior and knows the prior; UCB1 knows neither."
                 .into(),
             columns: 2,
@@ -31,7 +31,7 @@ pub fn beyond(results: &Results) -> Vec<Block> {
     }
     if PERMUTED.methods().any(|entry| played(results, &PERMUTED.model(entry.key)).is_some()) {
         blocks.push(Block::Text(format!(
-            "{}: which of the five actions leads where is hidden as well, one of 120 ways.",
+            "{}: the effect of the five actions is hidden as well, one of 120 permutations.",
             PERMUTED.name
         )));
         blocks.extend(world(&PERMUTED, results));
@@ -39,7 +39,7 @@ pub fn beyond(results: &Results) -> Vec<Block> {
     blocks
 }
 
-/// What ICEE and Thompson sampling lose in a whole game, in one line; none where nobody has played.
+/// The regret of ICEE and Thompson sampling in a whole task, in one line; none without results.
 #[must_use]
 pub(super) fn sentence(results: &Results) -> Option<String> {
     let last = |bandit: &CatalogueWorld, key: &str| Some(regret(bandit, key, results)?.last()?.0);

@@ -1,5 +1,5 @@
-//! Cost of learning: updates and seconds until a method earns what the paper's ICEE earns, on a card and on two cores. Nothing
-//! is computed for it: times of one machine would say nothing of another's.
+//! Cost of learning: updates and seconds until a method reaches the return of the paper's ICEE, on a GPU and on two cores. It was
+//! measured once and is not recomputed, because times depend on the machine.
 
 use super::nothing;
 use super::worlds::named;
@@ -21,8 +21,8 @@ pub fn cost() -> Result<Vec<Block>> {
     let runs = cost::runs()?;
     Ok(vec![
         Block::Text(format!(
-            "How long each method learns until it earns the paper's {WANTED} at episode 50, the last, of the Dark Room. This was \
-             measured once, and is not computed with the page; `tools/bench/learning-cost.sh OUT_FOLDER` measures it again."
+            "Training time of each method until it reaches the paper's return of {WANTED} at episode 50, the last, of the Dark Room. \
+             It was measured once; `tools/bench/learning-cost.sh OUT_FOLDER` measures it again."
         )),
         Block::Figure(figure(&runs)),
         Block::Table(table(&runs)),
@@ -30,37 +30,37 @@ pub fn cost() -> Result<Vec<Block>> {
     ])
 }
 
-/// How it was measured, and what it does not say.
+/// How it was measured, and its limits.
 const NOTES: [&str; 5] = [
-    "Seconds are those of learning, beginning with the first update; evaluations, every 250 updates, are not counted. On \
-     the card the first 250 updates of ICEE and MGDT took 3.7 and 2.6 s longer than later ones, which is counted. The first \
-     evaluation that reaches it counts; a later one may be lower again. One seed (1) each: another may be earlier or later.",
-    "One H200: each method alone on the card, with the settings of its recipe (ICEE as its \
+    "Seconds start with the first update and leave out the evaluations, every 250 updates. On the GPU the first 250 updates of ICEE \
+     and MGDT took 3.7 and 2.6 s longer than later ones; this is counted. The first evaluation that reaches the return counts; a \
+     later one may be lower. One seed (1) each: another may be faster or slower.",
+    "One H200: each method alone on the GPU, with the settings of its recipe (ICEE as its \
      preset is, the paper's data for 12,000 updates, the paper's networks for 6,000 at a rate of 1e-3, AD and AD-sorted with three \
-     layers for 4,000, DPT for 4,500, MGDT with two layers of width 64 for 3,000), batches of 64 games, evaluated on 200 games. AD, \
-     AD-sorted and MGDT were trained to the end of their schedules; the others were stopped by the clock before it.",
+     layers for 4,000, DPT for 4,500, MGDT with two layers of width 64 for 3,000), batches of 64 tasks, evaluated on 200 tasks. AD, \
+     AD-sorted and MGDT were trained to the end of their schedules; the others were stopped by a time limit.",
     "Two cores: two of the 16 of that machine's Xeon, pinned, beside other work on it, so an idle machine may be faster. A smaller \
-     network for all methods: two layers of width 64, batches of 8 games, a rate of 4e-3 on a schedule of 8,000 updates, evaluated on \
-     100 games, stopped by the clock. Nobody chose these settings for the paper's networks, whose rate on the card is a quarter of this.",
-    "Methods do not learn from the same (below each name), and a time is no verdict: DPT is told the best action at every step, and \
-     AD-sorted earns this in its last episodes only.",
+     network for all methods: two layers of width 64, batches of 8 tasks, a rate of 4e-3 on a schedule of 8,000 updates, evaluated on \
+     100 tasks, stopped by a time limit. These settings were not tuned for the paper's networks, whose rate on the GPU is a quarter of this.",
+    "Methods have different training data (below each name), so times alone do not rank them: DPT gets the best action at every step, \
+     and AD-sorted reaches this return in its last episodes only.",
     "Every evaluation, with the returns at episodes 1 and 26: `crates/icee-report/data/learning-cost.csv`.",
 ];
 
-/// What it comes to, in a sentence.
+/// The result in a sentence.
 ///
 /// # Errors
 /// As [`cost`].
 pub(super) fn sentence() -> Result<String> {
     let runs = cost::runs()?;
     let said = methods(&runs).filter_map(|entry| {
-        let run = run_of(&runs, Hardware::Card, entry)?;
+        let run = run_of(&runs, Hardware::Gpu, entry)?;
         let time = run.reached().map_or("never".into(), |at| format!("{} s", seconds(at.seconds)));
         Some(format!("{} {time}", entry.label))
     });
     let list: Vec<String> = said.collect();
     Ok(format!(
-        "Learning on one H200 until the paper's {WANTED} at the last episode of the Dark Room, measured once: {}.",
+        "Training time on one H200 until the paper's {WANTED} at the last episode of the Dark Room, measured once: {}.",
         list.join("; ")
     ))
 }
@@ -107,8 +107,8 @@ fn table(runs: &[CostRun]) -> Table {
     };
     Table {
         caption: format!(
-            "Cost of learning. Updates and seconds until {WANTED} is earned at episode 50, and what is earned there at the end of the \
-             measured run; below each method what it learned from."
+            "Cost of learning. Updates and seconds until the return at episode 50 is {WANTED}, and that return at the end of the \
+             measured run. Below each method: its training data."
         ),
         groups: Hardware::ALL.map(|hardware| (hardware.title().into(), 3)).to_vec(),
         head,

@@ -1,5 +1,4 @@
-//! From results to what a reader sees: each chapter turns outcomes into figures and tables, and leaves out what is not
-//! there.
+//! The chapters of the report: each turns results into figures and tables, and leaves out what is missing.
 
 mod ablations;
 mod beyond;
@@ -24,7 +23,7 @@ use crate::paper::Verdict;
 use crate::work::{Played, Results, UnitResult};
 use icee_models::results::EpisodeRow;
 
-/// What an agent earned, if it has played.
+/// The returns of an agent, if it has played.
 fn played<'a>(results: &'a Results, id: &str) -> Option<&'a Played> {
     match results.outcomes.get(id) {
         Some(UnitResult::Played(played)) => Some(played),

@@ -1,4 +1,4 @@
-//! What comes first: what was reproduced, how it stands to the paper, what is not here yet.
+//! The summary: what was reproduced, how it compares with the paper, what is missing.
 
 use super::optimisation::regret_after_evaluations;
 use super::worlds::{PaperComparison, compared, named};
@@ -62,8 +62,8 @@ fn verdicts(comparisons: &[PaperComparison]) -> Option<String> {
     let compared = higher + agree + lower;
     (compared > 0).then(|| {
         format!(
-            "Beside {compared} cells of the paper's tables, ours is higher in {higher}, agrees in {agree} and is lower in \
-             {lower}: beyond what both 95 % intervals leave to chance."
+            "Compared with {compared} cells of the paper's tables, ours is significantly higher in {higher}, agrees in {agree} and is \
+             significantly lower in {lower} (both 95 % intervals)."
         )
     })
 }

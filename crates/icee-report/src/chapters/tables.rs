@@ -1,4 +1,4 @@
-//! Real tables: who finds the best experiments sooner, table by table, beside other tools.
+//! Real tables: regret of each method and of other tools, table by table.
 
 use super::{mean_cell, nothing};
 use crate::Result;
@@ -27,9 +27,9 @@ pub fn tables(results: &Results) -> Result<Vec<Block>> {
     };
     Ok(vec![
         Block::Text(
-            "Pools of real experiments, searched as if nothing were known: all begin with the same five rows and go on to 55. \
-             BoTorch (a Gaussian process as it comes, greatest log expected improvement) and a random forest were run by \
-             tools/bench/table_race.py. The model was trained on made-up tables alone and has seen none of these."
+            "Tables of real experiments, searched as if nothing were known: all methods start with the same five rows and evaluate 55. \
+             BoTorch (a Gaussian process with default settings, greatest log expected improvement) and a random forest were run by \
+             tools/bench/table_race.py. The model was trained on synthetic tables only and has seen none of these."
                 .into(),
         ),
         Block::Figure(figure(&pools, &scores)),
@@ -39,7 +39,7 @@ pub fn tables(results: &Results) -> Result<Vec<Block>> {
     ])
 }
 
-/// What it comes to, in a sentence.
+/// The result in a sentence.
 ///
 /// # Errors
 /// As [`tables`].
@@ -135,8 +135,8 @@ fn relative(pools: &[RealPool], scores: &Scores) -> Table {
     last.extend(scores.methods.iter().map(|(_, of)| mean_cell(of.mean, of.known_half_width())));
     rows.push(last);
     let caption =
-        "Mean regret over evaluations 6 to 55, relative to random search; below 1 is better than chance, and less is \
-                   better. The last row with its 95 % interval over the tables."
+        "Mean regret over evaluations 6 to 55, relative to random search; below 1 is better than random search. \
+                   The last row has its 95 % interval over the tables."
             .into();
     Table { caption, groups: Vec::new(), head, rows }
 }

@@ -1,5 +1,4 @@
-//! One chapter a world: the learning curves of all methods, and the paper's table with ours beside it. And the action
-//! entropies of all worlds.
+//! A chapter per world: learning curves of all methods, and the paper's table beside ours. Also the action entropies.
 
 use super::{ceiling, curve, mean_cell, nothing, played, said};
 use crate::figure::{Axis, Figure, Mark, Panel, Point, Series};
@@ -86,9 +85,9 @@ pub fn world(world: &'static CatalogueWorld, results: &Results) -> Vec<Block> {
     let games = results_games(world, results);
     let sweeps = world.references().any(|(_, agent)| agent == Reference::Sweep);
     let caption = format!(
-        "Mean return over {games} unseen games at each episode. The band is ICEE's 95 % interval; those of \
-         the others are in the table. Dashed: agents of plain code. The oracle knows what is hidden;{} posterior sampling draws \
-         it from the exact posterior and acts as if that were so; Source is the policy that made the training data.{}",
+        "Mean return over {games} unseen tasks at each episode. The band is ICEE's 95 % interval; those of \
+         the others are in the table. Dashed: reference agents. The oracle knows what is hidden;{} posterior sampling acts \
+         optimally for a draw from the exact posterior; Source is the policy that made the training data.{}",
         if sweeps { " the sweep goes to the nearest cell not yet visited;" } else { "" },
         if paper::row(id, ICEE).is_empty() { "" } else { " Diamonds: the paper's numbers with their intervals." }
     );
@@ -154,13 +153,13 @@ fn table(world: &'static CatalogueWorld, results: &Results) -> Table {
         }
     }
     let caption =
-        "The paper's table and ours. Mean return with 95 % intervals; below each method what it learned from, below \
-                   our numbers the verdict: whether the difference exceeds what both intervals leave to chance."
+        "The paper's table and ours. Mean return with 95 % intervals. Below each method: its training data. Below \
+                   our numbers: whether the difference is significant."
             .into();
     Table { caption, groups, head, rows }
 }
 
-/// A method's name with what it learned from.
+/// A method's name with its training data.
 #[must_use]
 pub fn named(entry: &Entry) -> Cell {
     let from = match (entry.agent(), entry.key) {

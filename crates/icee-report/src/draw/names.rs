@@ -1,4 +1,4 @@
-//! Which line is which: names at the lines' ends, or a legend.
+//! Names of lines: at their ends, or in a legend.
 
 use super::{DASHES, MARKER, line, marker, text};
 use crate::figure::{Figure, Mark, Panel, Series};

@@ -1,4 +1,4 @@
-//! Does the work, or finds that it is done.
+//! Computes a unit of work, or reads its stored result.
 
 use super::regret::Rewards;
 use super::samplers::{samplers, table_samplers};

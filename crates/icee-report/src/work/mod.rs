@@ -1,5 +1,5 @@
-//! Work in pieces that can be kept: each has a name, a fingerprint of everything its result depends on, and a result
-//! that is written down whole. Who runs the same again computes only what is missing.
+//! Units of work whose results are stored: each has a name, a fingerprint of everything its result depends on, and a result file.
+//! A repeated report computes only what is missing.
 
 mod compute;
 mod regret;
@@ -103,7 +103,7 @@ pub enum UnitResult {
     Raced(Raced),
 }
 
-/// What an agent earned.
+/// The returns of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Played {
     /// The world.

@@ -1,4 +1,4 @@
-//! Regret after every step: what the oracle earned on the same games, less what was earned.
+//! Regret after every step: the oracle's return minus the agent's, on the same tasks.
 
 use crate::Result;
 use icee_base::stats::Estimate;

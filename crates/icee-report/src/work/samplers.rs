@@ -1,4 +1,4 @@
-//! Who searches: the rivals by their names, and learned optimisers by the names of their models.
+//! Samplers by name: rivals, and learned optimisers by the names of their models.
 
 use crate::Result;
 use icee_bo::gp_surrogate::{gp_ei, table_gp_ei};

@@ -9,7 +9,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
                       frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; \
                       trusted-types 'none'";
 
-/// A file that browsers get, whoever asks: there are no secrets in it.
+/// A file that browsers get without a token: there are no secrets in it.
 pub struct PageFile {
     /// Where it is.
     pub path: &'static str,

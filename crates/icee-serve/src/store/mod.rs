@@ -37,7 +37,7 @@ impl FromStr for Place {
         match text.split_once("://") {
             Some(("postgres" | "postgresql", _)) => Ok(Place::Postgres(text.to_owned())),
             Some((other, _)) => {
-                Err(format!("studies cannot be kept in {other}://; give a folder, or postgres://USER@HOST/DATABASE"))
+                Err(format!("Studies cannot be kept in {other}://. Give a folder, or postgres://USER@HOST/DATABASE."))
             }
             None => Ok(Place::Folder(text.into())),
         }

@@ -12,7 +12,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// Connections of one server, at most.
 const MOST: usize = 16;
-/// How many of them turns with studies have at most, which keep theirs as long as they last: the rest is for looks and tokens.
+/// How many of them turns with studies have at most, which keep theirs as long as they last: the rest is for looks and
+/// tokens.
 const MOST_TURNS: usize = 12;
 /// How long one waits for one of them.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -20,9 +21,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const CONNECTING: Duration = Duration::from_secs(5);
 /// How long what was sent may go without a sign of life.
 const SILENCE: Duration = Duration::from_secs(30);
-/// How often both ends make sure that the other is there while nothing is sent: first after this time, then every so often, so often.
+/// How often both ends make sure that the other is there while nothing is sent: first after this time, then every so
+/// often, so often.
 const ALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration::from_secs(10), 3);
-/// What is acknowledged is on disk, whatever the database does by default. Whoever is gone is noticed, also when he did not say so. And
+/// What is acknowledged is on disk, whatever the database does by default. Lost connections are noticed. And
 /// nothing takes for ever: five minutes are enough for the largest body that a server takes.
 const SETTINGS: &str = "SET synchronous_commit = on; SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; \
                         SET tcp_keepalives_count = 3; SET statement_timeout = '5min'";
@@ -87,7 +89,7 @@ impl Pool {
     /// Where that is no address, or one that this program cannot speak to.
     pub fn new(url: &str) -> std::result::Result<Arc<Pool>, ServeError> {
         // The address may have a password, so it is not repeated.
-        let wrong = |problem| ServeError::Store(format!("the address of the database cannot be used: {problem}"));
+        let wrong = |problem| ServeError::Store(format!("The address of the database cannot be used: {problem}"));
         let (mut config, tls) = tls::parse(url).map_err(wrong)?;
         if config.get_password().is_none()
             && let Ok(password) = std::env::var("PGPASSWORD")
@@ -119,7 +121,7 @@ impl Pool {
         let newest = migrate::apply(connection.client()?).map_err(|error| self.wrong(&error))?;
         match migrate::is_newer(newest) {
             true => Err(ServeError::Store(format!(
-                "{} is of a newer version (its tables have number {newest}); use that",
+                "The tables of {} are of a newer version ({newest}). Use that version.",
                 self.name
             ))),
             false => Ok(()),
@@ -191,7 +193,7 @@ impl Pool {
         }
     }
 
-    /// Gives up connections that nobody uses: where one is dead, the others are, too.
+    /// Gives up connections that are not in use: where one is dead, the others are, too.
     pub fn forget_idle(&self) {
         let idle = std::mem::take(&mut self.state().idle);
         drop(idle);

@@ -1,7 +1,7 @@
 //! A session with a database: one connection, which has the lock of a study, and over which everything is written.
 //!
-//! The lock is the connection's. If the connection is lost, the lock goes to others, and nothing can be written over it any more: a server
-//! that was cut off can do no harm.
+//! The lock is the connection's. If the connection is lost, the lock goes to others, and nothing can be written over it
+//! any more: a server that was cut off can do no harm.
 
 use super::migrate::LOCKS;
 use super::pool::{Connection, Pool, is_lost};
@@ -48,11 +48,11 @@ impl Session {
         self.pool.unavailable("the connection was lost".into())
     }
 
-    /// Waits for the lock of a study, and calls `waiting` where that takes longer than `first`; after `most`, if it is said, one
-    /// gives up.
+    /// Waits for the lock of a study, and calls `waiting` where that takes longer than `first`; after `most`, if it is
+    /// said, one gives up.
     ///
-    /// In the database whoever waits is served first who came first. But he who waits there has a connection, so he gives it back every now
-    /// and then to those whose studies nobody else is at work on.
+    /// The database serves those that wait in the order in which they came. But waiting there takes a connection, so
+    /// that is returned every second, for requests whose studies are free.
     ///
     /// # Errors
     /// Where it cannot be had; then it is not held.
@@ -155,7 +155,7 @@ impl Drop for Session {
     }
 }
 
-/// Locks a study. What is set counts until the end of these two statements: who has the connection later waits as long as he likes.
+/// Locks a study. The timeout counts until the end of these two statements, not for later ones of the connection.
 fn locked(client: &mut Client, study: i32, patience: Duration) -> std::result::Result<(), postgres::Error> {
     client.batch_execute(&format!(
         "SET LOCAL lock_timeout = {}; SELECT pg_advisory_lock({LOCKS}, {study})",

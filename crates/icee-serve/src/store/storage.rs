@@ -169,7 +169,7 @@ impl Storage for Lines {
             return Err(self.stored("A line was appended without the lock."));
         }
         let id = self.id;
-        // The number is taken if somebody else has written; then this is refused.
+        // The number is taken if another process has written; then this is refused.
         self.session.write(|client| {
             let sql = "INSERT INTO icee.lines (study, seq, line) VALUES ($1, $2, $3)";
             client.execute_typed(sql, &[(&id, Type::INT4), (&seq, Type::INT8), (&line, Type::TEXT)])

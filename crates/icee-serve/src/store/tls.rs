@@ -21,7 +21,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 /// Where it is not understood, or the certificates that it names cannot be read. The words do not repeat the address.
 pub fn parse(url: &str) -> Result<(Config, MakeRustlsConnect), String> {
     let Address { url, mode, authorities } = Address::split(url);
-    let wrong = |error| format!("{}; write postgres://USER@HOST/DATABASE", in_words(&error));
+    let wrong = |error| format!("{}. Write postgres://USER@HOST/DATABASE.", in_words(&error));
     let config: Config = url.parse().map_err(wrong)?;
     let is_required = config.get_ssl_mode() == SslMode::Require;
     if authorities.is_some() && !is_required {
@@ -98,7 +98,7 @@ fn roots(file: Option<&str>) -> Result<RootCertStore, String> {
     if roots.is_empty() {
         let place = file.map_or("SSL_CERT_FILE and the system have".into(), |file| format!("sslrootcert={file} has"));
         let problem = errors.first().map(|error| format!(" ({error})")).unwrap_or_default();
-        return Err(format!("{place} no certificate{problem}; name a PEM file with sslrootcert=FILE"));
+        return Err(format!("{place} no certificate{problem}. Name a PEM file with sslrootcert=FILE."));
     }
     Ok(roots)
 }
@@ -107,8 +107,8 @@ fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-/// Takes a certificate of one of the authorities, whichever host it is for; without authorities any certificate: then nobody can listen, but
-/// the other end may be anybody.
+/// Takes a certificate of one of the authorities, whichever host it is for; without authorities any certificate: then
+/// nobody can listen, but the other end may be anybody.
 #[derive(Debug)]
 struct AnyHost {
     roots: Option<RootCertStore>,
@@ -116,8 +116,8 @@ struct AnyHost {
 }
 
 impl AnyHost {
-    /// What the signature of a handshake is worth. rustls cannot read certificates of X.509 version 1, which `openssl x509 -req` makes: where
-    /// they are not verified anyway, to encrypt is better than not to connect.
+    /// What the signature of a handshake is worth. rustls cannot read certificates of X.509 version 1, which `openssl
+    /// x509 -req` makes: where they are not verified anyway, to encrypt is better than not to connect.
     fn tolerate(&self, verified: Result<HandshakeSignatureValid, Error>) -> Result<HandshakeSignatureValid, Error> {
         match verified {
             Err(Error::InvalidCertificate(CertificateError::Other(_))) if self.roots.is_none() => {

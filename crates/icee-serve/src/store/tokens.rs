@@ -1,5 +1,5 @@
-//! Tokens in a database, for all its servers. That there ever was one is kept apart from them: when the last one was revoked, every
-//! request still needs a token.
+//! Tokens in a database, for all its servers. That there ever was one is kept apart from them: when the last one was
+//! revoked, every request still needs a token.
 
 use super::pool::Pool;
 use crate::tokens::{Kept, Token};

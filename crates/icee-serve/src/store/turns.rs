@@ -10,11 +10,11 @@ use std::time::Duration;
 /// How long a server waits for its turn before it gives up temporarily.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Turns with a study. A server does one request at a time that changes the study, from [`Turns::begin`] to [`Turns::end`], and so do all
-/// servers together.
+/// Turns with a study. A server does one request at a time that changes the study, from [`Turns::begin`] to
+/// [`Turns::end`], and so do all servers together.
 pub trait Turns: Send {
-    /// Waits for a turn. Answers the time where the study is kept, in seconds since 1970; none where the name is another study's by now:
-    /// then the turn has not begun, and the study has to be opened again.
+    /// Waits for a turn. Answers the time where the study is kept, in seconds since 1970; none where the name is
+    /// another study's by now: then the turn has not begun, and the study has to be opened again.
     ///
     /// # Errors
     /// Where it takes too long, or the place cannot be reached.

@@ -1,7 +1,11 @@
 //! Studies from their beginning to their end, and beside the command line.
 
 use crate::client::{Folder, Running, count, notes, score, sheet};
-use icee_protocol::{Amount, Ask, Content, Create, Face, RowId, Sheet, Show, StudyName, Tell, Transport};
+use icee_client::Http;
+use icee_protocol::{
+    Amount, Ask, Best, Content, Create, Effects, Export, Face, Glance, Goals, List, Noted, Predict, ReadCells, Reply,
+    Report, Request, Review, RowId, Running as InProgress, Sheet, Show, StudyName, Tell, Transport, Undo, Verb, Why,
+};
 use icee_serve::{Role, Tokens};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -197,6 +201,66 @@ fn rows_and_values_are_those_of_the_command_line() {
 }
 
 #[test]
+fn a_client_over_http_gets_what_a_folder_gives() {
+    let (served, alone) = (Folder::new(), Folder::new());
+    let server = Running::start(&served.0);
+    let file = alone.0.join("results.csv");
+    std::fs::write(&file, "row,value\n7,1.5\n8,failed\n9,2\n10,2.5\n11,0\n").unwrap();
+    let mut folder = icee_client::Folder::new(&alone.0, Face::Terminal);
+    let mut http = Http::new(&format!("http://{}", server.address), None, Face::Terminal).unwrap();
+    let study = name("käse.v2");
+    let tell = |row: u64, value: &str| -> Request {
+        let value = Some(Amount::Text(value.into()));
+        Tell { row: Some(RowId::Number(row)), value, ..Tell::default() }.into()
+    };
+    let requests: Vec<Request> = vec![
+        Create {
+            sheet: Some(Sheet::Content(Content(sheet().into_bytes()))),
+            direction: Some("max".into()),
+            ..Create::default()
+        }
+        .into(),
+        Ask { count: 2, ..Ask::default() }.into(),
+        tell(1, "3,5"),
+        tell(1, "3,5"),
+        tell(2, "many"),
+        Tell { csv: Some(Sheet::Path { path: file }), ..Tell::default() }.into(),
+        Best {}.into(),
+        Predict { top: Some(3), sampler: None }.into(),
+        Why { row: RowId::Number(5) }.into(),
+        Why { row: RowId::Text("a b".into()) }.into(),
+        Effects {}.into(),
+        InProgress {}.into(),
+        Review {}.into(),
+        Goals { bounds: Some("0..9".into()), ..Goals::default() }.into(),
+        Glance {}.into(),
+        Report { count: 2 }.into(),
+        Report { count: 0 }.into(),
+        Export {}.into(),
+        ReadCells {}.into(),
+        List {}.into(),
+        Undo { lines: Some(1) }.into(),
+    ];
+    for request in requests {
+        let verb = request.verb();
+        let about = if verb == Verb::List { None } else { Some(&study) };
+        let expected = folder.send(about, request.clone()).map(without_times);
+        let found = http.send(about, request).map(without_times);
+        assert_eq!(found, expected, "{verb:?}");
+    }
+}
+
+/// A reply as JSON, without the moments at which things were done.
+fn without_times(mut noted: Noted<Reply>) -> Value {
+    if let Reply::Create(summary) = &mut noted.reply
+        && let Some(step) = &mut summary.last
+    {
+        step.at = None;
+    }
+    serde_json::to_value(&noted).unwrap()
+}
+
+#[test]
 fn fifty_askers_get_fifty_rows() {
     let folder = Folder::new();
     let server = Running::start(&folder.0);
@@ -243,11 +307,16 @@ fn a_key_is_its_tokens_own() {
     let tokens = Tokens::in_folder(&folder.0);
     let [ada, bob] = ["ada", "bob"].map(|name| format!("Bearer {}", tokens.create(name, Role::Write, 0).unwrap()));
     let server = Running::start(&folder.0);
-    let send = |bearer: &str, path: &str, body: Value| {
-        server.post_with(path, &[("Authorization", bearer), ("Idempotency-Key", "k")], body).json()
+    let send = |bearer: &str, key: &str, path: &str, body: Value| {
+        server.post_with(path, &[("Authorization", bearer), ("Idempotency-Key", key)], body).json()
     };
-    send(&ada, "/api/studies", json!({ "name": "bread", "sheet": sheet(), "direction": "max", "sampler": "random" }));
-    let ask = |bearer: &str| row(&send(bearer, "/api/studies/bread/ask", json!({ "more": true })));
+    send(
+        &ada,
+        "c",
+        "/api/studies",
+        json!({ "name": "bread", "sheet": sheet(), "direction": "max", "sampler": "random" }),
+    );
+    let ask = |bearer: &str| row(&send(bearer, "k", "/api/studies/bread/ask", json!({ "more": true })));
     let (first, second) = (ask(&ada), ask(&bob));
     assert_ne!(first, second, "no token gets the answer of another");
     assert_eq!((ask(&ada), ask(&bob)), (first, second));
@@ -326,7 +395,7 @@ fn others_write_to_the_same_study_and_its_sheet_changes() {
     assert_ne!(ours, asked);
     assert_eq!(lines.next().unwrap(), "data: {\"lines\":3}");
     let (row_id, value) = (Some(RowId::Number(ours)), Some(Amount::Number(2.0)));
-    theirs.call(Some(&study), Tell { row: row_id, value, ..Tell::default() }).unwrap();
+    theirs.call(Some(&study), Tell { row: row_id, value: value.clone(), ..Tell::default() }).unwrap();
     assert_eq!(server.read("/api/studies/bread/best")["best"]["value"], 2.0);
     // A row is added to the sheet by hand: looks go on with the version that was read, and the next ask reads this one.
     std::fs::write(&pool, sheet() + "500,99,rye\n").unwrap();
@@ -334,6 +403,19 @@ fn others_write_to_the_same_study_and_its_sheet_changes() {
     let asked = server.done("/api/studies/bread/ask", json!({ "more": true, "where": "heat = 500" }));
     assert_eq!(row(&asked), 121);
     server.problem("/api/studies/bread/update", json!({ "sheet": { "path": pool } }), 400, "path-refused");
+    // Whatever is wrong with it, where it lies is not for clients.
+    let edited = sheet().replacen("150,10,rye", "151,10,rye", 1);
+    theirs.call(Some(&study), Tell { row: Some(RowId::Number(1)), value, ..Tell::default() }).unwrap();
+    let renamed = sheet().replacen("heat", "warmth", 1);
+    for (text, code) in [(Some(edited), "sheet-conflicts"), (Some(renamed), "column-gone"), (None, "sheet-gone")] {
+        match text {
+            Some(text) => std::fs::write(&pool, text).unwrap(),
+            None => std::fs::remove_file(&pool).unwrap(),
+        }
+        let answer = server.post("/api/studies/bread/update", json!({}));
+        assert_eq!(answer.json()["problem"]["code"], code, "{}", answer.body);
+        assert!(!answer.body.contains(&folder.0.display().to_string()), "{}", answer.body);
+    }
     server.send("DELETE", "/api/studies/bread", &[], b"");
     assert!(lines.any(|line| line == "data: {}"), "listeners hear that it is gone");
 }

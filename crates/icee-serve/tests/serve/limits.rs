@@ -200,7 +200,7 @@ fn small_bodies_make_no_endless_work() {
     let most = make(json!({ "sheet": sheet(16_384), "linear": all, "columns": all }));
     server.refused("/api/survey", most, 400, "1024");
     let many: Vec<String> = (0..1_000_000).map(|at| format!("c{at}")).collect();
-    server.problem("/api/survey", make(json!({ "sheet": sheet(3), "log": many })), 400, "unknown");
+    server.problem("/api/survey", make(json!({ "sheet": sheet(3), "log": many })), 400, "table");
     // With a look at each value for every row, or at all rows for every row, these would, too.
     let rows: Vec<usize> = (1..=50_000).collect();
     let lines: String = rows.iter().map(|row| format!("{row},{row}.5\n")).collect();

@@ -11,7 +11,7 @@ fn openapi(server: &Running) -> serde_json::Map<String, Value> {
 /// A schema of the description, where another one refers to it.
 fn resolved(description: &Value, schema: &Value) -> Value {
     match schema["$ref"].as_str() {
-        Some(path) => description.pointer(path.trim_start_matches('#')).unwrap().clone(),
+        Some(path) => resolved(description, description.pointer(path.trim_start_matches('#')).unwrap()),
         None => schema.clone(),
     }
 }
@@ -67,7 +67,7 @@ fn where_there_were_tokens_nobody_is_let_in_without_one() {
     drop(server);
     // Nor by another server of the same folder.
     let server = Running::start(&folder.0);
-    server.get("/api/studies").refused(401, "their file is lost");
+    server.get("/api/studies").refused(401, "No valid tokens exist");
     let bearer = format!("Bearer {}", tokens.create("ada", Role::Read, 0).unwrap());
     assert_eq!(server.send("GET", "/api/studies", &[("Authorization", &bearer)], b"").status, 200);
 }
@@ -169,7 +169,7 @@ fn problems_have_codes_and_leave_nothing_behind() {
         (make(json!({ "bounds": "5" })), 400, "not-a-range"),
         (make(json!({ "also": ["purity"] })), 400, "not-a-goal"),
         (make(json!({ "sampler": "gpei" })), 400, "unknown"),
-        (make(json!({ "id": "nam" })), 400, "unknown"),
+        (make(json!({ "id": "nam" })), 400, "table"),
         (make(json!({ "log": ["heat"], "linear": ["heat"] })), 400, "scale-twice"),
         (make(json!({ "sheet": "a,b\n1\n" })), 400, "table"),
         (make(json!({ "sheet": null })), 400, "sheet-missing"),
@@ -191,11 +191,12 @@ fn problems_have_codes_and_leave_nothing_behind() {
         ("ask", json!({ "count": 0 }), 400, "count"),
         ("ask", json!({ "where": "heat <" }), 400, "condition"),
         ("ask", json!({ "within": "1y" }), 400, "not-a-time"),
-        ("tell", json!({}), 400, "which-result"),
+        ("tell", json!({}), 400, "row-and-file"),
+        ("tell", json!({ "row": 1 }), 400, "which-result"),
         ("tell", json!({ "row": 999, "value": 1 }), 400, "row-unknown"),
         ("tell", json!({ "row": 1, "value": 1, "failed": true }), 400, "which-result"),
         ("tell", json!({ "row": 1, "value": 1, "further": { "x": 1 } }), 400, "unknown"),
-        ("tell", json!({ "csv": "row,value\n1,abc\n" }), 400, "lines"),
+        ("tell", json!({ "csv": "row,value\n1,abc\n" }), 400, "table"),
         ("withdraw", json!({ "rows": [] }), 400, "no-rows"),
         ("forget", json!({ "rows": [1] }), 400, "nothing-to-forget"),
         ("undo", json!({}), 409, "nothing-to-undo"),

@@ -1,7 +1,7 @@
 //! From what people type to a [`Condition`].
 
 use super::{Column, Comparison, Condition, Node, Value, beginning};
-use icee_base::table::Table;
+use icee_base::table::{Table, TableError};
 use std::collections::HashMap;
 
 /// How deep brackets and nots may stand in each other.
@@ -49,6 +49,14 @@ impl Token {
 
 /// A token and where it stands in the text: from and to.
 type Placed = (Token, usize, usize);
+
+/// Said of a column that is not there. A condition is typed: it has no line, and where the sheet lies is not for every face.
+fn missing(error: TableError) -> String {
+    match error {
+        TableError::Content { problems, .. } => problems.join("; ").trim_start_matches("line 1: ").to_owned(),
+        error => error.to_string(),
+    }
+}
 
 fn tokens(text: &str) -> Result<Vec<Placed>, String> {
     let mut tokens = Vec::new();
@@ -208,7 +216,7 @@ impl<'a> Parser<'a> {
             }
             _ => "",
         };
-        let place = self.table.column(&name).map_err(|error| format!("{error}{hint}"))?;
+        let place = self.table.column(&name).map_err(|error| missing(error) + hint)?;
         let known = self.columns.iter().position(|column| column.place == place);
         let at = known.unwrap_or(self.columns.len());
         let column = Column { place, unit: self.units.get(&place).cloned() };

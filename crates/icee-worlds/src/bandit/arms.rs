@@ -1,10 +1,10 @@
-//! What arms pay, and what is believed of them after some pulls.
+//! The payments of arms, and their posterior after some pulls.
 
 use crate::StreamRng;
 use icee_base::distributions::{beta, bounded_normal, truncated_normal};
 use rand::RngExt;
 
-/// The deviation of a Gaussian arm's payments, as in DPT (Decision-Pretrained Transformer).
+/// The standard deviation of a Gaussian arm's payments, as in DPT (Decision-Pretrained Transformer).
 pub(super) const NOISE: f64 = 0.3;
 /// Noise is cut at so many deviations, so that returns have a range. One payment in 16,000 would lie beyond.
 pub(super) const NOISE_CUT: f64 = 4.0;
@@ -14,7 +14,7 @@ pub(super) const NOISE_CUT: f64 = 4.0;
 pub enum Arms {
     /// 1 with a probability of their own, else 0.
     Bernoulli,
-    /// A mean of their own and normal noise of deviation 0.3.
+    /// A mean of their own and normal noise of standard deviation 0.3.
     ///
     /// Means are uniform in [0, 1] as in DPT, and not normal: the best arm is then about as good as a Bernoulli arm, results can
     /// be compared, and returns are bounded.
@@ -42,7 +42,7 @@ impl Arms {
         }
     }
 
-    /// Draws the mean of an arm from what is believed of it: means are uniform in [0, 1] before the first pull.
+    /// Draws the mean of an arm from its posterior: means are uniform in [0, 1] before the first pull.
     pub(super) fn believed_mean(self, tally: Tally, rng: &mut StreamRng) -> f64 {
         let Tally { pulls, earned } = tally;
         match self {
@@ -52,7 +52,7 @@ impl Arms {
         }
     }
 
-    /// The greatest deviation of a payment: that of a fair coin, or of the noise.
+    /// The greatest standard deviation of a payment: that of a fair coin, or of the noise.
     pub(super) fn deviation(self) -> f64 {
         match self {
             Self::Bernoulli => 0.5,
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use icee_base::{random, stats::Estimate};
 
-    /// Beliefs are calibrated: if means are drawn from the prior and payments from the means, then means drawn from the
+    /// Predictions are calibrated: if means are drawn from the prior and payments from the means, then means drawn from the
     /// posterior are below the true ones half of the time.
     #[test]
     fn beliefs_are_calibrated() {

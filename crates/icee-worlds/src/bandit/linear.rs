@@ -48,7 +48,7 @@ impl LinearBandit {
         let spec = WorldSpec {
             id: "LinearBandit-v0".into(),
             rules: format!(
-                "{ARMS} arms with {DIMENSIONS} features, the same in all games; an arm pays the product with hidden weights, with noise of deviation 0.3"
+                "{ARMS} arms with {DIMENSIONS} features, the same in all tasks; an arm pays the product with hidden weights, with noise of standard deviation 0.3"
             ),
             observation_space: ObservationSpace::Discrete { size: 1 },
             action_names: (1..=ARMS).map(|arm| format!("arm {arm}")).collect(),

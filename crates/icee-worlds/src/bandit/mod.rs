@@ -8,13 +8,13 @@
 //! - With one pull an episode it says next to nothing. P(r = 1 | arm) is the arm's expected mean, whatever one knows of the arm:
 //!   there is no reason to explore; and once an arm has paid, no later episode can beat it.
 //! - With one episode of 500 pulls there is no earlier one to beat, and one action hardly matters.
-//! - With T pulls of the *same* arm the return is T times its mean, but for noise. Then P(c | arm, history) is what is believed of
+//! - With T pulls of the *same* arm the return is T times its mean, but for noise. Then P(c | arm, history) is the posterior of
 //!   the mean, an arm of which little is known has a fat upper tail, and asking for a high return explores as Thompson
-//!   sampling does. The best two of five arms differ by 1/6 in the mean: in T pulls that is one deviation, √T/2, at T = 9. Twice
+//!   sampling does. The best two of five arms differ by 1/6 in the mean: in T pulls that is one standard deviation, √T/2, at T = 9. Twice
 //!   that tells them apart.
 //!
 //! Hence the behaviour policy keeps to its arm ([`Committed`]): it chooses one at the start of an episode, and seldom
-//! anew. The expert who relabels searchers chooses once, and keeps to that or to the action that was drawn for it.
+//! anew. The expert that relabels exploring policies chooses once, and keeps to that or to the action that was drawn for it.
 //! A context of 500 tokens is half of the Dark Room's.
 //!
 //! c̃ = 1 becomes impossible once an episode has paid by luck what no mean can promise, so agents should draw c̃ with c

@@ -1,4 +1,4 @@
-//! Who pulls the arms: the behaviour policy, which keeps to an arm; Thompson sampling; UCB1; the Gittins index.
+//! Policies for bandits: the behaviour policy, which keeps to an arm; Thompson sampling; UCB1; the Gittins index.
 
 use super::arms::{Arms, Tally};
 use super::gittins::Gittins;
@@ -87,7 +87,7 @@ pub(super) struct Counting {
 /// How an arm is valued.
 #[derive(Clone, Debug)]
 pub(super) enum Index {
-    /// Thompson sampling: by a mean that is drawn from what is believed of the arm.
+    /// Thompson sampling: by a mean drawn from the arm's posterior.
     Thompson,
     /// UCB1 (Auer, Cesa-Bianchi and Fischer 2002): its mean so far, and 2σ √(2 ln t / n); that is √(2 ln t / n) for payments within [0, 1].
     Ucb1,
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(asked(&mut behaviour, 3), [0.0, 1.0, 0.0]);
     }
 
-    /// What a searcher has pulled says nothing of what the expert will; the action that was drawn for it does.
+    /// What an exploring policy has pulled says nothing of what the expert will; the action that was drawn for it does.
     #[test]
     fn the_expert_chooses_where_it_takes_over_and_keeps_to_that() {
         let mut expert = Committed::expert(3, 1);

@@ -1,4 +1,4 @@
-//! Bayesian linear regression in a few dimensions: what is believed of the weights after some payments.
+//! Bayesian linear regression in a few dimensions: the posterior of the weights after some payments.
 
 use super::linear::DIMENSIONS;
 use crate::StreamRng;
@@ -22,14 +22,14 @@ pub(super) struct Regression {
     certainty: f64,
 }
 
-/// What is believed of the weights: N(mean, (L Lᵀ)⁻¹).
+/// The posterior of the weights: N(mean, (L Lᵀ)⁻¹).
 pub(super) struct Belief {
     pub mean: Vector,
     lower: [Vector; DIMENSIONS],
 }
 
 impl Regression {
-    /// Nothing seen: every weight is N(0, `variance`), payments have noise of that deviation.
+    /// Nothing seen: every weight is N(0, `variance`), payments have noise of that standard deviation.
     pub fn new(variance: f64, noise: f64) -> Self {
         let mut precision = [[0.0; DIMENSIONS]; DIMENSIONS];
         precision.iter_mut().enumerate().for_each(|(i, row)| row[i] = 1.0 / variance);
@@ -59,14 +59,14 @@ impl Regression {
 }
 
 impl Belief {
-    /// Weights drawn from the belief.
+    /// Weights drawn from the posterior.
     pub fn draw(&self, rng: &mut StreamRng) -> Vector {
         let mut drawn = upper_solve(&self.lower, std::array::from_fn(|_| normal(rng)));
         drawn.iter_mut().zip(&self.mean).for_each(|(value, mean)| *value += mean);
         drawn
     }
 
-    /// The deviation of what arms with these features pay on average.
+    /// The standard deviation of what arms with these features pay on average.
     pub fn deviation(&self, features: &Vector) -> f64 {
         let solved = lower_solve(&self.lower, *features);
         dot(&solved, &solved).sqrt()
@@ -112,7 +112,7 @@ mod tests {
         assert!((belief.deviation(&axis(0)) - variance.sqrt()).abs() < 1e-12);
     }
 
-    /// Draws have the belief's mean and deviation along any direction.
+    /// Draws have the posterior's mean and standard deviation along any direction.
     #[test]
     fn draws_are_those_of_the_belief() {
         let mut rng = stream(3, Purpose::Agent, 0);

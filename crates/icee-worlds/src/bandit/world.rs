@@ -67,8 +67,8 @@ impl BanditWorld {
             return Err(WorldError::InvalidRules { id, reason });
         }
         let pays = match arms {
-            Arms::Bernoulli => "an arm pays 1 with a chance of its own, uniform in [0, 1]",
-            Arms::Gaussian => "an arm pays a mean of its own, uniform in [0, 1], with noise of deviation 0.3",
+            Arms::Bernoulli => "an arm pays 1 with its own probability, uniform in [0, 1]",
+            Arms::Gaussian => "an arm has its own mean, uniform in [0, 1], with noise of standard deviation 0.3",
         };
         let (low, high) = arms.reward_range();
         let pulls = episode_limit as f32;

@@ -130,7 +130,7 @@ impl GridRules {
         }
         match self.start {
             Start::At { x, y } if !self.room().contains(Cell { x, y }) => {
-                return fail(format!("the start ({x}, {y}) lies outside the {} x {} room", self.width, self.height));
+                return fail(format!("the start ({x}, {y}) is outside the {} x {} room", self.width, self.height));
             }
             Start::UniformOffFirstGoal if self.room().inner() == 1 => {
                 return fail("a start off the goal needs a room of at least 2 cells".into());
@@ -145,7 +145,7 @@ impl GridRules {
         for split in [Split::Training, Split::Evaluation] {
             if !self.room().inside().any(|cell| self.split.allows(cell, split)) {
                 return fail(match self.split {
-                    GoalSplit::RightOf(x) => format!("no column lies to the right of x = {x}"),
+                    GoalSplit::RightOf(x) => format!("there is no column to the right of x = {x}"),
                     _ => "a room this small has no cells to hold out".into(),
                 });
             }
@@ -197,7 +197,7 @@ impl GridRules {
         match self.split {
             GoalSplit::None => {}
             GoalSplit::RightOf(x) => rules += &format!("; evaluation goals x > {x}"),
-            GoalSplit::HeldOut => rules += "; evaluation goals in a fifth of the cells, where no training goal lies",
+            GoalSplit::HeldOut => rules += "; evaluation goals in a fifth of the cells, without training goals",
         }
         if self.margin > 0 {
             rules += &format!("; walls {} cell(s) further in", self.margin);

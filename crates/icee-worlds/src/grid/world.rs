@@ -75,7 +75,7 @@ impl GridWorld {
         }
     }
 
-    /// Hides the goals in cells of one's own choice instead of drawing them: one (x, y) for each goal. A running
+    /// Hides the goals in cells of your choice instead of drawing them: one (x, y) for each goal. A running
     /// episode is over.
     ///
     /// # Errors
@@ -236,7 +236,7 @@ mod tests {
     use super::super::{DOWN, LEFT, RIGHT, STAY, UP, presets};
     use super::*;
 
-    /// Plays actions from a start of one's own choice and gives the rewards and how the episode ended.
+    /// Plays actions from a start of your choice and gives the rewards and how the episode ended.
     fn play(id: &str, start: (u32, u32), goals: &[(u32, u32)], actions: &[usize]) -> (Vec<f32>, bool, bool) {
         let rules = presets().into_iter().find(|rules| rules.id == id).expect("a preset");
         let rules = GridRules { start: Start::At { x: start.0, y: start.1 }, ..rules };

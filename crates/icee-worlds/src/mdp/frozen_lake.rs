@@ -299,7 +299,7 @@ mod tests {
         assert!((lake(holes).plan(100).value(START) - 0.74).abs() < 0.01);
     }
 
-    /// The true lake stays possible whatever happens, and becomes likelier.
+    /// The true lake stays possible whatever happens, and becomes more probable.
     #[test]
     fn the_posterior_is_consistent_with_the_truth() {
         let mut world = FrozenLake::new();

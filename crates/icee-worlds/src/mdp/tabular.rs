@@ -43,7 +43,7 @@ impl TabularMdp {
         let spec = WorldSpec {
             id: "TabularMdp-v0".into(),
             rules: format!(
-                "{STATES} states, the first one at the start; transitions ~ Dirichlet(1); mean rewards ~ N(1, 1), with noise of deviation 1"
+                "{STATES} states, starts in the first; transitions ~ Dirichlet(1); mean rewards ~ N(1, 1), with noise of standard deviation 1"
             ),
             observation_space: ObservationSpace::Discrete { size: STATES },
             action_names: (1..=ACTIONS).map(|action| format!("action {action}")).collect(),
