@@ -3,6 +3,8 @@
 mod common;
 
 use common::{Scratch, complaint, ok, said};
+use icee_client::Http;
+use icee_protocol::{Ask, Content, Create, Face, RowId, Sheet, Show, StudyName, Tell, Transport};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
@@ -78,6 +80,10 @@ fn a_server_answers_like_a_file() {
         &["withdraw", "bread", "--row", "r40"],
         &["forget", "bread", "--row", "r5"],
         &["undo", "bread"],
+        &["goals", "bread", "--bounds", "0..20"],
+        &["goals", "bread"],
+        &["running", "bread"],
+        &["review", "bread"],
         &["update", "bread"],
         &["export", "bread"],
         &["list"],
@@ -100,19 +106,19 @@ fn a_server_answers_like_a_file() {
     let journals =
         ["here", "served"].map(|folder| std::fs::read_to_string(scratch.file(folder) + "/bread.jsonl").unwrap());
     let lines = journals.map(|journal| {
-        journal.lines().skip(1).map(|line| line.split(",\"check\"").next().unwrap().to_owned()).collect::<Vec<_>>()
+        let changes = |line: &str| serde_json::from_str::<Value>(line).unwrap()["changes"].clone();
+        journal.lines().skip(1).map(changes).collect::<Vec<_>>()
     });
     assert!(lines[0].len() > 5);
-    assert_eq!(lines[0], lines[1], "the same lines, but for the sheet's place in the first and what follows from that");
+    assert_eq!(lines[0], lines[1], "the same changes, but for when they were made, and with which key");
     let page = scratch.file("page.html");
     said(served(&["report", "bread", "--out", &page]));
     assert!(std::fs::read_to_string(&page).unwrap().contains("<html"));
     let asked = ok(served(&["ask", "bread", "--more", "--within", "1h", "--json"]));
     let row = asked["suggestions"][0]["id"].as_str().unwrap();
     let renewed = said(served(&["renew", "bread", "--row", row, "--within", "3h"]));
-    assert_eq!(renewed, format!("renewed: row {row}, to be told within 3 h\n"));
-    assert!(complaint(served(&["show", "bread", "--pool", "x.csv"])).contains("the server has its own"));
-    assert!(complaint(served(&["show", "../bread"])).contains("cannot be the name of a study"));
+    assert_eq!(renewed, format!("reserved for 3 h: row {row}\n"));
+    assert!(complaint(served(&["show", "../bread"])).contains("A study cannot be called \"../bread\""));
 }
 
 /// A server that is killed again and again, whatever it is doing, and clients that send once more what had no answer.
@@ -123,21 +129,27 @@ fn a_server_that_is_killed_loses_nothing_and_gives_no_row_twice() {
     let folder = scratch.file("served");
     let mut server = Served::start(&scratch, &folder);
     let (url, port) = (server.url.clone(), server.url.rsplit(':').next().unwrap().to_owned());
-    let client = || icee_serve::Client::new(&url, None).unwrap();
+    let client = || Http::new(&url, None, Face::Plain).unwrap();
+    let name: StudyName = "s".parse().unwrap();
     let sheet: String = (0..5000).map(|row| format!("{row},{}\n", row % 7)).collect();
-    let made = json!({ "name": "s", "sheet": format!("a,b\n{sheet}"), "direction": "max", "sampler": "random" });
-    client().post::<Value>("/api/studies", &made).unwrap();
+    let made = Create {
+        name: Some(name.clone()),
+        sheet: Some(Sheet::Content(Content(format!("a,b\n{sheet}").into_bytes()))),
+        direction: Some("max".into()),
+        sampler: Some("random".into()),
+        ..Create::default()
+    };
+    client().call(None, made).unwrap();
     let over = AtomicBool::new(false);
     let work = || {
-        let (client, mut asked, mut told) = (client(), Vec::<u64>::new(), Vec::<(u64, f64)>::new());
+        let (mut client, mut asked, mut told) = (client(), Vec::<u64>::new(), Vec::<(u64, f64)>::new());
         while !over.load(Ordering::Relaxed) {
-            // Where nobody knows whether it was done, another row will do.
-            let Ok(answer) = client.post::<Value>("/api/studies/s/ask", &json!({ "more": true })) else { continue };
-            let row = answer["suggestions"][0]["row"].as_u64().unwrap();
+            let Ok(answer) = client.call(Some(&name), Ask { more: true, ..Ask::default() }) else { continue };
+            let row = answer.reply.suggestions[0].row as u64;
             asked.push(row);
             let value = row as f64 / 8.0;
-            let tell = json!({ "row": row, "value": value });
-            told.extend(client.post::<Value>("/api/studies/s/tell", &tell).is_ok().then_some((row, value)));
+            let tell = Tell { row: Some(RowId::Number(row)), value: Some(value.into()), ..Tell::default() };
+            told.extend(client.call(Some(&name), tell).is_ok().then_some((row, value)));
         }
         (asked, told)
     };
@@ -157,11 +169,10 @@ fn a_server_that_is_killed_loses_nothing_and_gives_no_row_twice() {
     let asked: Vec<u64> = done.iter().flat_map(|(asked, _)| asked.clone()).collect();
     assert!(asked.len() > 2 * WORKERS, "{asked:?}");
     assert_eq!(asked.iter().collect::<HashSet<_>>().len(), asked.len(), "no row is given twice");
-    let (summary, _) = client().get::<Value>("/api/studies/s", &json!({})).unwrap();
-    let known = summary["told"].as_array().unwrap().iter();
-    let known: HashMap<u64, &Value> = known.map(|told| (told["row"].as_u64().unwrap(), &told["values"])).collect();
+    let summary = client().call(Some(&name), Show::default()).unwrap().reply;
+    let known: HashMap<u64, &[f64]> = summary.told.iter().map(|told| (told.row as u64, &*told.values)).collect();
     for (row, value) in done.iter().flat_map(|(_, told)| told) {
-        assert_eq!(known.get(row), Some(&&json!([value])), "what was acknowledged is there, once");
+        assert_eq!(known.get(row), Some(&&[*value][..]), "what was acknowledged is there, once");
     }
 }
 
@@ -199,15 +210,15 @@ fn tokens_come_from_the_environment() {
     let with = |token: &str| at(&scratch, &server.url, &create).env("ICEE_TOKEN", token.trim()).output().unwrap();
     assert!(
         complaint(at(&scratch, &server.url, &create).env_remove("ICEE_TOKEN").output().unwrap())
-            .contains("needs a token")
+            .contains("A token is missing. Put it into the variable ICEE_TOKEN.")
     );
-    assert!(complaint(with(&reader)).contains("needs the role write"));
+    assert!(complaint(with(&reader)).contains("This needs the role write."));
     assert!(said(with(&writer)).contains("48 rows"));
     token(&["revoke", "bob"]);
-    assert!(complaint(with(&writer)).contains("not known; it may have been revoked"));
+    assert!(complaint(with(&writer)).contains("This token is not known."));
     let url = server.url.clone();
     drop(server);
-    assert!(complaint(at(&scratch, &url, &["list"]).output().unwrap()).contains("is `icee serve` running there?"));
+    assert!(complaint(at(&scratch, &url, &["list"]).output().unwrap()).contains("Is a server running there?"));
 }
 
 #[test]
@@ -220,12 +231,13 @@ fn a_server_learns_that_the_sheet_has_changed() {
     said(served(&["create", "bread", "--pool", &pool, "--id", "name", "--direction", "max", "--sampler", "random"]));
     said(served(&["tell", "bread", "--row", "r0", "--value", "3"]));
     let update = ["update", "bread", "--pool", &pool];
-    assert_eq!(said(served(&update)), "nothing has changed in the sheet\n");
+    assert_eq!(said(served(&update)), "The sheet has not changed.\n");
     // A row is added, and the cells of one that was told are corrected.
     std::fs::write(&pool, sheet().replace("r0,150", "r0,155") + "r48,500,99,rye\n").unwrap();
     let refused = complaint(served(&update));
     assert!(
-        refused.contains("has other cells now (") && refused.contains("`icee study update bread --keep`"),
+        refused.contains("row r0 (result 3) was edited: heat was \"150\", is \"155\".")
+            && refused.contains(&format!("To keep its result: `icee study update bread --keep --at {}`.", server.url)),
         "{refused}"
     );
     assert!(said(served(&["show", "bread"])).contains("48 rows"), "what is refused changes nothing");
@@ -248,21 +260,35 @@ fn a_study_moves_between_files_and_servers() {
     said(file(&["tell", "bread", "--row", "r3", "--value", "4.5"]));
     said(file(&["ask", "bread"]));
     let (out, back) = (scratch.file("out.jsonl"), scratch.file("back.jsonl"));
-    assert!(said(file(&["export", "bread", "--to", &out])).contains("out.sheet.csv"));
+    assert!(said(file(&["export", "bread", "--to", &out])).contains("and its sheet in "));
     assert!(said(served(&["import", &out, "--as", "rye"])).contains("next: icee study ask rye"));
     said(served(&["export", "rye", "--to", &back]));
     said(file(&["import", &back, "--as", "rye"]));
     let bytes = |path: &str| std::fs::read(path).unwrap();
-    for copy in [&out, &back, &(here.clone() + "/rye.jsonl"), &scratch.file("served/rye.jsonl")] {
-        assert_eq!(bytes(copy), bytes(&(here.clone() + "/bread.jsonl")), "{copy}");
+    assert_eq!(bytes(&out), bytes(&(here.clone() + "/bread.jsonl")));
+    // An imported study follows no file of another machine; nothing else changes.
+    let without_path = |path: &str| {
+        let changes = |line: &str| {
+            let mut line: Value = serde_json::from_str(line).unwrap();
+            line.as_object_mut().unwrap().remove("check");
+            line.pointer_mut("/pool").and_then(Value::as_object_mut).and_then(|pool| pool.remove("path"));
+            line
+        };
+        std::fs::read_to_string(path).unwrap().lines().map(changes).collect::<Vec<_>>()
+    };
+    for copy in [&back, &(here.clone() + "/rye.jsonl")] {
+        assert_eq!(bytes(copy), bytes(&scratch.file("served/rye.jsonl")), "{copy}");
+        assert_eq!(without_path(copy), without_path(&out), "{copy}");
     }
-    assert_eq!(bytes(&scratch.file("back.sheet.csv")), bytes(&pool));
+    let sheets: Vec<_> =
+        std::fs::read_dir(scratch.file("back.sheets")).unwrap().map(|file| file.unwrap().path()).collect();
+    assert_eq!(sheets.len(), 1);
+    assert_eq!(std::fs::read(&sheets[0]).unwrap(), bytes(&pool));
     assert_eq!(said(file(&["export", "rye"])), said(served(&["export", "rye"])));
     for (output, words) in [
-        (file(&["export", "bread", "--to", &out]), "out.jsonl exists already"),
+        (file(&["export", "bread", "--to", &out]), "A study \"out\" exists already"),
         (file(&["export", "bread", "--to", "told.csv"]), "end in .jsonl"),
-        (file(&["import", &out, "--as", "bread"]), "bread.jsonl exists already"),
-        (served(&["import", &out, "--as", "rye"]), "there is a study \"rye\" already"),
+        (file(&["import", &out, "--as", "bread"]), "A study \"bread\" exists already"),
         (served(&["import", &scratch.file("none.jsonl")]), "none.jsonl"),
         (served(&["import", &pool, "--as", "x"]), "not the header of a study"),
     ] {
@@ -272,17 +298,16 @@ fn a_study_moves_between_files_and_servers() {
     // Half a line is not left behind without a word: whatever it told would be gone.
     let (cut, whole) = (scratch.file("cut.jsonl"), bytes(&out));
     std::fs::write(&cut, &whole[..whole.len() - 20]).unwrap();
-    std::fs::copy(&pool, scratch.file("cut.sheet.csv")).unwrap();
     for output in [file(&["import", &cut]), served(&["import", &cut])] {
-        assert!(complaint(output).contains("journal: its last line is incomplete"));
+        assert!(complaint(output).contains("its last line is incomplete"));
     }
     assert!(!Path::new(&here).join("cut.jsonl").exists());
     // A sheet that has come along goes along, too.
     assert!(said(file(&["delete", "rye"])).contains("/deleted/rye-"));
-    assert!(!Path::new(&here).join("rye.sheet.csv").exists());
+    assert!(!Path::new(&here).join("rye.sheets").exists());
     said(file(&["import", &back, "--as", "rye"]));
-    assert!(said(served(&["delete", "rye"])).starts_with("rye is put away"));
-    assert!(complaint(served(&["show", "rye"])).contains("there is no study \"rye\""));
+    assert!(said(served(&["delete", "rye"])).contains("rye"));
+    assert!(complaint(served(&["show", "rye"])).contains("There is no study \"rye\""));
 }
 
 /// `examples/workers/worker.sh`, three at a time, in its own words.

@@ -170,7 +170,8 @@ fn what_was_told_can_be_told_to_another_study() {
     json(&scratch, &["tell", "two", "--csv", "told.csv"]);
     let told = |name| json(&scratch, &["show", name])["told"].clone();
     assert_eq!(told("one"), told("two"));
-    let names: Vec<Value> = json(&scratch, &["list"])["studies"].as_array().unwrap().iter().map(|s| s["name"].clone()).collect();
+    let names: Vec<Value> =
+        json(&scratch, &["list"])["studies"].as_array().unwrap().iter().map(|s| s["name"].clone()).collect();
     assert_eq!(names, ["one", "two"]);
     // Put away, and nothing is lost; damaged ones, too.
     std::fs::write(scratch.0.join("studies/two.jsonl"), "nonsense").unwrap();
@@ -179,7 +180,9 @@ fn what_was_told_can_be_told_to_another_study() {
     assert!(scratch.0.join("pool.csv").is_file());
     assert_eq!(json(&scratch, &["list"])["studies"].as_array().unwrap().len(), 1);
     let again = study(&scratch, &["delete", "two"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&again.stderr).contains("There is no study \"two\" in studies. Studies there: one."));
+    assert!(
+        String::from_utf8_lossy(&again.stderr).contains("There is no study \"two\" in studies. Studies there: one.")
+    );
     json(&scratch, &["create", "two", "--direction", "max", "--pool", "pool.csv", "--id", "name"]);
 }
 
@@ -200,10 +203,7 @@ fn what_comes_next_is_said_where_there_are_limits_failures_or_no_rows() {
     assert!(full.contains("All 6 rows are measured. Add rows to the sheet to go on."), "{full}");
     assert!(said(create("some", &["pH <= 8"])).ends_with("next: icee study ask some\n"));
     let asked = said(study(&scratch, &["ask", "some"]).output().unwrap());
-    assert!(
-        asked.ends_with("best so far 60; no stopping estimate with constraints\n"),
-        "{asked}"
-    );
+    assert!(asked.ends_with("best so far 60; no stopping estimate with constraints\n"), "{asked}");
     for (wishes, way) in [
         (&["6 <= pH <= 8"][..], "the middle as a target: \"pH = 7\""),
         (&["pH >= 6", "--also", "pH <= 8"], "use its middle as a target: \"pH = 7\""),

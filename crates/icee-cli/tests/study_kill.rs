@@ -60,8 +60,11 @@ fn journal(folder: &Path) -> PathBuf {
 }
 
 fn created(folder: &Path) -> Study {
-    let options =
-        StudyOptions { pool: folder.join("pool.csv").into(), sampler: Some(SamplerKind::Random), ..StudyOptions::default() };
+    let options = StudyOptions {
+        pool: folder.join("pool.csv").into(),
+        sampler: Some(SamplerKind::Random),
+        ..StudyOptions::default()
+    };
     Study::create(&journal(folder), &options, Models::default()).unwrap()
 }
 

@@ -51,11 +51,11 @@ pub fn admit(tokens: &Tokens, local: bool, route: &Route, headers: &HeaderMap) -
     }
     let refused = |words: &str| Err(Failure::new(StatusCode::UNAUTHORIZED, words));
     let Some(given) = text(headers, &header::AUTHORIZATION) else {
-        return refused("A token is missing. Send it as the header Authorization: Bearer TOKEN");
+        return refused("A token is missing.");
     };
     let bearer = given.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
     let Some((_, secret)) = bearer else {
-        return refused("The header Authorization is not: Bearer TOKEN");
+        return refused("The token is not given as it should be.");
     };
     match Tokens::find_in(known, secret.trim()) {
         None => refused("This token is not known. It may have been revoked."),

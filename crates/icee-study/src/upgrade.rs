@@ -60,7 +60,9 @@ fn upgraded(path: &Path) -> Result<Upgraded> {
     let first = lines.first_mut().ok_or_else(|| stored(&name, "the file is empty"))?;
     match first.get("icee_study").and_then(Value::as_u64) {
         Some(OLD) => {}
-        Some(format) if format == u64::from(FORMAT) => return Err(stored(&name, "it is in the current format already")),
+        Some(format) if format == u64::from(FORMAT) => {
+            return Err(stored(&name, "it is in the current format already"));
+        }
         _ => return Err(stored(&name, "only journals of format 5 can be upgraded")),
     }
     first["icee_study"] = json!(FORMAT);

@@ -173,7 +173,7 @@ pub fn cut(text: &str, length: usize) -> String {
 /// What is expected of a row.
 fn predicted(Forecast { mean, low, high, further, .. }: &Forecast) -> String {
     let interval = |mean: f64, low: f64, high: f64| {
-        let [mean, low, high] = legible(mean, low, high);
+        let [mean, low, high] = rounded(mean, low, high);
         format!("{mean} (95 %: {low} to {high})")
     };
     let mut text = format!("predicted {}", interval(*mean, *low, *high));
@@ -185,7 +185,7 @@ fn predicted(Forecast { mean, low, high, further, .. }: &Forecast) -> String {
 }
 
 /// A mean and the ends of its interval. What is next to nothing beside the rest is 0.
-pub fn legible(mean: f64, low: f64, high: f64) -> [String; 3] {
+pub fn rounded(mean: f64, low: f64, high: f64) -> [String; 3] {
     let least = NOTHING * (high - low);
     [mean, low, high].map(|end| short(if end.abs() < least { 0.0 } else { end }))
 }

@@ -63,7 +63,7 @@ pub fn review(out: &mut impl Write, reviewed: &Reviewed) -> anyhow::Result<()> {
     let Reviewed { steps, checked, held } = reviewed;
     let predicted = |step: &ReviewedRow| match &step.forecast {
         Some(Forecast { mean, low, high, .. }) => {
-            let [mean, low, high] = rows::legible(*mean, *low, *high);
+            let [mean, low, high] = rows::rounded(*mean, *low, *high);
             format!("{mean} ({low} to {high})")
         }
         None => NONE.into(),
@@ -201,7 +201,9 @@ mod tests {
             best: value,
             forecast,
         };
-        let steps = vec![step("2", Some(0.1), None), step("17", None, None), step("5", Some(1.5), Some(forecast(1.0)))];
+        // An end that is next to nothing is shown as 0.
+        let some = Forecast { low: 1e-9, ..forecast(1.0) };
+        let steps = vec![step("2", Some(0.1), None), step("17", None, None), step("5", Some(1.5), Some(some))];
         let mut out = Vec::new();
         review(&mut out, &Reviewed { steps, checked: 1, held: [0, 1, 1] }).unwrap();
         let lines = [

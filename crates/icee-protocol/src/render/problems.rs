@@ -52,6 +52,11 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         Problem::Strange { place, fault } => {
             format!("{place} does not answer like icee ({fault}). Is it another program, or another version?")
         }
+        Problem::Refused { status: 401, fault } => match reader.face {
+            Face::Terminal | Face::Python => format!("{fault} Put it into the variable ICEE_TOKEN."),
+            Face::Http => format!("{fault} Send it as the header Authorization: Bearer TOKEN."),
+            Face::Plain | Face::Page => fault.clone(),
+        },
         Problem::Refused { fault, .. } | Problem::Address { fault } => fault.clone(),
         Problem::Bug { fault } => format!("The program has made a mistake ({fault}). Please report it."),
         Problem::OtherModel { pinned, here } => format!(
@@ -110,7 +115,7 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         }
         Problem::GoalName { name } => {
             format!("An additional result cannot be called \"{name}\": give it a name of its own.")
-        },
+        }
         Problem::DirectionFixed => {
             "The goal of the main result cannot change. Start a new study that learns from this one.".into()
         }
@@ -203,7 +208,9 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
             let failed = failed.map(|(failed, impossible)| format!("{failed} or {impossible}"));
             format!("Give one result: a number, failed, or impossible.{}", hint("For the latter: ", failed, "."))
         }
-        Problem::MainResultMissing => "The main result is missing. Give it beside the further ones, also if it is recorded already.".into(),
+        Problem::MainResultMissing => {
+            "The main result is missing. Give it beside the further ones, also if it is recorded already.".into()
+        }
         Problem::ResultTwice { name } => format!("The result \"{name}\" is given twice."),
         Problem::RowAndFile => "Give a row with its result, or a file of results.".into(),
         Problem::ReplaceAndAgain => "Correct a result, or add a replicate: choose one.".into(),
