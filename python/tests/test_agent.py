@@ -142,7 +142,7 @@ def test_the_wrong_order_and_wrong_outcomes_are_named(one: icee.Agent) -> None:
     with pytest.raises(icee.Error, match="observe was called before act"):
         agent.observe(0.0, False)
     agent.act(40)
-    with pytest.raises(icee.Error, match="act was called twice; observe"):
+    with pytest.raises(icee.Error, match="act was called twice; call observe in between"):
         agent.act(40)
     for reward, terminated, said in [
         (float("nan"), False, "the reward is NaN"),

@@ -11,9 +11,9 @@ use std::path::Path;
 pub type Result<T> = std::result::Result<T, Problem>;
 
 /// An error that is a problem.
-pub trait AsProblem {
+pub trait IntoProblem {
     /// The problem that it is.
-    fn as_problem(self) -> Problem;
+    fn into_problem(self) -> Problem;
 }
 
 /// A result whose error is a problem.
@@ -25,14 +25,14 @@ pub trait OrProblem<T> {
     fn or_problem(self) -> Result<T>;
 }
 
-impl<T, E: AsProblem> OrProblem<T> for std::result::Result<T, E> {
+impl<T, E: IntoProblem> OrProblem<T> for std::result::Result<T, E> {
     fn or_problem(self) -> Result<T> {
-        self.map_err(AsProblem::as_problem)
+        self.map_err(IntoProblem::into_problem)
     }
 }
 
-impl AsProblem for FileError {
-    fn as_problem(self) -> Problem {
+impl IntoProblem for FileError {
+    fn into_problem(self) -> Problem {
         match self {
             FileError::Io { path, source } => Problem::File { path: shown(&path), fault: source.to_string(), io: true },
             FileError::Content { path, problem } => Problem::File { path: shown(&path), fault: problem, io: false },
@@ -40,24 +40,24 @@ impl AsProblem for FileError {
     }
 }
 
-impl AsProblem for TableError {
-    fn as_problem(self) -> Problem {
+impl IntoProblem for TableError {
+    fn into_problem(self) -> Problem {
         match self {
             TableError::Missing(path) => Problem::FileMissing { path: shown(&path) },
-            TableError::File(error) => error.as_problem(),
+            TableError::File(error) => error.into_problem(),
             TableError::Content { path, problems } => Problem::Table { file: shown(&path), faults: problems },
         }
     }
 }
 
-impl AsProblem for BoError {
-    fn as_problem(self) -> Problem {
+impl IntoProblem for BoError {
+    fn into_problem(self) -> Problem {
         Problem::Model { fault: self.to_string() }
     }
 }
 
-impl AsProblem for Unknown {
-    fn as_problem(self) -> Problem {
+impl IntoProblem for Unknown {
+    fn into_problem(self) -> Problem {
         let Unknown { kind, name, nearest, known } = self;
         Problem::Unknown { what: kind.into(), name, nearest, known }
     }

@@ -1,7 +1,7 @@
 //! Sheets that are no text become the table that the same cells would be as CSV, so that nothing behind it knows the difference.
 //! What a file is, its first bytes say, not its name.
 
-use crate::error::{AsProblem, OrProblem, Result, shown};
+use crate::error::{IntoProblem, OrProblem, Result, shown};
 use crate::workbook::{MOST_UNPACKED, text_of};
 use icee_base::files::{self, FileError};
 use icee_base::table::{Table, TableError};
@@ -55,7 +55,7 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
         Err(FileError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             Err(Problem::FileMissing { path: shown(path) })
         }
-        Err(error) => Err(error.as_problem()),
+        Err(error) => Err(error.into_problem()),
     }
 }
 

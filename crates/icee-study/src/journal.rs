@@ -7,7 +7,7 @@
 //!
 //! Who writes holds a lock on the file. Who only reads needs neither that nor the right to write: whole lines never change.
 
-use crate::error::{AsProblem, OrProblem, Result, shown, stored};
+use crate::error::{IntoProblem, OrProblem, Result, shown, stored};
 use crate::formats::is_archive;
 use crate::lines::{damaged, parse, position, seal};
 use crate::memory::journal_of;
@@ -181,7 +181,7 @@ impl Journal {
                 Ok(()) => return Ok(()),
                 Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
                 Err(TryLockError::WouldBlock) => break,
-                Err(TryLockError::Error(error)) => return Err(io(error).as_problem()),
+                Err(TryLockError::Error(error)) => return Err(io(error).into_problem()),
             }
         }
         waiting(&self.path);
@@ -210,7 +210,7 @@ impl Journal {
             match write_new(&path, &news.torn) {
                 Ok(()) => break path,
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
-                Err(source) => return Err(FileError::Io { path, source }.as_problem()),
+                Err(source) => return Err(FileError::Io { path, source }.into_problem()),
             }
         };
         let cut = self.file.set_len(news.end.mark[0]).and_then(|()| self.file.sync_all());
@@ -278,7 +278,7 @@ impl Storage for Journal {
         if let Err(source) = written {
             // A full disk may have taken half of the line.
             let _ = self.file.set_len(length);
-            return Err(FileError::Io { path: self.path.clone(), source }.as_problem());
+            return Err(FileError::Io { path: self.path.clone(), source }.into_problem());
         }
         // Nobody may hear of a line that went to a file which has lost its name.
         if !self.in_place()? {

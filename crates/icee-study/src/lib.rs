@@ -91,7 +91,7 @@ mod workbook;
 pub use ask::{AskOptions, MOST_SUGGESTIONS};
 pub use create::{Like, Source, StudyOptions};
 pub use encode::Scale;
-pub use error::{AsProblem, OrProblem, Result, shown};
+pub use error::{IntoProblem, OrProblem, Result, shown};
 pub use formats::is_archive;
 pub use goals::{Bounds, Direction, Further, Wanted};
 pub use handle::{Context, Pages, handle};

@@ -1,7 +1,7 @@
 //! The lines of a journal, as text: one JSON object each, whose last member is a checksum of the text before it and of all
 //! lines above.
 
-use crate::error::{AsProblem, Result};
+use crate::error::{IntoProblem, Result};
 use crate::storage::{News, Position};
 use icee_base::files::FileError;
 use icee_base::hash::checksum;
@@ -46,7 +46,7 @@ pub fn parse(path: &Path, at: Position, bytes: &[u8]) -> Result<News> {
 /// The error of a journal that is not what was written.
 pub fn damaged(path: &Path, line: u64, problem: &str) -> Problem {
     let problem = format!("line {line}: {problem}. Nothing was changed. Put back a sound copy of the file.");
-    FileError::content(path, problem).as_problem()
+    FileError::content(path, problem).into_problem()
 }
 
 /// A line with its checksum and line break, and the checksum.
