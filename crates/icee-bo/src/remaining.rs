@@ -50,6 +50,6 @@ impl Remaining {
         // Too low, since it leaves out all but a few, and too high. Half-way between them the error on fresh tables is least.
         let any = 0.5 * (joint + independent);
         // The estimate is sampled; it may not leave what is certain.
-        Ok(Remaining { any: any.clamp(single, independent), single, independent })
+        Ok(Remaining { any: any.max(single).min(independent), single, independent })
     }
 }

@@ -18,17 +18,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 ///
 /// ```
 /// use icee_study::memory::InMemory;
-/// use icee_study::{Models, Study, StudyOptions};
+/// use icee_study::{Models, Source, Study, StudyOptions};
 ///
-/// # let pool = std::env::temp_dir().join(format!("icee-study-in-memory-{}.csv", std::process::id()));
-/// # std::fs::write(&pool, "heat,minutes\n180,20\n200,30\n")?;
 /// let home = InMemory::new("bread");
-/// let options = StudyOptions { pool: pool.clone(), ..Default::default() };
+/// let pool = Source::Bytes(b"heat,minutes\n180,20\n200,30\n".to_vec());
+/// let options = StudyOptions { pool, ..Default::default() };
 /// Study::create_in(&home, &options, Models::default())?.ask(1, None)?;
 /// // Another handle goes on where the first one was.
-/// let mut study = Study::open_in(&home, None, Models::default())?;
+/// let mut study = Study::open_in(&home, Models::default())?;
 /// assert_eq!(study.summary(None).running.len(), 1);
-/// # std::fs::remove_file(pool)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]

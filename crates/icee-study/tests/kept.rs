@@ -78,7 +78,10 @@ fn a_sheet_that_is_gone_is_mentioned_and_the_study_goes_on() {
     let mut study = following(&scratch);
     std::fs::remove_file(scratch.0.join("sheet.csv")).unwrap();
     let is_said = |notes: &[Note]| {
-        let gone = |note: &&Note| matches!(note, Note::Unread { problem } if matches!(&**problem, Problem::SheetGone { path } if path.ends_with("sheet.csv")));
+        let gone = |note: &&Note| {
+            let Note::Unread { problem } = note else { return false };
+            matches!(&**problem, Problem::SheetGone { path } if path.ends_with("sheet.csv"))
+        };
         notes.iter().filter(gone).count()
     };
     let tell = |row: &str| Request::Tell(Tell { row: Some(row.into()), value: Some(1.0.into()), ..Tell::default() });

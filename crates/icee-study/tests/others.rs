@@ -73,7 +73,11 @@ fn others_may_write_while_a_row_is_chosen() {
     });
     let model = learned("meddler", load);
     let mut asking = Study::open(&scratch.0.join("s.jsonl"), Models::default().with(model)).unwrap();
-    let answer = asking.ask(4, Some(SamplerKind::Learned)).unwrap();
+    let answer = asking.ask(12, Some(SamplerKind::Learned)).unwrap();
+    // What was to be said of answers that were not written down is not said.
+    let notes = asking.take_notes();
+    assert_eq!(notes.iter().filter(|note| matches!(note, Note::FewerLeft { .. })).count(), 1, "{notes:?}");
+    assert!(notes.contains(&Note::FewerLeft { asked: 12, left: 4 }), "{notes:?}");
     assert!(told.load(Ordering::SeqCst) > 3, "the lock is held while a row is chosen");
     assert!(answer.suggestions.iter().all(|suggestion| suggestion.row > 8), "{answer:?}");
     // All of it is sound, and what was told is there.
@@ -165,7 +169,8 @@ fn a_pool_that_never_ends_or_begins_is_refused() {
     scratch.create("s.jsonl", &options(&pool));
     let pipe = scratch.0.join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let is_irregular = |problem: &Problem| matches!(problem, Problem::File { fault, .. } if fault.contains("it is not a regular file"));
+    let irregular = "it is not a regular file";
+    let is_irregular = |problem: &Problem| matches!(problem, Problem::File { fault, .. } if fault.contains(irregular));
     for elsewhere in [Path::new("/dev/zero"), &pipe] {
         let mut study = scratch.open("s.jsonl");
         let new = Some(NewSheet::File(elsewhere.to_owned()));
