@@ -40,6 +40,9 @@ impl Study {
             study.check_goals(bounds, &further)?;
             study.trials.outside(bounds.unwrap_or_default())?;
             let known = study.header.further.len();
+            if bounds == study.header.bounds && further == study.header.further {
+                return Ok(());
+            }
             study.change(Entry::Goals { bounds, further })?;
             if study.header.further.len() > known {
                 study.complete_from_sheet()?;
