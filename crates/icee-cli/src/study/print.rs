@@ -281,9 +281,9 @@ mod tests {
         best["believed"] = json!(6.071);
         best["sure"] = json!(0.83);
         let front = [measured("A", 6.5, &json!([["price", 3.0]])), measured("B", 5.0, &json!([["price", 1.0]]))];
-        let one = json!({ "best": best, "front": [], "objectives": 1, "has_values": true });
-        let several = json!({ "best": best, "front": front, "objectives": 2, "has_values": true });
-        let none = |has: bool| json!({ "best": null, "front": [], "objectives": 1, "has_values": has });
+        let one = json!({ "best": best, "front": [], "objectives": 1, "has_values": true, "sheet": "" });
+        let several = json!({ "best": best, "front": front, "objectives": 2, "has_values": true, "sheet": "" });
+        let none = |has: bool| json!({ "best": null, "front": [], "objectives": 1, "has_values": has, "sheet": "" });
         assert_eq!(
             printed(Verb::Best, &one),
             "6.5  row A: heat=200\nestimated mean 6.071; best of the measured rows with probability 83 %\n"
@@ -315,7 +315,7 @@ mod tests {
                 json!({ "undone": { "deeds": [], "words": "release of row A" } }),
                 "undone: release of row A\n",
             ),
-            (Verb::Running, json!({ "running": [] }), "no rows in progress\n"),
+            (Verb::Running, json!({ "running": [], "sheet": "" }), "no rows in progress\n"),
             (Verb::List, json!({ "studies": [] }), "no studies in lab\n"),
             (Verb::Export, json!({ "csv": "row,value\n1,\u{1b}\n" }), "row,value\n1,\\u{1b}\n"),
         ] {
