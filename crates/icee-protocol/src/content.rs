@@ -40,9 +40,14 @@ impl From<&str> for RowId {
 #[serde(untagged, expecting = "a number, or a text that is one")]
 pub enum Amount {
     /// A number.
-    Number(f64),
+    Number(#[serde(serialize_with = "number_or_text")] f64),
     /// A number as people type it.
     Text(String),
+}
+
+/// JSON has no numbers that are not finite. Sent as nothing, they would be missing rather than refused.
+fn number_or_text<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    if number.is_finite() { serializer.serialize_f64(*number) } else { serializer.serialize_str(&number.to_string()) }
 }
 
 impl From<f64> for Amount {
@@ -299,6 +304,13 @@ mod tests {
         let text = serde_json::to_string(&cells).unwrap();
         assert_eq!(text, r#"{"z":"z1","a":"a1","m":"m1"}"#);
         assert_eq!(serde_json::from_str::<Cells>(&text).unwrap(), cells);
+    }
+
+    #[test]
+    fn an_amount_that_is_not_finite_is_text() {
+        let json = |number: f64| serde_json::to_string(&Amount::from(number)).unwrap();
+        assert_eq!([json(0.1), json(f64::NAN), json(f64::NEG_INFINITY)], ["0.1", r#""NaN""#, r#""-inf""#]);
+        assert_eq!(serde_json::from_str::<Amount>(&json(f64::INFINITY)).unwrap(), Amount::Text("inf".into()));
     }
 
     #[test]
