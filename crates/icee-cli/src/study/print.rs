@@ -294,7 +294,7 @@ mod tests {
         );
         assert!(printed(Verb::Best, &none(true)).starts_with("error: no row satisfies all constraints"));
         assert!(printed(Verb::Best, &none(false)).contains("`icee study tell bread --row ID --value RESULT`"));
-        assert!(printed(Verb::Effects, &json!({ "effects": [] })).contains("at least two results"));
+        assert!(printed(Verb::Effects, &json!({ "effects": [], "sheet": "" })).contains("at least two results"));
         let counts = json!({ "new": 1, "again": 2, "replaced": 0, "unchanged": 1 });
         let told = json!({ "told": counts, "best": best, "has_values": true });
         let words =
@@ -322,7 +322,7 @@ mod tests {
             assert_eq!(printed(verb, &reply), words);
         }
         let counts = json!({ "new": 1, "again": 0, "replaced": 0, "unchanged": 0 });
-        let change = |changed| json!({ "changed": changed, "rows_before": 7, "rows": 8, "told": counts });
+        let change = |changed| json!({ "changed": changed, "rows_before": 7, "rows": 8, "told": counts, "sheet": "" });
         assert_eq!(printed(Verb::Update, &change(false)), "The sheet has not changed.\n");
         assert!(printed(Verb::Update, &change(true)).starts_with("The sheet has changed: 8 rows (1 more)"));
     }
