@@ -10,14 +10,14 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Serve studies over HTTP: for a team, for workers, for programs of any language.
+/// Serve studies over HTTP: a page in the browser, and an API for workers.
 ///
-/// The journals and sheets are those of `icee study`, and both can be used on one study at the same time. Answers are the JSON of
+/// The studies are those of `icee study` in the same folder; you can use both at the same time. Replies are the JSON of
 /// `icee study ... --json`; /openapi.json describes every route.
 ///
-/// It listens on this machine alone, and whoever can reach it may do everything, until there is a token (`icee serve token
-/// create`). To be reached by others it needs one, and something in front of it that speaks TLS. Every request is a JSON line on
-/// stderr. Ctrl-C lets running requests end.
+/// By default only this machine can reach the server, and no token is needed. Before you let other machines in (--host), create a token
+/// (`icee serve token create`) and put a proxy with TLS in front. Each request is one line of JSON on stderr. Ctrl-C waits for open
+/// requests.
 #[derive(ClapArgs)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -26,24 +26,24 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct Args {
     #[command(subcommand)]
     command: Option<ServeCommand>,
-    /// The address to listen on.
+    /// Listen on this address.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", value_parser = host)]
     host: IpAddr,
-    /// The port to listen on; 0 takes any that is free.
+    /// Listen on this port; 0 takes any that is free.
     #[arg(long, value_name = "PORT", default_value_t = 8642)]
     port: u16,
     #[command(flatten)]
     place: PlaceArgs,
-    /// Mebibytes that a request may have; a sheet must fit in.
+    /// Largest request in MiB; a sheet must fit in.
     #[arg(long, value_name = "MIB", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024))]
     most_body: u16,
-    /// Seconds that an answer may take.
+    /// Longest time for a reply, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
     most_time: u64,
-    /// Requests that are worked on at once.
+    /// Most requests at the same time.
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4096))]
     most_concurrent: u16,
-    /// Requests of one client a second in the long run; four times as many at once.
+    /// Most requests of one client a second; bursts may be four times as many.
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     most_rate: u32,
 }
@@ -51,25 +51,27 @@ pub struct Args {
 /// What `icee serve` does beside serving.
 #[derive(Subcommand)]
 enum ServeCommand {
-    /// Who may do what: make, list and revoke tokens.
+    /// Create, list and revoke tokens.
     #[command(subcommand)]
     Token(TokenCommand),
 }
 
 #[derive(Subcommand)]
 enum TokenCommand {
-    /// Make a token and print it, once: only a checksum is kept. From the first one on, every request needs one.
+    /// Create a token and print it, once.
+    ///
+    /// Only its checksum is kept. As soon as there is one token, every request needs one.
     #[command(after_help = "Example:\n  icee serve token create ada --role write")]
     Create {
-        /// Whose it is, or what for.
+        /// The person or program that uses it.
         name: String,
-        /// What it allows: read (look), write (create, ask, tell) or admin (delete, too).
+        /// What it allows: read (look), write (also change), admin (also delete).
         #[arg(long, value_name = "ROLE")]
         role: Role,
         #[command(flatten)]
         place: PlaceArgs,
     },
-    /// Print all tokens: their names, roles and ages, not themselves.
+    /// Print the names, roles and ages of all tokens.
     List {
         #[command(flatten)]
         place: PlaceArgs,
@@ -77,7 +79,7 @@ enum TokenCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Take a token back. A server that runs refuses it from its next request on.
+    /// Revoke a token: it is refused from the next request on.
     Revoke {
         /// Its name.
         name: String,
@@ -91,8 +93,9 @@ struct PlaceArgs {
     /// The folder of studies.
     #[arg(long, value_name = "DIR", default_value = "studies")]
     studies: PathBuf,
-    /// A PostgreSQL database of studies instead, postgres://USER@HOST/DATABASE, which several servers may share; the variable
-    /// PGPASSWORD has the password.
+    /// Keep the studies in PostgreSQL: postgres://USER@HOST/DATABASE.
+    ///
+    /// Several servers may share a database. The variable PGPASSWORD has the password.
     #[arg(long, value_name = "URL", conflicts_with = "studies")]
     store: Option<Place>,
 }
