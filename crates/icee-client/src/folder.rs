@@ -18,11 +18,15 @@ const MOST_OPEN: usize = 8;
 /// What is done where a request has to wait.
 type Waiting = Arc<dyn Fn(&Path) + Send + Sync>;
 
+/// Tells the time, in seconds since 1970.
+type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
+
 /// The studies of a folder.
 pub struct Folder {
     journals: Journals,
     face: Face,
     waiting: Waiting,
+    clock: Clock,
     /// Those used last, the latest last.
     open: Vec<(StudyName, Option<Identity>, Study)>,
 }
@@ -33,7 +37,15 @@ type Identity = (u64, u64);
 impl Folder {
     /// Those of this folder, which need not be there yet, for a face.
     pub fn new(folder: impl Into<PathBuf>, face: Face) -> Folder {
-        Folder { journals: Journals(folder.into()), face, waiting: Arc::new(|_| ()), open: vec![] }
+        let journals = Journals(folder.into());
+        Folder { journals, face, waiting: Arc::new(|_| ()), clock: Box::new(now), open: vec![] }
+    }
+
+    /// Another clock than this machine's: seconds since 1970.
+    #[must_use]
+    pub fn with_clock(mut self, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Folder {
+        self.clock = Box::new(clock);
+        self
     }
 
     /// What is done, once, where a request has to wait for more than a second because another process is at work on the study.
@@ -83,8 +95,8 @@ impl Folder {
 
     fn done(&mut self, study: Option<&StudyName>, request: Request) -> Result<(Reply, Vec<Note>)> {
         let pages = StudyPages;
-        let context =
-            Context { now: now(), who: None, key: None, pages: &pages, reads_files: true, unpacked: u64::MAX };
+        let now = (self.clock)();
+        let context = Context { now, who: None, key: None, pages: &pages, reads_files: true, unpacked: u64::MAX };
         let of = |study: Option<&StudyName>| study.cloned().ok_or(Problem::NameMissing);
         match request {
             Request::Create(mut create) => {

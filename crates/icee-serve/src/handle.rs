@@ -2,7 +2,6 @@
 
 use crate::answer::Answer;
 use crate::app::{App, aside};
-use crate::clock::now;
 use crate::failure::Failure;
 use crate::quotas::{Held, What};
 use crate::registry::{Open, Purpose};
@@ -71,12 +70,12 @@ fn do_with(app: &App, incoming: Incoming, slot: Option<&mut Option<Open>>) -> Do
     match (request, study, slot) {
         (Request::List(_), ..) => Ok((Reply::List(list(app, &reader)?), vec![])),
         (Request::Survey(survey), ..) => {
-            let (surveyed, notes) = place::survey(survey.0, models()?, &context(now()))?;
+            let (surveyed, notes) = place::survey(survey.0, models()?, &context(app.registry.now()))?;
             Ok((Reply::Survey(surveyed), notes))
         }
         (Request::Create(create), _, Some(slot)) => {
             *slot = None;
-            let (summary, notes) = place::create(store, create, models()?, &context(now()))?;
+            let (summary, notes) = place::create(store, create, models()?, &context(app.registry.now()))?;
             Ok((Reply::Create(summary), notes))
         }
         (Request::Import(import), _, Some(slot)) => {
@@ -87,7 +86,7 @@ fn do_with(app: &App, incoming: Incoming, slot: Option<&mut Option<Open>>) -> Do
         }
         (Request::Delete(_), Some(name), Some(slot)) => {
             *slot = None;
-            Ok((Reply::Delete(place::delete(store, &name, &context(now()))?), vec![]))
+            Ok((Reply::Delete(place::delete(store, &name, &context(app.registry.now()))?), vec![]))
         }
         (request, Some(name), Some(slot)) => app.registry.with(&name, slot, purpose(verb), |open| {
             let reads = verb == Verb::Update || !open.study.is_loaded();

@@ -3,7 +3,7 @@
 //!
 //! Others may write to a study while it is open here: before each request, what is new in its journal is read.
 
-use crate::clock::now;
+use crate::clock::{self, Clock};
 use crate::failure::Failure;
 use crate::handle::models;
 use crate::store::{Stamp, Store, Turns};
@@ -11,7 +11,7 @@ use icee_protocol::{Line, Problem, StudyName};
 use icee_study::{Models, Study, place};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
 /// Studies that are kept open; of more, those that were not used for longest are closed.
@@ -97,6 +97,8 @@ impl Slot {
 /// Where studies are kept, and those of them that are open.
 pub struct Registry {
     store: Box<dyn Store>,
+    /// A clock that counts instead of this machine's and the store's.
+    clock: OnceLock<Clock>,
     slots: Mutex<(u64, HashMap<StudyName, Slot>)>,
     opened: Arc<Opened>,
     most_sheets: u64,
@@ -109,6 +111,7 @@ impl Registry {
     pub fn new(store: Box<dyn Store>) -> Registry {
         Registry {
             store,
+            clock: OnceLock::new(),
             slots: Mutex::default(),
             opened: Arc::default(),
             most_sheets: MOST_SHEETS,
@@ -119,6 +122,16 @@ impl Registry {
     /// Where studies are kept.
     pub fn store(&self) -> &dyn Store {
         &*self.store
+    }
+
+    /// From now on this clock counts, if there is none yet.
+    pub fn use_clock(&self, clock: Clock) {
+        let _ = self.clock.set(clock);
+    }
+
+    /// What time it is here, in seconds since 1970.
+    pub fn now(&self) -> u64 {
+        self.clock.get().map_or_else(clock::now, |clock| clock())
     }
 
     fn slots(&self) -> MutexGuard<'_, (u64, HashMap<StudyName, Slot>)> {
@@ -228,13 +241,13 @@ impl Registry {
             && open.journal.is_same_file(journal)
             && open.study.refresh().is_ok()
         {
-            return Ok(Open { now: now(), ..open });
+            return Ok(Open { now: self.now(), ..open });
         }
         // Whatever is wrong with what is stored, the client has not caused it.
         let (home, turns) = self.store.open(name).map_err(Failure::stored)?;
         let study = Study::open_in(&*home, models()?).map_err(Failure::stored)?;
         let _counted = Counted::new(&self.opened, study.sheet_bytes());
-        Ok(Open { study, turns, now: now(), journal, _counted })
+        Ok(Open { study, turns, now: self.now(), journal, _counted })
     }
 
     /// Does some work in a turn among servers. Where another study has taken the name meanwhile, that is opened first.
@@ -247,7 +260,7 @@ impl Registry {
         let mut reopened = 0;
         open.now = loop {
             if let Some(now) = open.turns.begin().map_err(Failure::stored)? {
-                break now;
+                break self.clock.get().map_or(now, |clock| clock());
             }
             reopened += 1;
             if reopened > MOST_REOPENED {

@@ -14,7 +14,7 @@ use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, on};
-use icee_protocol::{Method, Role};
+use icee_protocol::Method;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl Server {
         let store = store.open()?;
         let tokens = store.tokens();
         if !local && tokens.all()?.is_empty() {
-            return Err(ServeError::Open { address: *address, command: options.store.token_command(Role::Admin) });
+            return Err(ServeError::Open { address: *address });
         }
         let required = tokens.are_required()?;
         let (ending, ended) = watch::channel(Ending::No);
@@ -77,6 +77,13 @@ impl Server {
         let studies = app.registry.store().name();
         app.say(&Event::Started { address: address.to_string(), studies, tokens: required });
         Ok(Server { runtime, listener, address, app, ending })
+    }
+
+    /// Another clock than this machine's and the database's: seconds since 1970.
+    #[must_use]
+    pub fn with_clock(self, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Server {
+        self.app.registry.use_clock(Box::new(clock));
+        self
     }
 
     /// Where it listens.
