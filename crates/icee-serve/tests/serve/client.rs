@@ -58,9 +58,21 @@ impl Running {
         Running::serving(Place::Folder(folder.to_owned()), limits, log)
     }
 
+    /// The same by another clock.
+    pub fn by_clock(store: &Place, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Running {
+        Running::of(Running::bind(store.clone(), wide(), |_| ()).with_clock(clock))
+    }
+
     fn serving(store: Place, limits: Limits, log: impl Fn(&Event) + Send + Sync + 'static) -> Running {
+        Running::of(Running::bind(store, limits, log))
+    }
+
+    fn bind(store: Place, limits: Limits, log: impl Fn(&Event) + Send + Sync + 'static) -> Server {
         let address = "127.0.0.1:0".parse().unwrap();
-        let server = Server::bind(&Options { store, address, limits }, log).unwrap();
+        Server::bind(&Options { store, address, limits }, log).unwrap()
+    }
+
+    fn of(server: Server) -> Running {
         let (address, stopper) = (server.address(), server.stopper());
         let thread = Some(std::thread::spawn(move || server.run().unwrap()));
         Running { address, stopper, thread }

@@ -2,12 +2,15 @@
 
 mod client;
 mod database;
+mod divergence;
 mod fuzz;
 mod leases;
 mod life;
 mod limits;
 mod postgres;
+mod requests;
 mod room;
 mod safety;
+mod sites;
 mod tls;
 mod transfer;
