@@ -4,7 +4,7 @@
     cargo build -p icee-cli
     tools/bench/serve.py load --store folder --workers 200 --studies 1 --seconds 20
     tools/bench/serve.py load --store postgres --workers 200 --studies 50 --seconds 20
-    tools/bench/serve.py told --told 100 100000 --rows 120000 --sampler icee
+    tools/bench/serve.py told --told 100 100000 --rows 120000 --sampler learned
     tools/bench/serve.py kill --store postgres --servers 2 --kills 100
 
 `told` is the time of one ask and one tell, by how many values the study has.
@@ -214,9 +214,6 @@ def kill(args, servers, database):
         client = Client(ports, number)
         while not over.is_set():
             status, asked = client.send("POST", "/api/studies/s/ask", {"more": True, "within": "10d"})
-            if status == 409 and "nobody knows" in asked["error"]:
-                unknown.append("ask")
-                continue
             if status != 200:
                 wrong.append((status, asked))
                 return
@@ -228,8 +225,6 @@ def kill(args, servers, database):
             status, answer = client.send("POST", "/api/studies/s/tell", {"row": row, "value": value(row)})
             if status == 200:
                 told[row] = value(row)
-            elif status == 409:
-                unknown.append("tell")
             else:
                 wrong.append((status, answer))
                 return
@@ -239,10 +234,10 @@ def kill(args, servers, database):
         client, seen = Client(ports, number), 0
         while not over.is_set():
             known = len(told)
-            for path in ["/api/studies", "/api/studies/s", "/api/studies/s/running", "/api/studies/s/front"]:
+            for path in ["/api/studies", "/api/studies/s", "/api/studies/s/running", "/api/studies/s/best"]:
                 status, answer = client.send("GET", path)
                 looks.append(path)
-                if status != 200 or path == "/api/studies" and answer[0]["problem"] is not None:
+                if status != 200 or path == "/api/studies" and answer["studies"][0]["problem"] is not None:
                     wrong.append((status, path, answer))
                     return
                 if path == "/api/studies/s":

@@ -308,7 +308,7 @@ fn functions_are_learned_from_and_evaluated() {
     for (arguments, answer) in [
         (&["eval", run, "--games", "2"][..], "trained on functions"),
         (&["tune", run, "--device", "cuda"], "tuned on the CPU"),
-        (&["train", "bo-tiny", "--method", "icee"], "--method is for games"),
+        (&["train", "bo-tiny", "--method", "icee"], "a method is for games"),
         (&["train", "bo-tiny", "--set", "data.novices=0.1"], "unknown key \"data.novices\""),
         (&["train", "bo-tny"], "did you mean \"bo-tiny\"?"),
     ] {

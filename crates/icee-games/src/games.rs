@@ -64,7 +64,7 @@ impl Games {
             world => (config, world),
         };
         if config.model.bins == 0 {
-            return Err(Error::Config("model.bins=0 takes them from a log; give --logs, or a number".into()));
+            return Err(Error::Config("model.bins=0 takes them from a log; give a log, or a number".into()));
         }
         let blueprint = Blueprint::new(&config, &source.task())?;
         Ok(Games { config, source, blueprint })

@@ -124,7 +124,7 @@ impl OfflineEvaluation {
             Verdict::TooFew => {
                 format!(
                     "too few to compare with the logged policy; {FEWEST_GAMES} are needed. Hold out more (data.held_out), or use another \
-                     log (icee eval --logs FILE)"
+                     log"
                 )
             }
             Verdict::Better => {
@@ -151,7 +151,7 @@ impl OfflineEvaluation {
                 let which = if self.agreement.is_none() { "no task has" } else { "only one task has" };
                 format!(
                     "nothing was measured: the log has no probabilities, and {which} episodes with different returns. Log the \
-                     probability of every action, or several episodes of each task; or use another log (icee eval --logs FILE)"
+                     probability of every action, or several episodes of each task; or use another log"
                 )
             }
         };

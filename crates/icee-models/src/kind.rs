@@ -98,9 +98,9 @@ pub fn new_problem(
             Ok(Box::new(Games::new(config, source)?))
         }
         Kind::Functions if method.is_some() => {
-            Err(Error::Kind("--method is for games; for functions use another preset, or --set method=...".into()))
+            Err(Error::Kind("a method is for games; for functions use another preset, or the setting method".into()))
         }
-        Kind::Functions if logs.is_some() => Err(Error::Kind("functions need no log; leave out --logs".into())),
+        Kind::Functions if logs.is_some() => Err(Error::Kind("functions need no log; leave it out".into())),
         Kind::Functions => Ok(Box::new(Functions::new(icee_optim::Config::layered(&[text], settings)?)?)),
     }
 }
@@ -111,7 +111,7 @@ fn check_settings_for_logs(settings: &[String]) -> Result<()> {
     let typed = settings.iter().filter_map(|setting| setting.split_once('='));
     for (key, value) in typed {
         if OF_WORLDS.contains(&key.trim()) && !["0", "0.0", "false", LOGS].contains(&value.trim().trim_matches('"')) {
-            return Err(Error::Kind(format!("{key} needs a world, not a log; leave out --set {key}={value}")));
+            return Err(Error::Kind(format!("{key} needs a world, not a log; leave out the setting {key}={value}")));
         }
     }
     Ok(())
@@ -172,7 +172,7 @@ fn source_of(config: &Config, logs: Option<&Path>, registry: &Registry) -> Resul
     Ok(match logs {
         Some(path) => Source::Logs(Logs::read(path)?),
         None if config.is_of_logs() => {
-            return Err(Error::Kind("this preset needs your logs; add --logs FILE".into()));
+            return Err(Error::Kind("this preset needs your logs; give a log".into()));
         }
         None => Source::of_config(config, registry)?,
     })
@@ -265,8 +265,8 @@ mod tests {
             new_problem(preset, method, &settings, logs, &registry).err().expect("a mistake").to_string()
         };
         assert!(said("dark-rom", None, &[], None).contains("did you mean \"dark-room\""));
-        assert!(said("bo-value", Some("ad"), &[], None).contains("--method is for games"));
-        assert!(said("bo-value", None, &[], Some(Path::new("x.csv"))).contains("leave out --logs"));
+        assert!(said("bo-value", Some("ad"), &[], None).contains("a method is for games"));
+        assert!(said("bo-value", None, &[], Some(Path::new("x.csv"))).contains("functions need no log; leave it out"));
         assert!(said("bo-value", None, &["kind=games"], None).contains("a config of functions, not of games"));
         assert!(said("dark-room", None, &["kind=functions"], None).contains("a config of games, not of functions"));
         assert!(said("gone.toml", None, &[], None).contains("gone.toml"));

@@ -138,17 +138,13 @@ pub enum ServeError {
         source: std::io::Error,
     },
     /// Others could reach it, and would need no token.
-    #[error(
-        "Other machines can reach {address}, and there is no token. Create one: `{command}`. Or listen on 127.0.0.1."
-    )]
+    #[error("Other machines can reach {address}, and there is no token. Create one, or listen on 127.0.0.1.")]
     Open {
         /// Where they could.
         address: std::net::SocketAddr,
-        /// What makes a token.
-        command: String,
     },
     /// Another server is at work on the folder.
-    #[error("Another server uses {}. Stop it, or serve another folder: --studies DIR", .0.display())]
+    #[error("Another server uses {}. Stop it, or serve another folder.", .0.display())]
     Taken(PathBuf),
     /// A database that cannot be used.
     #[error("{0}")]

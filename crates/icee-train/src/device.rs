@@ -13,7 +13,7 @@ use icee_nn::cuda::{ClassRange, ReturnDraw, Tilt};
 
 const SMALLER_BATCH: &str = "lower train.batch, or data.episodes, model.layers or model.width";
 const SMALLER_MODEL: &str = "lower model.layers or model.width";
-const FEWER_GAMES: &str = "play fewer games at once (--games, train.eval_games), or on the CPU (--device cpu)";
+const FEWER_GAMES: &str = "play fewer games at once (in training: train.eval_games), or use the CPU";
 
 /// Where numbers are crunched. Where there is a GPU to use, networks learn there, and many games are played there; one
 /// live game is always played on the CPU.

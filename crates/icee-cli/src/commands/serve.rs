@@ -2,8 +2,9 @@
 
 use crate::study::{now, write_json};
 use crate::terminal::{printable, say};
+use anyhow::anyhow;
 use clap::{Args as ClapArgs, Subcommand};
-use icee_serve::{Limits, Options, Place, Role, Server};
+use icee_serve::{Limits, Options, Place, Role, ServeError, Server};
 use serde::Serialize;
 use std::io::{Write, stdout};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -150,13 +151,37 @@ fn serve(args: &Args) -> anyhow::Result<()> {
         ..Limits::default()
     };
     let address = SocketAddr::new(args.host, args.port);
-    let server = Server::bind(&Options { store: args.place.place(), address, limits }, log)?;
+    let place = args.place.place();
+    let bound = Server::bind(&Options { store: place.clone(), address, limits }, log);
+    let server = bound.map_err(|error| match error {
+        ServeError::Open { .. } => anyhow!("{error} A token: `{}`", token_command(&place, Role::Admin)),
+        error => error.into(),
+    })?;
     server.stop_on_signals()?;
     let mut out = stdout().lock();
     writeln!(out, "http://{} serves {}; Ctrl-C ends it", server.address(), printable(&server.store()))?;
     out.flush()?;
     drop(out);
     Ok(server.run()?)
+}
+
+/// The options that lead to a place.
+fn options_of(place: &Place) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:@%+=,~".contains(c);
+    let shown = place.to_string();
+    let word = match !shown.is_empty() && shown.chars().all(plain) {
+        true => shown,
+        false => format!("'{}'", shown.replace('\'', r"'\''")),
+    };
+    match place {
+        Place::Folder(_) => format!("--studies {word}"),
+        Place::Postgres(_) => format!("--store {word}"),
+    }
+}
+
+/// The command that creates a token for a server of a place.
+fn token_command(place: &Place, role: Role) -> String {
+    format!("icee serve token create NAME --role {role} {}", options_of(place))
 }
 
 /// One JSON line for everything that happens.
@@ -176,7 +201,7 @@ fn token(command: &TokenCommand) -> anyhow::Result<()> {
             say("note: keep it; it is shown this once. Send it as the header Authorization: Bearer TOKEN");
             say(format_args!(
                 "note: it is for the server that runs as `icee serve {}`",
-                printable(&place.place().to_string())
+                printable(&options_of(&place.place()))
             ));
         }
         TokenCommand::List { place, json } => {
@@ -186,7 +211,7 @@ fn token(command: &TokenCommand) -> anyhow::Result<()> {
                 return write_json(&mut out, &lines);
             }
             if lines.is_empty() {
-                let command = place.place().token_command(Role::Write);
+                let command = token_command(&place.place(), Role::Write);
                 writeln!(out, "no tokens yet; `{}` makes one", printable(&command))?;
             }
             for Line { name, role, created } in &lines {
@@ -200,4 +225,17 @@ fn token(command: &TokenCommand) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_word_of_a_command_line() {
+        let options = |text: &str| options_of(&text.parse().unwrap());
+        assert_eq!(options("/srv/x"), "--studies /srv/x");
+        assert_eq!(options("it's"), r"--studies 'it'\''s'");
+        assert_eq!(options("postgres://icee:a@db/icee"), "--store postgres://icee@db/icee");
+    }
 }

@@ -101,6 +101,6 @@ impl Brain for GpuBrain {
         Ok(())
     }
     fn imagine(&mut self, _: HeadAt, _: usize, _: usize, _: &[Tokens]) -> Result<Vec<f32>> {
-        Err(Error::Agent("what is expected of other places is known on the CPU alone; play with --device cpu".into()))
+        Err(Error::Agent("what is expected of other places is known on the CPU alone; play on the CPU".into()))
     }
 }

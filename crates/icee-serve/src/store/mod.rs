@@ -14,7 +14,7 @@ pub use turns::Turns;
 
 use crate::failure::ServeError;
 use crate::tokens::Tokens;
-use icee_protocol::{Result, Role, StudyName};
+use icee_protocol::{Result, StudyName};
 use icee_study::Home;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -44,17 +44,12 @@ impl FromStr for Place {
     }
 }
 
-/// As a command line has it.
+/// As it may be shown: without secrets.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plain = |c: char| c.is_alphanumeric() || "-_./:@%+=,~".contains(c);
-        let word = |text: &str| match !text.is_empty() && text.chars().all(plain) {
-            true => text.to_owned(),
-            false => format!("'{}'", text.replace('\'', r"'\''")),
-        };
         match self {
-            Place::Folder(folder) => write!(f, "--studies {}", word(&folder.to_string_lossy())),
-            Place::Postgres(url) => write!(f, "--store {}", word(&without_password(url))),
+            Place::Folder(folder) => write!(f, "{}", folder.display()),
+            Place::Postgres(url) => write!(f, "{}", without_password(url)),
         }
     }
 }
@@ -73,11 +68,6 @@ fn without_password(url: &str) -> String {
 }
 
 impl Place {
-    /// What makes a token for a server of this place.
-    pub fn token_command(&self, role: Role) -> String {
-        format!("icee serve token create NAME --role {role} {self}")
-    }
-
     /// Takes the place for a server.
     ///
     /// # Errors
@@ -168,19 +158,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_shown_as_a_command_line_has_it_and_without_its_password() {
+    fn a_place_is_shown_without_its_password() {
         for (place, shown) in [
-            (Place::Folder("/srv/x".into()), "--studies /srv/x"),
-            (Place::Folder("my studies".into()), "--studies 'my studies'"),
-            (Place::Folder("it's".into()), r"--studies 'it'\''s'"),
-            (
-                Place::Postgres("postgres://icee:a@b@db:5432/icee?password=x".into()),
-                "--store postgres://icee@db:5432/icee",
-            ),
-            (Place::Postgres("postgres://db/icee".into()), "--store postgres://db/icee"),
+            (Place::Folder("my studies".into()), "my studies"),
+            (Place::Postgres("postgres://icee:a@b@db:5432/icee?password=x".into()), "postgres://icee@db:5432/icee"),
+            (Place::Postgres("postgres://db/icee".into()), "postgres://db/icee"),
             (
                 Place::Postgres("postgres://icee@db/icee?sslmode=verify-full&password=x&sslrootcert=/a.pem".into()),
-                "--store 'postgres://icee@db/icee?sslmode=verify-full&sslrootcert=/a.pem'",
+                "postgres://icee@db/icee?sslmode=verify-full&sslrootcert=/a.pem",
             ),
         ] {
             assert_eq!(place.to_string(), shown);
