@@ -25,8 +25,6 @@ const MOST_OF_SEVERAL: usize = 64;
 const EXPLAINED: usize = 32;
 /// Characters of a person's name.
 const LONGEST_NAME: usize = 64;
-/// How often a choice is made without keeping the others waiting. If they have written each time meanwhile, they have to wait.
-const UNLOCKED_TRIES: usize = 2;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -117,18 +115,16 @@ impl Study {
         let options = AskOptions { by: by.clone(), ..options.clone() };
         self.follow_sheet()?;
         self.origin.by = by;
-        // Choosing can take long. What was chosen stands if nobody has written meanwhile, and is the same as under the lock.
-        for _ in 0..UNLOCKED_TRIES {
-            self.refresh()?;
-            let (seen, said) = (self.journal.position(), self.notes.len());
-            let answer = self.draft(&options).inspect_err(|_| self.roll_back())?;
-            if self.commit(seen)? {
-                return Ok(answer);
-            }
+        // Choosing can take long, so others need not wait for it. What was chosen stands if nobody has written meanwhile, and is the
+        // same as under the lock; otherwise they have to wait until it is chosen once more.
+        self.refresh()?;
+        let (seen, said) = (self.journal.position(), self.notes.len());
+        let answer = self.draft(&options).inspect_err(|_| self.roll_back())?;
+        self.commit(seen, answer, |study| {
             // They are about what was not done.
-            self.notes.truncate(said);
-        }
-        self.alone(|study| study.draft(&options))
+            study.notes.truncate(said);
+            study.draft(&options)
+        })
     }
 
     /// What would be suggested now; nothing is written down.
@@ -150,7 +146,9 @@ impl Study {
             self.accept_model(options.sampler)?;
         }
         let expired = self.expire(options.now)?;
-        options.check(&self.aims())?;
+        // Made of all results: once.
+        let aims = self.aims();
+        options.check(&aims)?;
         let (sampler, note) = self.resolve(options.sampler)?;
         let mut notes = Vec::from_iter(note);
         notes.extend((!expired.is_empty()).then_some(Note::Expired { rows: expired }));
@@ -160,9 +158,9 @@ impl Study {
             self.trials.running().filter(|running| options.is_answered_by(running, sampler)).cloned().collect();
         repeated.truncate(options.count);
         let wanted = options.count - repeated.len();
-        let choice = self.fresh(options, &mut predictor, &repeated, wanted)?;
-        notes.extend(self.remarks(options, &choice, &predictor, repeated.len()));
-        let answer = self.answer(options, sampler, &mut predictor, &repeated, &choice)?;
+        let choice = self.fresh(options, &aims, &mut predictor, &repeated, wanted)?;
+        notes.extend(self.remarks(options, &aims, &choice, &predictor, repeated.len()));
+        let answer = self.answer(options, &aims, sampler, &mut predictor, &repeated, &choice)?;
         notes.extend(self.note_model(used.filter(|_| wanted > 0))?);
         self.extend(&repeated, options.until)?;
         if !choice.rows.is_empty() {
@@ -178,11 +176,11 @@ impl Study {
     fn fresh(
         &mut self,
         options: &AskOptions,
+        aims: &Aims,
         predictor: &mut Predictor,
         repeated: &[RunningRow],
         wanted: usize,
     ) -> Result<Choice> {
-        let aims = self.aims();
         let mut taken = self.trials.taken(self.header.pool.rows);
         let (seed, answers) = (self.header.seed, self.tally.answers);
         let Some(rows) = &mut self.rows else { return Ok(Choice::default()) };
@@ -205,7 +203,7 @@ impl Study {
         let scene = Scene {
             pool: &rows.points,
             trials: &self.trials,
-            aims: &aims,
+            aims,
             taken: &taken,
             excluded: &excluded,
             costs: rows.costs.as_deref(),
@@ -225,7 +223,14 @@ impl Study {
     }
 
     /// What should be known of an answer.
-    fn remarks(&self, options: &AskOptions, choice: &Choice, predictor: &Predictor, repeated: usize) -> Vec<Note> {
+    fn remarks(
+        &self,
+        options: &AskOptions,
+        aims: &Aims,
+        choice: &Choice,
+        predictor: &Predictor,
+        repeated: usize,
+    ) -> Vec<Note> {
         let mut notes = Vec::new();
         let (asked, all) = (options.count, repeated + choice.rows.len());
         if all < asked {
@@ -245,7 +250,7 @@ impl Study {
             notes.push(Note::Scored { left: choice.left, scored: choice.scored });
         }
         notes.extend(self.trials.decades(&self.goals()));
-        let results = self.aims().known();
+        let results = aims.known();
         if results > predictor.history && predictor.rule != Rule::Random {
             notes.push(predictor.thinned(results));
         }
@@ -256,13 +261,14 @@ impl Study {
     fn answer(
         &self,
         options: &AskOptions,
+        aims: &Aims,
         sampler: SamplerKind,
         predictor: &mut Predictor,
         repeated: &[RunningRow],
         choice: &Choice,
     ) -> Result<Answer> {
-        let (rows, goals, aims) = (self.loaded()?, self.goals(), self.aims());
-        let beliefs = self.beliefs(rows, &aims, predictor, repeated)?;
+        let (rows, goals) = (self.loaded()?, self.goals());
+        let beliefs = self.beliefs(rows, aims, predictor, repeated)?;
         let repeats = repeated.iter().enumerate().map(|(at, running)| Picked {
             row: running.row,
             beliefs: beliefs.iter().map(|beliefs| &beliefs[at]).collect(),
@@ -276,7 +282,7 @@ impl Study {
             lease: lease.clone(),
             running: false,
         });
-        let mut suggestions = self.suggestions(rows, &aims, repeats.chain(fresh));
+        let mut suggestions = self.suggestions(rows, aims, repeats.chain(fresh));
         if let Some((likeliest, chance)) = choice.likeliest {
             let name = rows.name(likeliest).shown();
             let alone = self.trials.count_running() == 0;

@@ -212,26 +212,35 @@ impl Study {
         unlocked.map(|()| done)
     }
 
-    /// Writes down what has been changed since the study was at a position. False where others have written meanwhile: then nothing
-    /// of it is changed.
-    pub(crate) fn commit(&mut self, seen: crate::storage::Position) -> Result<bool> {
+    /// Writes down what was done since the study was at a position. Where others have written meanwhile nothing of it counts: it is
+    /// done again while no other process is at work on the study.
+    pub(crate) fn commit<T>(
+        &mut self,
+        seen: crate::storage::Position,
+        done: T,
+        again: impl FnOnce(&mut Study) -> Result<T>,
+    ) -> Result<T> {
         if self.pending.is_empty() {
-            return Ok(true);
+            return Ok(done);
         }
         self.lock()?;
-        let mut write = || {
-            let news = self.journal.read()?;
-            if self.journal.position() != seen || !news.lines.is_empty() {
-                return Ok(false);
-            }
-            self.set_aside(&news)?;
-            self.write().map(|()| true)
-        };
-        let done = write();
-        if matches!(done, Ok(false)) {
-            self.roll_back();
-        }
+        let done = self.commit_alone(seen, done, again).and_then(|done| self.write().map(|()| done));
         self.unlock(done)
+    }
+
+    fn commit_alone<T>(
+        &mut self,
+        seen: crate::storage::Position,
+        done: T,
+        again: impl FnOnce(&mut Study) -> Result<T>,
+    ) -> Result<T> {
+        let news = self.journal.read()?;
+        if self.journal.position() == seen && news.lines.is_empty() {
+            return self.set_aside(&news).map(|()| done);
+        }
+        self.roll_back();
+        self.catch_up()?;
+        again(self)
     }
 
     /// Takes in what is new, and repairs the end of the journal. Only under the lock.
