@@ -51,7 +51,7 @@ pub fn check_unpacked(bytes: &[u8], most: u64) -> Result<()> {
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     match files::read_regular(path, MOST_TEXT) {
         Ok(Some(bytes)) => Ok(bytes),
-        Ok(None) => Err(broken(path, format!("is larger than {} MiB", MOST_TEXT >> 20))),
+        Ok(None) => Err(broken(path, format!("the file is larger than {} MiB.", MOST_TEXT >> 20))),
         Err(FileError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             Err(Problem::FileMissing { path: shown(path) })
         }
@@ -81,11 +81,11 @@ pub fn table(path: &Path, bytes: Vec<u8>) -> Result<Table> {
         }
         Some(Kind::Compound) => Err(broken(
             path,
-            "is an old Excel file (.xls), or one with a password; save it as .xlsx without a password, or as CSV",
+            "this is an old Excel file (.xls), or one with a password. Save it as .xlsx without a password, or as CSV.",
         )),
         Some(Kind::Parquet) => {
             let way = "pd.read_parquet(FILE).to_csv(\"sheet.csv\", index=False)";
-            Err(broken(path, format!("is a Parquet file; save it as CSV, with pandas for example: {way}")))
+            Err(broken(path, format!("this is a Parquet file. Save it as CSV, for example with pandas: {way}")))
         }
     }
 }
@@ -96,7 +96,7 @@ pub fn broken(path: &Path, problem: impl Into<String>) -> Problem {
 }
 
 fn too_large(path: &Path) -> Problem {
-    broken(path, format!("is a workbook of more than {} MiB; save the sheet as CSV", MOST_BYTES >> 20))
+    broken(path, format!("the workbook is larger than {} MiB. Save the sheet as CSV.", MOST_BYTES >> 20))
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
         std::fs::write(&path, "a\n1\n").unwrap();
         assert_eq!(table(&path, read_bytes(&path).unwrap()).unwrap().header(), ["a"]);
         let parquet = table(&path, b"PAR1\x15\x04PAR1".to_vec()).unwrap_err().to_string();
-        assert!(parquet.contains("is a Parquet file; save it as CSV"), "{parquet}");
+        assert!(parquet.contains("this is a Parquet file. Save it as CSV"), "{parquet}");
         assert_eq!(read_bytes(&scratch.file("gone.xlsx")).unwrap_err().code(), "file-missing");
         assert_eq!(read(&scratch.file("gone.xlsx")).unwrap_err().code(), "file-missing");
     }

@@ -68,7 +68,7 @@ impl Grid {
             return Ok(());
         }
         if row >= MOST_ROWS || column >= MOST_COLUMNS {
-            return Err("stands outside of any sheet");
+            return Err("is outside the limits of a sheet. Save the workbook again.");
         }
         if row as usize >= self.ends.len() {
             self.close_row(row)?;
@@ -76,7 +76,7 @@ impl Grid {
         }
         let is_next = self.ends.last().is_some_and(|(_, cells)| *cells <= column);
         if self.ends.len() != row as usize + 1 || !is_next {
-            return Err("is out of order; open the file and save it again");
+            return Err("is out of order. Open the file and save it again.");
         }
         self.fill(column)?;
         let text = self.write(column, |text| push_cell(text, cell))?;
@@ -122,7 +122,7 @@ impl Grid {
         write(&mut self.text);
         (*end, *cells) = (self.text.len(), column + 1);
         match self.text.len() as u64 > self.most {
-            true => Err("is one too many; save the sheet as CSV"),
+            true => Err("exceeds the size limit. Save the sheet as CSV."),
             false => Ok(start..self.text.len()),
         }
     }
@@ -150,7 +150,7 @@ impl Grid {
         }
         let filled = self.filled.map(|(first, count)| {
             let more = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
-            format!("what stands in the merged cells {first}{more} is read in each of their rows")
+            format!("The content of merged cells ({first}{more}) is read in each of their rows.")
         });
         Some((text, filled))
     }

@@ -64,9 +64,9 @@ pub fn read(table: &mut Table, header: &Header, value: &str, row: &str) -> Resul
         header.columns.iter().map(|column| column.name.as_str()).filter(|name| !named(table, name)).collect();
     if id.is_none() && !missing.is_empty() {
         let near = table.header().iter().find(|name| name.eq_ignore_ascii_case(names));
-        let near = near.map_or_else(String::new, |near| format!("; rename \"{near}\" to \"{names}\" if you mean it"));
+        let near = near.map_or_else(String::new, |near| format!(" Or rename \"{near}\" to \"{names}\"."));
         let problem = format!(
-            "line 1: nothing says which row a line is about: there is no column \"{names}\", nor {} to find rows by their cells{near}",
+            "line 1: no column says which row each line is about. Add a column \"{names}\", or the missing inputs: {}.{near}",
             missing.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
         );
         return Err(table.broken(vec![problem])).or_problem();

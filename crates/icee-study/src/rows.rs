@@ -396,7 +396,7 @@ impl Rows {
 fn price(table: &Table, cell: &str) -> std::result::Result<f64, String> {
     match Cell::read(table, cell) {
         Cell::Number(price) | Cell::Quantity(price, _) if price > 0.0 => Ok(price),
-        _ => Err(format!("a cost is a number above 0, not \"{cell}\"")),
+        _ => Err(format!("\"{cell}\" is not a cost. Enter a number above 0.")),
     }
 }
 
@@ -410,14 +410,17 @@ pub fn check_ids(table: &mut Table, column: usize) -> Result<()> {
     let scanned = table.scan(|_, row| {
         let id = row.cell(column);
         if id.is_empty() {
-            return Err(format!("column {} ({name}): the id is missing", column + 1));
+            return Err(format!("column {} ({name}): the id is missing. Enter one.", column + 1));
         }
         match seen.get(id) {
             None => {
                 seen.insert(id.to_owned(), row.line);
                 Ok(())
             }
-            Some(line) => Err(format!("column {} ({name}): the id \"{id}\" is in line {line} already", column + 1)),
+            Some(line) => Err(format!(
+                "column {} ({name}): the id \"{id}\" is in line {line} already. Enter another one.",
+                column + 1
+            )),
         }
     });
     scanned.or_problem()

@@ -74,7 +74,7 @@ impl Study {
         if self.header.value.is_some() {
             let sheet = self.loaded()?.header();
             if let Some(goal) = further.iter().find(|goal| !sheet.contains(&goal.name)) {
-                let fault = format!("the sheet has no column \"{}\"; add one", goal.name);
+                let fault = format!("the sheet has no column \"{}\". Add one.", goal.name);
                 return Err(Problem::Table { file: self.sheet_name().display().to_string(), faults: vec![fault] });
             }
         }

@@ -331,7 +331,7 @@ fn recoded(table: &mut Table, columns: &[Column]) -> Result<(Vec<Column>, Vec<No
 fn renamed(error: TableError) -> Problem {
     let fault = match error {
         // Where the file lies is not for every face.
-        TableError::Content { problems, .. } => problems.join("; "),
+        TableError::Content { problems, .. } => problems.join(" ").trim_end_matches('.').to_owned(),
         error => error.to_string(),
     };
     Problem::ColumnGone { fault }
@@ -344,8 +344,8 @@ fn words_among_numbers(table: &mut Table, name: &str, unit: Option<&str>) -> Res
         let cell = row.cell(place);
         match is_missing(cell) || units::number(table, cell, unit).is_some() {
             true => Ok(()),
-            false => Err(format!("column \"{name}\" has numbers, and \"{cell}\" is none. Correct the cell.")),
+            false => Err(format!("column \"{name}\" has numbers, but \"{cell}\" is not a number. Correct the cell.")),
         }
     });
-    Ok(words.err().unwrap_or_else(|| table.broken(vec![format!("column \"{name}\" had numbers and has words now")])))
+    Ok(words.err().unwrap_or_else(|| table.broken(vec![format!("column \"{name}\" had numbers and has words now.")])))
 }

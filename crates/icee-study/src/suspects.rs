@@ -142,7 +142,7 @@ pub(crate) fn check_width(table: &Table) -> Result<()> {
     if width <= MOST_COLUMNS {
         return Ok(());
     }
-    let words = format!("line 1: there are {width} columns; at most {MOST_COLUMNS} are read, so leave some out");
+    let words = format!("line 1: there are {width} columns, but at most {MOST_COLUMNS} are read. Delete some.");
     Err(table.broken(vec![words])).or_problem()
 }
 

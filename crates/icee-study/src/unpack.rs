@@ -12,7 +12,7 @@ const MERGED: &str = "mergeCell";
 
 /// A file that is no whole workbook.
 pub fn damaged(path: &Path, error: impl std::fmt::Display) -> Problem {
-    broken(path, format!("cannot be read as a sheet ({error}); save it again as .xlsx, or as CSV"))
+    broken(path, format!("the file cannot be read as a sheet ({error}). Save it again as .xlsx, or as CSV."))
 }
 
 /// Refuses an archive that is no workbook of the kind that is read, or unpacks to more than is sensible. What it says of its own
@@ -21,16 +21,16 @@ pub fn measure(path: &Path, bytes: &[u8], most: u64) -> Result<bool> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(path, error))?;
     let has = |name: &str| archive.index_for_name(name).is_some();
     if has("xl/workbook.bin") || has("content.xml") {
-        return Err(broken(path, "is a sheet of a kind that is not read; save it as .xlsx, or as CSV"));
+        return Err(broken(path, "this kind of sheet is not read. Save it as .xlsx, or as CSV."));
     }
     let mut left = most;
     let mut merged = Search::default();
     for index in 0..archive.len() {
         let entry = archive.by_index(index).map_err(|error| damaged(path, error))?;
         let size = std::io::copy(&mut entry.take(left + 1), &mut merged).map_err(|error| damaged(path, error))?;
-        left = left
-            .checked_sub(size)
-            .ok_or_else(|| broken(path, format!("unpacks to more than {} MiB; save the sheet as CSV", most >> 20)))?;
+        left = left.checked_sub(size).ok_or_else(|| {
+            broken(path, format!("the file unpacks to more than {} MiB. Save the sheet as CSV.", most >> 20))
+        })?;
     }
     Ok(merged.found)
 }

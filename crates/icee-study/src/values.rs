@@ -73,7 +73,7 @@ impl Columns {
             match column.outcome(table, row)? {
                 None => Ok(None),
                 Some(Outcome::Value(value)) => Ok(Some(value)),
-                Some(_) => Err(column.wrong("a number is needed beside a value")),
+                Some(_) => Err(column.wrong("a further result is a number. Enter a number, or leave the cell empty.")),
             }
         };
         let further = self.further.iter_mut().map(number).collect::<std::result::Result<_, _>>()?;
@@ -134,7 +134,7 @@ impl ValueColumn {
             Cell::Number(number) => Ok(Some(Outcome::Value(number))),
             Cell::Quantity(number, unit) => match self.units.common() {
                 Err(Trouble::Differ(first, _)) if first.unit != unit.text => Err(self.wrong(&format!(
-                    "\"{text}\" is in {}, and \"{}\" in line {} is in {}; all values must have one unit",
+                    "\"{text}\" is in {}, but \"{}\" in line {} is in {}. Give all results in one unit.",
                     unit.text, first.cell, first.line, first.unit
                 ))),
                 _ => Ok(Some(Outcome::Value(number))),
@@ -153,7 +153,7 @@ impl ValueColumn {
             return Err(format!(
                 "line {line}: {}",
                 self.wrong(&format!(
-                    "\"{grouped}\" may be {} or {}, because \"{comma}\" in line {at} has a decimal comma; write the one that is meant",
+                    "\"{grouped}\" may mean {} or {}, because \"{comma}\" in line {at} has a decimal comma. Write the one you mean.",
                     grouped.replace('.', ""),
                     grouped.replace('.', ",")
                 ))
@@ -164,7 +164,7 @@ impl ValueColumn {
                 "line {}: {}",
                 sight.line,
                 self.wrong(&format!(
-                    "\"{}\" is a number and a letter, and line {plain} has a number alone; if the letter is a unit, leave a blank before it",
+                    "\"{}\" is a number and a letter, but line {plain} has a number alone. If the letter is a unit, put a space before it.",
                     sight.cell
                 ))
             )),
@@ -172,7 +172,7 @@ impl ValueColumn {
                 let first = self.units.first().map_or_else(String::new, |first| {
                     format!("\"{}\" in line {} is in %", first.cell, first.line)
                 });
-                let problem = format!("{first}, and \"{plain}\" may be in % or a share of 1; write all values alike");
+                let problem = format!("{first}, so \"{plain}\" may be in % or a share of 1. Write all results alike.");
                 Err(format!("line {line}: {}", self.wrong(&problem)))
             }
             _ => Ok(()),
@@ -199,27 +199,25 @@ fn no_value(table: &Table, text: &str) -> String {
     let lower = text.to_lowercase();
     if NOTHING.contains(&lower.as_str()) {
         return format!(
-            "\"{text}\" is no number; where nothing was measured leave the cell empty, and where the experiment failed write {FAILED}"
+            "\"{text}\" is not a number. Leave the cell empty if nothing was measured. Enter {FAILED} if the experiment failed."
         );
     }
     let begins = |signs: &str| text.starts_with(|c| signs.contains(c));
     if begins(LIMITS) {
         let limit = text.trim_start_matches(|c: char| LIMITS.contains(c) || c == '=' || c.is_whitespace());
-        return format!(
-            "\"{text}\" is no number; of a value that is only known to lie beyond a limit, write the limit: {limit}"
-        );
+        return format!("\"{text}\" is not a number. Enter {limit} (the limit) instead.");
     }
     if begins(ABOUT) || text.contains(['±', '~']) {
-        return format!("\"{text}\" is no number; write the value alone, without how exact it is");
+        return format!("\"{text}\" is not a number. Enter the number alone, without its uncertainty.");
     }
     if is_foreign_quantity(text) {
         let here = if table.has_decimal_commas() { "1200,5 or 1200.5" } else { "1200.5" };
         return format!(
-            "\"{text}\" is a number in another notation; in this file write it like {here}, without separators of thousands"
+            "\"{text}\" is a number in another notation. Write it like {here} in this file, without thousands separators."
         );
     }
     format!(
-        "\"{text}\" is not a finite number, nor the word {FAILED} or {IMPOSSIBLE}; where nothing is known yet, leave the cell empty"
+        "\"{text}\" is not a number. Enter a number, {FAILED} or {IMPOSSIBLE}. Leave the cell empty if there is no result yet."
     )
 }
 
@@ -255,15 +253,15 @@ mod tests {
         for (cells, said) in [
             (
                 &["85 %", "3 g", "4 %", "5 g"][..],
-                "line 3: column 3 (got): \"3 g\" is in g, and \"85 %\" in line 2 is in %",
+                "line 3: column 3 (got): \"3 g\" is in g, but \"85 %\" in line 2 is in %",
             ),
             (&["85 %", "3 g", "4 %", "5 g"], "\n  line 5: "),
-            (&["85", "7B", "1"], "line 3: column 3 (got): \"7B\" is a number and a letter, and line 2 has"),
-            (&["85", "3 of 4"], "line 3: column 3 (got): \"3 of 4\" is not a finite number"),
+            (&["85", "7B", "1"], "line 3: column 3 (got): \"7B\" is a number and a letter, but line 2 has"),
+            (&["85", "3 of 4"], "line 3: column 3 (got): \"3 of 4\" is not a number. Enter"),
             // 0.6 may be 60 % or less than one.
             (
                 &["50 %", "0,6"],
-                "line 3: column 3 (got): \"50 %\" in line 2 is in %, and \"0,6\" may be in % or a share of 1",
+                "line 3: column 3 (got): \"50 %\" in line 2 is in %, so \"0,6\" may be in % or a share of 1",
             ),
         ] {
             let error = outcomes(cells).unwrap_err();
@@ -280,7 +278,7 @@ mod tests {
     fn points_that_may_separate_thousands_are_asked_about() {
         let both = noted(&["41,2", "1.250"], "1").unwrap_err();
         let said =
-            "line 3: column 3 (got): \"1.250\" may be 1250 or 1,250, because \"41,2\" in line 2 has a decimal comma";
+            "line 3: column 3 (got): \"1.250\" may mean 1250 or 1,250, because \"41,2\" in line 2 has a decimal comma";
         assert!(both.contains(said), "{both}");
         assert!(noted(&["1.250 g", "2"], "0,5").unwrap_err().contains("because \"0,5\" in line 2 has"));
         let (values, notes) = noted(&["1.250", "2.500"], "0.5").unwrap();
@@ -293,15 +291,15 @@ mod tests {
     #[test]
     fn what_is_no_value_is_answered_with_what_to_write() {
         for (cell, said) in [
-            ("<0.1", "write the limit: 0.1"),
-            ("≥ 5 g", "write the limit: 5 g"),
-            ("n.d.", "leave the cell empty, and where the experiment failed write failed"),
-            ("-", "leave the cell empty, and"),
-            ("~6", "write the value alone"),
-            ("5 ± 0.1", "write the value alone"),
-            ("1.234,5", "in another notation; in this file write it like 1200,5 or 1200.5"),
+            ("<0.1", "Enter 0.1 (the limit)"),
+            ("≥ 5 g", "Enter 5 g (the limit)"),
+            ("n.d.", "Leave the cell empty if nothing was measured. Enter failed if"),
+            ("-", "Leave the cell empty if nothing"),
+            ("~6", "Enter the number alone"),
+            ("5 ± 0.1", "Enter the number alone"),
+            ("1.234,5", "in another notation. Write it like 1200,5 or 1200.5"),
             ("1'200", "in another notation"),
-            ("tried twice", "nor the word failed or impossible"),
+            ("tried twice", "Enter a number, failed or impossible."),
         ] {
             let error = outcomes(&[cell]).unwrap_err();
             assert!(error.contains(said), "{error}");
@@ -309,9 +307,6 @@ mod tests {
         let mut table = Table::of_bytes(Path::new("got.tsv"), "got\ta\n3,2\t1\n".into()).unwrap();
         let mut columns = Columns::new(&table, ["got"].into_iter()).unwrap();
         let error = table.scan(|table, row| columns.measured(table, row).map(drop)).unwrap_err().to_string();
-        assert!(
-            error.contains("\"3,2\" is a number in another notation; in this file write it like 1200.5,"),
-            "{error}"
-        );
+        assert!(error.contains("\"3,2\" is a number in another notation. Write it like 1200.5 in"), "{error}");
     }
 }

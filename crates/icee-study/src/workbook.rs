@@ -48,7 +48,7 @@ pub fn text_of(path: &Path, bytes: &[u8], most: u64) -> Result<(String, Vec<Stri
                     broken(path, format!("cell {} of sheet \"{sheet}\" {problem}", name_of(row, column)))
                 })?,
                 Err(problem) if problems.len() < SHOWN => problems.push(format!(
-                    "cell {} of sheet \"{sheet}\" is the error {problem}; mend it, or empty it where nothing is known",
+                    "cell {} of sheet \"{sheet}\" has an error ({problem}). Correct it, or leave the cell empty.",
                     name_of(row, column)
                 )),
                 Err(_) => {}
@@ -58,7 +58,7 @@ pub fn text_of(path: &Path, bytes: &[u8], most: u64) -> Result<(String, Vec<Stri
             return Err(TableError::Content { path: path.to_owned(), problems }).or_problem();
         }
         if !grid.is_empty() {
-            let large = || broken(path, format!("sheet \"{sheet}\" is too large; save it as CSV"));
+            let large = || broken(path, format!("sheet \"{sheet}\" is too large. Save it as CSV."));
             let (text, filled) = grid.finish().ok_or_else(large)?;
             drop(cells);
             let unread: Vec<&String> = sheets[at + 1..].iter().filter(|sheet| has_cells(&mut book, sheet)).collect();
@@ -66,17 +66,16 @@ pub fn text_of(path: &Path, bytes: &[u8], most: u64) -> Result<(String, Vec<Stri
             return Ok((text, remarks));
         }
     }
-    Err(broken(path, "has no sheet with cells; the first row must name the columns"))
+    Err(broken(path, "the workbook has no sheet with cells. The first row must name the columns."))
 }
 
 /// Said where other sheets of a workbook have cells, too.
 fn others(read: &str, unread: &[&String]) -> Option<String> {
     let mut named: Vec<String> = unread.iter().take(NAMED).map(|name| format!("\"{name}\"")).collect();
     named.extend((unread.len() > NAMED).then(|| format!("{} more", unread.len() - NAMED)));
-    let are = if unread.len() == 1 { "is" } else { "are" };
     (!named.is_empty()).then(|| {
         format!(
-            "the sheet \"{read}\" of the workbook is read, {} {are} not; the one that is meant has to be the first",
+            "Only the sheet \"{read}\" of the workbook is read, not {}. To use another one, move it to the front.",
             named.join(", ")
         )
     })
@@ -101,7 +100,7 @@ impl Unsaved {
         let more = if self.count > 1 { format!(" (and {} more)", self.count - 1) } else { String::new() };
         self.first.map(|first| {
             format!(
-                "cell {first}{more} has a formula without a result and is read as empty; open the workbook in Excel or LibreOffice and save it there"
+                "Cell {first}{more} has a formula without a result and is read as empty. Open the workbook in Excel or LibreOffice and save it there."
             )
         })
     }
@@ -255,11 +254,11 @@ mod tests {
         let read = |bytes| table(Path::new("pool.xlsx"), bytes).unwrap();
         let recipes = read(book.save_to_buffer().unwrap());
         assert_eq!(recipes.header(), ["flour"]);
-        assert!(recipes.doubts()[0].starts_with("the sheet \"Recipes\" of the workbook is read, \"Notes\" is not"));
+        assert!(recipes.doubts()[0].starts_with("Only the sheet \"Recipes\" of the workbook is read, not \"Notes\"."));
         // Whoever looks for a column of another sheet hears of it, too.
         let missing = recipes.column("score").unwrap_err().to_string();
         assert!(
-            missing.contains("\"Recipes\" of the workbook is read, \"Notes\" is not; the one that is meant"),
+            missing.contains("\"Recipes\" of the workbook is read, not \"Notes\". To use another one"),
             "{missing}"
         );
         assert!(read(usual()).doubts().is_empty());
@@ -300,7 +299,7 @@ mod tests {
         ];
         assert_eq!(rows(&bytes).unwrap().1, expected);
         let doubts = table(Path::new("pool.xlsx"), bytes).unwrap().doubts();
-        assert_eq!(doubts, ["what stands in the merged cells A3:A6 and 1 more is read in each of their rows"]);
+        assert_eq!(doubts, ["The content of merged cells (A3:A6 and 1 more) is read in each of their rows."]);
     }
 
     #[test]
@@ -330,7 +329,7 @@ mod tests {
         let doubts = table(Path::new("pool.xlsx"), book(cells)).unwrap().doubts();
         // A text that came to nothing is a result.
         let [doubt] = doubts.as_slice() else { panic!("{doubts:?}") };
-        assert!(doubt.starts_with("cell B2 (and 1 more) has a formula without a result"), "{doubt}");
+        assert!(doubt.starts_with("Cell B2 (and 1 more) has a formula without a result"), "{doubt}");
     }
 
     #[test]
@@ -352,19 +351,19 @@ mod tests {
     fn what_is_no_sheet_is_answered_with_a_way_out() {
         let row = "<row r=\"1\"><c r=\"A1\" t=\"str\"><v>a</v></c></row>";
         for (bytes, said) in [
-            (b"PAR1\x15".to_vec(), "is a Parquet file; save it as CSV, with pandas"),
+            (b"PAR1\x15".to_vec(), "is a Parquet file. Save it as CSV, for example with pandas"),
             (b"\xd0\xcf\x11\xe0\xa1".to_vec(), "is an old Excel file (.xls), or one with a password"),
             (b"PK\x03\x04".to_vec(), "cannot be read as a sheet"),
-            (archive(&[("content.xml", "")]), "of a kind that is not read"),
+            (archive(&[("content.xml", "")]), "this kind of sheet is not read"),
             (archive(&[("a.txt", "a")]), "cannot be read as a sheet"),
             (book(""), "has no sheet with cells"),
             (
                 book(&format!("{row}<row r=\"7\"><c r=\"B7\" t=\"e\"><v>#DIV/0!</v></c></row>")),
-                "cell B7 of sheet \"Data\" is the error #DIV/0!",
+                "cell B7 of sheet \"Data\" has an error (#DIV/0!). Correct it",
             ),
             (book(&format!("{row}{row}")), "cell A1 of sheet \"Data\" is out of order"),
-            (book("<row><c r=\"XFE1\"><v>1</v></c></row>"), "cell XFE1 of sheet \"Data\" stands outside"),
-            (book("<row><c r=\"A1048577\"><v>1</v></c></row>"), "outside of any sheet"),
+            (book("<row><c r=\"XFE1\"><v>1</v></c></row>"), "cell XFE1 of sheet \"Data\" is outside"),
+            (book("<row><c r=\"A1048577\"><v>1</v></c></row>"), "outside the limits of a sheet"),
         ] {
             let error = table(Path::new("pool.xlsx"), bytes).unwrap_err().to_string();
             assert!(error.starts_with("pool.xlsx: ") && error.contains(said), "{error}");
