@@ -1,4 +1,4 @@
-//! One suite that every storage must pass, this crate's and anybody's: a test of one's own storage is one line.
+//! One suite that every storage must pass, this crate's and yours: a test of your own storage is one line.
 //!
 //! ```
 //! use icee_study::{conformance, memory::InMemory};
@@ -33,20 +33,20 @@ pub struct Violation {
 
 type Checked<T = ()> = std::result::Result<T, Violation>;
 
-/// Lines of every kind that a storage may be given; it need not know what they say.
+/// Lines of every kind that a storage may be given; it need not understand them.
 const LINES: [&str; 5] =
     ["{\"header\":1}", "{}", "{\"text\":\"ä \\\"q\\\" \\n ' ; -- \u{2028} 😀\"}", "{\"value\":\"0.5\"}", "{}"];
 /// Lines that each of two writers appends while the other does.
 const TURNS: usize = 40;
-/// How long nothing may happen before it is taken for waiting.
+/// After how long without progress a call counts as waiting.
 const LONG: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Does all that the contracts of [`Home`] and [`Storage`] speak of, but for crashes, and says what does not hold. `fresh` gives a home
-/// without a study, another one each time. A folder for files is made beside other temporary ones, and is gone in the end.
+/// Checks the contracts of [`Home`] and [`Storage`], except for crashes. `fresh` gives a home
+/// without a study, another one each time. A temporary folder for files is made, and deleted in the end.
 ///
 /// # Errors
-/// The first [`Violation`] that was found. (One who never lets anybody in keeps this waiting.)
+/// The first [`Violation`]. (A storage that never unlocks keeps this waiting.)
 pub fn check<H: Home>(mut fresh: impl FnMut() -> H) -> Checked {
     check_creation(&fresh())?;
     check_creation_at_once(&fresh())?;
@@ -63,7 +63,7 @@ fn require(holds: bool, home: &dyn Home, rule: &'static str, detail: impl FnOnce
     if holds { Ok(()) } else { Err(Violation { storage: home.name(), rule, detail: detail() }) }
 }
 
-/// What must succeed.
+/// A call that must succeed.
 fn done<T>(home: &dyn Home, result: Result<T>) -> Checked<T> {
     let rule = "what is asked of it by the rules succeeds";
     result.map_err(|error| Violation { storage: home.name(), rule, detail: error.to_string() })
@@ -97,7 +97,7 @@ fn lock(home: &dyn Home, storage: &mut dyn Storage) -> Checked {
     require(said.into_inner() == 0, home, "who does not wait long is not told so", String::new)
 }
 
-/// Takes in what is new, as one who is about to write.
+/// Accepts new lines, as a writer does.
 fn catch_up(home: &dyn Home, storage: &mut dyn Storage) -> Checked<Vec<String>> {
     let before = storage.position();
     let news = done(home, storage.read())?;
@@ -109,7 +109,7 @@ fn catch_up(home: &dyn Home, storage: &mut dyn Storage) -> Checked<Vec<String>> 
     Ok(news.lines)
 }
 
-/// Appends lines in one turn.
+/// Appends lines under one lock.
 fn write(home: &dyn Home, storage: &mut dyn Storage, lines: &[&str]) -> Checked {
     lock(home, storage)?;
     catch_up(home, storage)?;
@@ -131,7 +131,7 @@ fn check_creation(home: &dyn Home) -> Checked {
     same(home, "who is refused changes nothing", &stored(home)?, &first)
 }
 
-/// Of two who create a study at the same time one succeeds, and its lines are those that are there.
+/// If two create a study at the same time, one succeeds, and its lines are the ones kept.
 fn check_creation_at_once(home: &dyn Home) -> Checked {
     let of = |who: usize| owned(&[if who == 0 { "{\"by\":0}" } else { "{\"by\":1}" }, "{}"]);
     let created = scope(|scope| {
@@ -144,8 +144,8 @@ fn check_creation_at_once(home: &dyn Home) -> Checked {
     same(home, "of two who create it at once one succeeds", &stored(home)?, &of(usize::from(one)))
 }
 
-/// Lines come back to every reader as they were given, in their order, until they are accepted; and from the beginning to who
-/// goes back.
+/// Lines come back to every reader as they were given, in their order, until they are accepted; and from the beginning
+/// after a rewind.
 fn check_reading(home: &dyn Home) -> Checked {
     done(home, home.create(&owned(&LINES[..1]), &[]))?;
     let (mut one, mut two) = (done(home, home.open())?, done(home, home.open())?);
@@ -177,12 +177,12 @@ fn check_reading(home: &dyn Home) -> Checked {
     write(home, &mut *one, &[&long])?;
     let found = stored(home)?;
     require(found.last() == Some(&long), home, order, || "a line of a megabyte does not".into())?;
-    // Who was here before is gone, and nobody else remembers.
+    // The previous handle is gone, and no other remembers its position.
     drop((one, two));
     same(home, order, &stored(home)?, &found)
 }
 
-/// Who only looks changes nothing, and does not wait for one who holds the lock.
+/// A reader changes nothing, and does not wait for a writer that holds the lock.
 fn check_looking(home: &dyn Home) -> Checked {
     done(home, home.create(&owned(&LINES[..2]), &[]))?;
     let (mut writer, mut reader) = (done(home, home.open())?, done(home, home.open())?);
@@ -194,7 +194,7 @@ fn check_looking(home: &dyn Home) -> Checked {
     same(home, "who only looks changes nothing", &stored(home)?, &before)?;
     same(home, "who only looks changes nothing", &writer.position(), &at)?;
 
-    // Here who looks also keeps nobody from writing, or this waits for ever.
+    // Here a reader also does not block a writer, or this waits for ever.
     lock(home, &mut *writer)?;
     let appended = catch_up(home, &mut *writer).and_then(|_| done(home, writer.append(LINES[3])));
     let (tell, told) = channel();
@@ -216,7 +216,7 @@ fn check_looking(home: &dyn Home) -> Checked {
     })
 }
 
-/// Two who write at the same time exclude each other: no line is lost or there twice, and the order is the same for all who read,
+/// Two writers exclude each other: no line is lost or appears twice, and the order is the same for all readers,
 /// then and later.
 fn check_turns(home: &dyn Home) -> Checked {
     done(home, home.create(&owned(&LINES[..1]), &[]))?;
@@ -292,7 +292,7 @@ fn check_sheets(home: &dyn Home) -> Checked {
     same(home, "the others stay", &done(home, other.kept(&second.hash))?, &Some(second.bytes))
 }
 
-/// Who waits long is told so once and has the lock in the end; one that goes away leaves it to others.
+/// A writer that waits long is notified once and gets the lock in the end; one that goes away leaves it to others.
 fn check_waiting(home: &dyn Home) -> Checked {
     done(home, home.create(&owned(&LINES[..1]), &[]))?;
     let mut holder = done(home, home.open())?;
@@ -305,14 +305,14 @@ fn check_waiting(home: &dyn Home) -> Checked {
                 said.fetch_add(1, Ordering::SeqCst);
             });
             has_it.store(true, Ordering::SeqCst);
-            // It goes away with the lock.
+            // The lock is released with it.
             done(home, locked)
         });
         let start = Instant::now();
         while said.load(Ordering::SeqCst) == 0 && start.elapsed() < PATIENCE + LONG && !has_it.load(Ordering::SeqCst) {
             sleep(PAUSE);
         }
-        // Time to be told once more.
+        // Time to be notified again.
         sleep(PATIENCE);
         let early = has_it.load(Ordering::SeqCst);
         done(home, holder.unlock())?;

@@ -1,5 +1,5 @@
-//! Sheets that are no text become the table that the same cells would be as CSV, so that nothing behind it knows the difference.
-//! What a file is, its first bytes say, not its name.
+//! Sheets that are no text become the table of the same cells as CSV, so that later steps see no difference. The first
+//! bytes of a file say what it is, not its name.
 
 use crate::error::{IntoProblem, OrProblem, Result, shown};
 use crate::workbook::{MOST_UNPACKED, text_of};
@@ -13,7 +13,7 @@ const MOST_BYTES: u64 = 256 << 20;
 /// Bytes of a text.
 const MOST_TEXT: u64 = 1 << 30;
 
-/// What a file is, if it is no text.
+/// The format of a file that is no text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// A zip archive, as most sheets are.
@@ -36,15 +36,15 @@ pub fn is_archive(bytes: &[u8]) -> bool {
     Kind::of(bytes) == Some(Kind::Archive)
 }
 
-/// Refuses a workbook that unpacks to more than this, or whose text is longer. Text is as long as it is.
+/// Refuses a workbook that unpacks to more than this, or whose text is longer. Text is not limited here.
 ///
 /// # Errors
-/// As it says, and where it is damaged.
+/// If it is too large or damaged.
 pub fn check_unpacked(bytes: &[u8], most: u64) -> Result<()> {
     if is_archive(bytes) { text_of(Path::new("sheet"), bytes, most).map(drop) } else { Ok(()) }
 }
 
-/// The bytes of a sheet's file. It will be read again and again, so it must be a regular one.
+/// The bytes of a sheet's file. It is read several times, so it must be a regular file.
 ///
 /// # Errors
 /// Where it cannot be read, or is too large.

@@ -1,4 +1,4 @@
-//! The columns in which outcomes stand, and what their cells come to. One look at a cell does not always say what it means: units
+//! The columns of outcomes, and the meaning of their cells. One cell does not always show what it means: units
 //! and notations are those of the whole column.
 
 use crate::error::{OrProblem, Result};
@@ -8,34 +8,34 @@ use crate::units::{Cell, Trouble, Units};
 use icee_base::table::{Row, Table};
 use icee_protocol::Note;
 
-/// What stands in place of a value where the experiment failed, and where it cannot be made.
+/// The words for an experiment that failed, and for one that is impossible.
 pub const FAILED: &str = "failed";
 /// See [`FAILED`].
 pub const IMPOSSIBLE: &str = "impossible";
-/// The unit that is a factor, too: 0.6 is as good a way to say 60 % as 60 is.
+/// This unit is also a factor: 60 % may be written as 0.6 or as 60.
 const PERCENT: &str = "%";
-/// Ways of saying that nothing is known, beside those that every table has; no row has them for a value.
+/// Words for a missing value, beside those of every table; as results they are refused.
 const NOTHING: [&str; 8] = ["-", "–", "—", "?", "n.d.", "nd", "n.b.", "missing"];
-/// Signs of limits, and of numbers that are not exact.
+/// Signs of limits, and of inexact numbers.
 const LIMITS: &str = "<>≤≥";
 const ABOUT: &str = "~≈±";
 
-/// The columns in which the outcomes of an experiment stand.
+/// The columns with the outcomes of an experiment.
 pub struct Columns {
     value: Option<ValueColumn>,
-    /// None where a file does not have it: what is not there was not measured.
+    /// None if a file does not have it: then it was not measured.
     further: Vec<Option<ValueColumn>>,
-    /// Lines that have further outcomes and no value yet.
+    /// Lines that have further outcomes and no main result yet.
     waiting: usize,
     /// The first number of the file with a decimal comma, and its line.
     comma: Option<(usize, String)>,
 }
 
 impl Columns {
-    /// The columns of these names: of the value that the study is about, and of the further ones in the order of the header.
+    /// The columns of these names: of the main result, and of the further ones in the order of the header.
     ///
     /// # Errors
-    /// Where there is no column of the value.
+    /// If there is no column of the main result.
     pub fn new<'a>(table: &Table, mut names: impl Iterator<Item = &'a str>) -> Result<Columns> {
         let value = names.next().map(|name| ValueColumn::new(table, name)).transpose()?;
         let known = |name: &str| table.header().iter().any(|column| column == name);
@@ -43,10 +43,10 @@ impl Columns {
         Ok(Columns { value, further: further.collect::<Result<_>>()?, waiting: 0, comma: None })
     }
 
-    /// What stands in the next line; nothing where the cell of the value is empty.
+    /// The outcome in the next line; none if the cell of the main result is empty.
     ///
     /// # Errors
-    /// Where something makes no sense.
+    /// If a cell cannot be read.
     pub fn measured(&mut self, table: &Table, row: &Row<'_>) -> std::result::Result<Option<Measured>, String> {
         let Some(value) = &mut self.value else { return Ok(None) };
         if self.comma.is_none() && table.has_decimal_commas() {
@@ -80,10 +80,10 @@ impl Columns {
         Ok(Some(Measured { outcome, further }))
     }
 
-    /// Checks, after the last line, that the numbers of a column are written alike; says what should be known of them.
+    /// Checks, after the last line, that the numbers of a column are written alike; returns the notes.
     ///
     /// # Errors
-    /// Where they are not.
+    /// If they are not.
     pub fn finish(self, table: &Table) -> Result<Vec<Note>> {
         let mut notes = Vec::new();
         notes.extend((self.waiting > 0).then_some(Note::Waiting { rows: self.waiting }));
@@ -95,7 +95,7 @@ impl Columns {
     }
 }
 
-/// A column of values, whose numbers have one unit or none.
+/// A column of results, whose numbers have one unit or none.
 struct ValueColumn {
     place: usize,
     name: String,
@@ -116,7 +116,7 @@ impl ValueColumn {
         format!("column {} ({}): {problem}", self.place + 1, self.name)
     }
 
-    /// What stands in the cell of the next line; nothing where it is empty.
+    /// The outcome in the cell of the next line; none if it is empty.
     fn outcome(&mut self, table: &Table, row: &Row<'_>) -> std::result::Result<Option<Outcome>, String> {
         let text = row.cell(self.place);
         let cell = Cell::read(table, text);
@@ -146,8 +146,8 @@ impl ValueColumn {
         }
     }
 
-    /// That its numbers are written alike: one that is not may mean another number. `comma` is a number of the file, of this column
-    /// or another, with a decimal comma.
+    /// Checks that its numbers are written alike: another notation may mean another number. `comma` is a number of the
+    /// file, of this column or another, with a decimal comma.
     fn check(&self, comma: Option<&(usize, String)>) -> std::result::Result<(), String> {
         if let (Some((at, comma)), Some((line, grouped))) = (comma, &self.grouped) {
             return Err(format!(
@@ -179,7 +179,7 @@ impl ValueColumn {
         }
     }
 
-    /// How its numbers were taken where another way is possible, but not likely.
+    /// The notes on how its numbers were read if another way is possible, but not likely.
     fn doubts(&self) -> Vec<Note> {
         let mut doubts = Vec::new();
         if let (Ok(Some(unit)), Some((line, plain))) = (self.units.common(), self.units.plain()) {
@@ -194,7 +194,7 @@ impl ValueColumn {
     }
 }
 
-/// Why a text is no value, and what to write instead.
+/// Why a text is not a result, and what to enter instead.
 fn no_value(table: &Table, text: &str) -> String {
     let lower = text.to_lowercase();
     if NOTHING.contains(&lower.as_str()) {
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// The outcomes of a column of a file, and what is noted.
+    /// The outcomes of a column of a file, and the notes.
     fn noted(cells: &[&str], other: &str) -> std::result::Result<(Vec<Outcome>, Vec<Note>), String> {
         let text = format!("row;other;got\n1;{other};{}\n", cells.join("\n1;1;"));
         let mut table = Table::of_bytes(Path::new("got.csv"), text.into()).unwrap();
@@ -267,7 +267,7 @@ mod tests {
             let error = outcomes(cells).unwrap_err();
             assert!(error.contains(said) && !error.contains("line 4"), "{error}");
         }
-        // A number beside grams can hardly be anything else, but nobody has said so.
+        // A number beside grams is almost certainly in grams, but the file does not say so.
         let (values, notes) = noted(&["85 g", "1,5"], "1").unwrap();
         assert_eq!(values, [a, b]);
         let assumed = Note::UnitAssumed { column: "got".into(), unit: "g".into(), cell: "1,5".into(), line: 3 };

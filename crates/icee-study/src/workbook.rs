@@ -1,6 +1,6 @@
 //! Workbooks, `.xlsx` and `.xlsm`, as CSV.
 //!
-//! - Of the sheets the first that can be seen and has cells is read. Line 7 of the text is row 7 of the sheet: rows without cells
+//! - The first visible sheet with cells is read. Line 7 of the text is row 7 of the sheet: rows without cells
 //!   are empty lines, line breaks inside of cells are blanks. Rows and columns around the cells are left out.
 //! - Numbers are written so that they read the same. Dates are text, 2024-05-31; formulas are what they came to. What stands in cells
 //!   that are merged stands in each of their rows.
@@ -16,14 +16,14 @@ use icee_base::table::TableError;
 use std::io::Cursor;
 use std::path::Path;
 
-/// Bytes that a file unpacks to, and of the text that is made of it, where nobody wants less.
+/// The default limit of the bytes that a file unpacks to, and of its text.
 pub const MOST_UNPACKED: u64 = 1 << 30;
 /// Cells with errors that are shown.
 const SHOWN: usize = 20;
 /// Sheets that are named.
 const NAMED: usize = 3;
 
-/// The first sheet with cells of a workbook, as CSV, and what should be known of how it was read.
+/// The first sheet with cells of a workbook, as CSV, and the notes about how it was read.
 ///
 /// # Errors
 /// Where it is damaged, too large, or has errors in its cells.
@@ -33,7 +33,7 @@ pub fn text_of(path: &Path, bytes: &[u8], most: u64) -> Result<(String, Vec<Stri
     let seen = |sheet: &&calamine::Sheet| sheet.typ == SheetType::WorkSheet && sheet.visible == SheetVisible::Visible;
     let sheets: Vec<String> = book.sheets_metadata().iter().filter(seen).map(|sheet| sheet.name.clone()).collect();
     for (at, sheet) in sheets.iter().enumerate() {
-        // Merged cells are listed behind the others: to know them is to read a sheet twice.
+        // Merged cells are listed after the others: to know them, a sheet is read twice.
         let merged = if has_merged { book.merge_cells_by_sheet_name(sheet) } else { Ok(vec![]) };
         let merged = merged.map_err(|error| damaged(path, error))?;
         let mut grid = Grid::new(most, merged.iter().map(|region| [region.start, region.end]));
@@ -69,7 +69,7 @@ pub fn text_of(path: &Path, bytes: &[u8], most: u64) -> Result<(String, Vec<Stri
     Err(broken(path, "the workbook has no sheet with cells. The first row must name the columns."))
 }
 
-/// Said where other sheets of a workbook have cells, too.
+/// The note about other sheets of a workbook that have cells, too.
 fn others(read: &str, unread: &[&String]) -> Option<String> {
     let mut named: Vec<String> = unread.iter().take(NAMED).map(|name| format!("\"{name}\"")).collect();
     named.extend((unread.len() > NAMED).then(|| format!("{} more", unread.len() - NAMED)));
@@ -106,7 +106,7 @@ impl Unsaved {
     }
 }
 
-/// Whether something stands in a sheet. One that cannot be read is no business of who reads another.
+/// Whether a sheet has content. One that cannot be read does not matter to readers of another.
 fn has_cells(book: &mut Xlsx<Cursor<&[u8]>>, sheet: &str) -> bool {
     let Ok(mut cells) = book.worksheet_cells_reader(sheet) else { return false };
     while let Ok(Some(cell)) = cells.next_cell() {
@@ -117,7 +117,7 @@ fn has_cells(book: &mut Xlsx<Cursor<&[u8]>>, sheet: &str) -> bool {
     false
 }
 
-/// A cell as text, or the error that stands in it.
+/// A cell as text, or its error.
 fn text_of_cell(cell: &DataRef<'_>) -> std::result::Result<String, String> {
     Ok(match cell {
         DataRef::Empty => String::new(),
@@ -131,7 +131,7 @@ fn text_of_cell(cell: &DataRef<'_>) -> std::result::Result<String, String> {
     })
 }
 
-/// A number that reads as itself, without the hundreds of digits that some would have.
+/// A number that reads back as itself, without the hundreds of digits that some would have.
 fn text_of_number(number: f64) -> String {
     let size = number.abs();
     if size == 0.0 || (1e-5..1e17).contains(&size) { number.to_string() } else { format!("{number:e}") }
@@ -223,7 +223,7 @@ mod tests {
         ])
     }
 
-    /// A workbook as people have them: an empty sheet, and a table that begins in B3.
+    /// A typical workbook: an empty sheet, and a table that begins in B3.
     fn usual() -> Vec<u8> {
         let mut book = Workbook::new();
         book.add_worksheet();
@@ -237,7 +237,7 @@ mod tests {
         sheet.write(3, 2, "a, b\nc").unwrap();
         sheet.write_with_format(3, 3, ExcelDateTime::from_ymd(2024, 5, 31).unwrap(), &day).unwrap();
         sheet.write(3, 4, true).unwrap();
-        // An empty row, and one with gaps.
+        // An empty row, and one with empty cells.
         sheet.write(5, 1, 1e300).unwrap();
         let time = ExcelDateTime::from_ymd(2024, 5, 31).unwrap().and_hms(13, 30, 0).unwrap();
         sheet.write_with_format(5, 3, &time, &minute).unwrap();
@@ -255,7 +255,7 @@ mod tests {
         let recipes = read(book.save_to_buffer().unwrap());
         assert_eq!(recipes.header(), ["flour"]);
         assert!(recipes.doubts()[0].starts_with("Only the sheet \"Recipes\" of the workbook is read, not \"Notes\"."));
-        // Whoever looks for a column of another sheet hears of it, too.
+        // The remark also helps if the missing column is in another sheet.
         let missing = recipes.column("score").unwrap_err().to_string();
         assert!(
             missing.contains("\"Recipes\" of the workbook is read, not \"Notes\". To use another one"),
@@ -278,7 +278,7 @@ mod tests {
     fn what_stands_in_merged_cells_stands_in_each_of_their_rows() {
         let mut book = Workbook::new();
         let (sheet, plain) = (book.add_worksheet(), Format::new());
-        // Names that are merged are names, and a row in which nothing else stands is none.
+        // Merged names are names, and a row without other content does not count.
         sheet.merge_range(0, 0, 1, 0, "flour", &plain).unwrap();
         sheet.write(0, 1, "heat").unwrap();
         sheet.merge_range(2, 0, 5, 0, "rye, \"dark\"", &plain).unwrap();
@@ -327,7 +327,7 @@ mod tests {
                      <row r=\"4\"><c r=\"A4\"><v>1</v></c><c r=\"B4\" t=\"str\"><f>T(A4)</f><v></v></c></row>\
                      <row r=\"5\"><c r=\"A5\"><v>1</v></c><c r=\"B5\"><f>A5*2</f><v></v></c></row>";
         let doubts = table(Path::new("pool.xlsx"), book(cells)).unwrap().doubts();
-        // A text that came to nothing is a result.
+        // A text that is empty is a result.
         let [doubt] = doubts.as_slice() else { panic!("{doubts:?}") };
         assert!(doubt.starts_with("Cell B2 (and 1 more) has a formula without a result"), "{doubt}");
     }
@@ -379,7 +379,7 @@ mod tests {
         assert!(measure(path, &bytes, 2 << 20).unwrap_err().to_string().contains("unpacks to more than 2 MiB"));
         assert!(text_of(path, &usual(), 1 << 10).unwrap_err().to_string().contains("unpacks to more than"));
         assert!(check_unpacked(&usual(), 1 << 20).is_ok() && check_unpacked(&usual(), 1 << 10).is_err());
-        // Two cells at the ends of the largest sheet, with one in each row between, are no reason to keep a billion commas.
+        // Two cells at the ends of the largest sheet, with one in each row between, must not keep a billion commas.
         let far: String =
             (2..=1 << 17).map(|row| format!("<row r=\"{row}\"><c r=\"A{row}\"><v>1</v></c></row>")).collect();
         let error =
