@@ -9,8 +9,8 @@ use rand::Rng;
 pub enum Rule {
     /// The greatest expected improvement; the first of several.
     Greatest,
-    /// Drawn with p ∝ EI^β. Drawn, not the greatest: no prior holds for every function, and whoever always takes the
-    /// maximum never finds out.
+    /// Drawn with p ∝ EI^β. Drawn, not the greatest: no prior holds for every function, and a rule that always takes
+    /// the maximum never finds out.
     Sampled(f64),
     /// At random.
     Random,

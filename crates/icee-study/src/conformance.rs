@@ -65,7 +65,7 @@ fn require(holds: bool, home: &dyn Home, rule: &'static str, detail: impl FnOnce
 
 /// A call that must succeed.
 fn done<T>(home: &dyn Home, result: Result<T>) -> Checked<T> {
-    let rule = "what is asked of it by the rules succeeds";
+    let rule = "valid calls succeed";
     result.map_err(|error| Violation { storage: home.name(), rule, detail: error.to_string() })
 }
 
@@ -84,7 +84,7 @@ fn owned(lines: &[&str]) -> Vec<String> {
 /// All that a new reader finds.
 fn stored(home: &dyn Home) -> Checked<Vec<String>> {
     let mut reader = done(home, home.open())?;
-    same(home, "nothing is taken in when it is opened", &reader.position(), &Position::default())?;
+    same(home, "opening accepts nothing", &reader.position(), &Position::default())?;
     Ok(done(home, reader.look())?.lines)
 }
 
@@ -94,7 +94,7 @@ fn lock(home: &dyn Home, storage: &mut dyn Storage) -> Checked {
         said.fetch_add(1, Ordering::SeqCst);
     });
     done(home, locked)?;
-    require(said.into_inner() == 0, home, "who does not wait long is not told so", String::new)
+    require(said.into_inner() == 0, home, "a short wait is not told so", String::new)
 }
 
 /// Accepts new lines, as a writer does.
@@ -116,7 +116,7 @@ fn write(home: &dyn Home, storage: &mut dyn Storage, lines: &[&str]) -> Checked 
     for line in lines {
         let before = storage.lines();
         done(home, storage.append(line))?;
-        same(home, "what is appended is taken in", &storage.lines(), &(before + 1))?;
+        same(home, "what is appended is accepted", &storage.lines(), &(before + 1))?;
     }
     done(home, storage.unlock())
 }
@@ -125,10 +125,10 @@ fn check_creation(home: &dyn Home) -> Checked {
     require(home.open().is_err(), home, "what was not created cannot be opened", String::new)?;
     let (first, other) = (owned(&LINES[..2]), owned(&["{\"other\":1}"]));
     done(home, home.create(&first, &[]))?;
-    same(home, "a study begins with the lines it was created of", &stored(home)?, &first)?;
+    same(home, "a study begins with the lines it was created from", &stored(home)?, &first)?;
     require(home.create(&other, &[]).is_err(), home, "creating twice is refused", String::new)?;
     require(home.create(&first, &[]).is_err(), home, "creating twice is refused", String::new)?;
-    same(home, "who is refused changes nothing", &stored(home)?, &first)
+    same(home, "a refused creation changes nothing", &stored(home)?, &first)
 }
 
 /// If two create a study at the same time, one succeeds, and its lines are the ones kept.
@@ -140,8 +140,8 @@ fn check_creation_at_once(home: &dyn Home) -> Checked {
     });
     let [zero, one] = created;
     let (zero, one) = (zero?, one?);
-    require(zero != one, home, "of two who create it at once one succeeds", || format!("{zero} and {one}"))?;
-    same(home, "of two who create it at once one succeeds", &stored(home)?, &of(usize::from(one)))
+    require(zero != one, home, "of two creations at once one succeeds", || format!("{zero} and {one}"))?;
+    same(home, "of two creations at once one succeeds", &stored(home)?, &of(usize::from(one)))
 }
 
 /// Lines come back to every reader as they were given, in their order, until they are accepted; and from the beginning
@@ -160,14 +160,14 @@ fn check_reading(home: &dyn Home) -> Checked {
     same(home, order, &news.lines, &owned(&LINES[3..]))?;
     let before = one.position();
     one.accept(&news);
-    require(one.position() != before, home, "where more was taken in, the position is another", String::new)?;
-    same(home, "who took in the same lines is at the same position", &one.position(), &two.position())?;
+    require(one.position() != before, home, "a position changes as lines are accepted", String::new)?;
+    same(home, "the same accepted lines are the same position", &one.position(), &two.position())?;
     require(done(home, one.look())?.lines.is_empty(), home, "what is accepted is not new", String::new)?;
     same(home, order, &stored(home)?, &owned(&LINES))?;
 
     let end = one.position();
     one.rewind();
-    let again = "who goes back to the beginning reads all of it again";
+    let again = "a storage that goes back to the beginning reads all of it again";
     same(home, again, &one.position(), &Position::default())?;
     let news = done(home, one.look())?;
     same(home, again, &news.lines, &owned(&LINES))?;
@@ -191,8 +191,8 @@ fn check_looking(home: &dyn Home) -> Checked {
     let news = done(home, reader.look())?;
     reader.accept(&news);
     done(home, reader.look())?;
-    same(home, "who only looks changes nothing", &stored(home)?, &before)?;
-    same(home, "who only looks changes nothing", &writer.position(), &at)?;
+    same(home, "a look changes nothing", &stored(home)?, &before)?;
+    same(home, "a look changes nothing", &writer.position(), &at)?;
 
     // Here a reader also does not block a writer, or this waits for ever.
     lock(home, &mut *writer)?;
@@ -209,8 +209,8 @@ fn check_looking(home: &dyn Home) -> Checked {
         done(home, writer.unlock())?;
         let (new, all) = joined(home, looking)?;
         appended?;
-        require(at_once, home, "who only looks does not wait", String::new)?;
-        let seen = "what was appended is there for who looks, before the lock is given back";
+        require(at_once, home, "a look does not wait", String::new)?;
+        let seen = "readers see appended lines before the lock is released";
         same(home, seen, &new, &owned(&LINES[3..4]))?;
         same(home, seen, &all, &owned(&LINES[..4]))
     })
@@ -266,10 +266,10 @@ fn check_turns(home: &dyn Home) -> Checked {
         let own: Vec<&String> = all.iter().filter(|line| line.starts_with(&format!("{{\"by\":{who},"))).collect();
         let expected: Vec<String> = (0..TURNS).map(|turn| line(who, turn)).collect();
         same(home, "no line is lost, there twice, or out of turn", &own, &expected.iter().collect())?;
-        let order = "the order is the same for all who read and write";
+        let order = "the order is the same for all readers and writers";
         same(home, order, &seen.as_slice(), &&all[..seen.len().min(all.len())])?;
     }
-    same(home, "the order is the same for all who read and write", &reader?, &all)
+    same(home, "the order is the same for all readers and writers", &reader?, &all)
 }
 
 /// Versions of the sheet are kept as they were given, for every reader, until they are dropped.
@@ -319,6 +319,6 @@ fn check_waiting(home: &dyn Home) -> Checked {
         joined(home, waiter).map(|()| early)
     })?;
     require(!early, home, "two do not hold the lock at once", String::new)?;
-    same(home, "who waits long is told so once", &said.into_inner(), &1)?;
+    same(home, "a long wait is told so once", &said.into_inner(), &1)?;
     lock(home, &mut *holder)
 }

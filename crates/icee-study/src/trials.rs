@@ -249,10 +249,12 @@ impl Trials {
                     }
                     let known = self.places.contains_key(&row) || !new.insert(row);
                     match (known, told.replaces, told.again) {
-                        (true, false, false) => return Err(format!("row {} is told a second time", told.row.row)),
+                        (true, false, false) => return Err(format!("row {} has a second result", told.row.row)),
                         (false, true, _) => return Err(format!("row {} has nothing to replace", told.row.row)),
-                        (false, _, true) => return Err(format!("row {} was not told before", told.row.row)),
-                        (_, true, true) => return Err(format!("row {} is told again and replaced", told.row.row)),
+                        (false, _, true) => return Err(format!("row {} has no earlier result", told.row.row)),
+                        (_, true, true) => {
+                            return Err(format!("row {} is both a replicate and a correction", told.row.row));
+                        }
                         _ => {}
                     }
                 }

@@ -33,7 +33,7 @@ pub struct Table {
     places: HashMap<String, (usize, Option<usize>)>,
     /// Lines above the rows: the header and, in some files made for Excel, one that names the separator.
     above: usize,
-    /// What whoever made a text of another kind of file has to say of it.
+    /// Remarks about how a file of another kind became this text.
     remarks: Vec<String>,
     /// Where each row begins; filled by the first scan.
     starts: Vec<u64>,
@@ -120,7 +120,7 @@ impl Table {
         Table { remarks, ..self }
     }
 
-    /// What somebody who reads it should know: the remarks, and whether the first line does not look like names.
+    /// Notes for readers: the remarks, and whether the first line does not look like names.
     pub fn doubts(&self) -> Vec<String> {
         self.remarks.iter().cloned().chain(self.no_names()).collect()
     }
@@ -129,7 +129,7 @@ impl Table {
     fn no_names(&self) -> Option<String> {
         let mut named = self.header.iter().filter(|name| !name.is_empty());
         match (named.next(), named.next()) {
-            // A column of numbers without a name, as pandas writes one, is no title's doing.
+            // A column of numbers without a name, as pandas writes one, does not mean a title.
             (Some(title), None) if self.widest_beginning() > self.header.len().min(2) => {
                 let title = beginning(title);
                 Some(format!(
@@ -216,7 +216,7 @@ impl Table {
 
     /// Visits every row in order. What is wrong with a row, `visit` says without naming the line.
     ///
-    /// # Errors
+    /// Visits every row in order. `visit` returns what is wrong with a row, without naming the line.
     /// With every broken line: too few or too many cells, or whatever `visit` has found.
     pub fn scan(&mut self, mut visit: impl FnMut(&Table, &Row<'_>) -> std::result::Result<(), String>) -> Result<()> {
         let mut starts = Vec::new();

@@ -119,7 +119,7 @@ fn drive(home: &dyn Home, pool: &Path) -> Result<Vec<String>> {
     drop((study, other));
 
     let mut study = Study::open_in(home, Models::default())?;
-    said.state("open once more", &mut study);
+    said.state("opened again", &mut study);
     for _ in 0..3 {
         said.note("undo", study.undo(None))?;
     }
@@ -173,6 +173,6 @@ pub(super) fn check_asked_at_once(home: &dyn Home) -> Checked {
     let [one, two] = scope(|scope| [scope.spawn(ask), scope.spawn(ask)].map(|asking| joined(home, asking)));
     let rows = [one?, two?].concat();
     let different: HashSet<usize> = rows.iter().copied().collect();
-    let rule = "two who ask at the same time are not given the same rows";
+    let rule = "two requests at the same time get different rows";
     require(different.len() == 2 * QUESTIONS, home, rule, || format!("{rows:?}"))
 }
