@@ -4,7 +4,7 @@ use crate::belief::Belief;
 use icee_base::math::{exp_in_place, sample};
 use rand::Rng;
 
-/// How a candidate is picked by what a model believes.
+/// How a candidate is picked by its prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rule {
     /// The greatest expected improvement; the first of several.

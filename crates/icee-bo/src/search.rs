@@ -3,7 +3,7 @@
 //!
 //! A [`Search`] keeps the results and the candidates that are left; a [`Sampler`] sees both and picks. The random
 //! numbers for an answer depend only on the seed and the number of results, so a search that is stopped and given the
-//! same results knew goes on exactly as if it had never stopped.
+//! same results goes on exactly as if it had never stopped.
 
 use crate::error::{BoError, BoResult};
 use crate::pool::{Pool, Told};

@@ -84,7 +84,7 @@ impl App {
         (self.log)(event);
     }
 
-    /// A study's state as files show it.
+    /// The state of a study, known without opening it.
     ///
     /// # Errors
     /// If there is none, or that cannot be known.

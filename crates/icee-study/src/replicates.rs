@@ -1,7 +1,7 @@
 //! Replicates: how far measurements of one row differ, the estimated mean of each row, and whether to
 //! measure one again. In the models' unit, lower is better.
 //!
-//! Rows are treated as draws of one normal distribution and measurements as their means with noise; so the mean of a
+//! Rows are treated as draws of one normal distribution and measurements as their true results with noise; so the mean of a
 //! few lucky measurements counts less than that of many. Without replicates there is no estimate.
 
 use icee_bo::belief::Belief;

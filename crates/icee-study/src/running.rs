@@ -154,7 +154,7 @@ mod tests {
     fn who_is_late_may_tell_once() {
         let mut running = Running::default();
         running.push(lent("ada"));
-        assert_eq!(running.late(3, Some("ada")), None, "while he has it, nobody is");
+        assert_eq!(running.late(3, Some("ada")), None, "while the row is reserved, no other result is late");
         running.give_back(3);
         assert_eq!([Some("ada"), Some("bob"), None].map(|by| running.late(3, by)), [Some("ada"), None, Some("ada")]);
         running.push(lent("bob"));

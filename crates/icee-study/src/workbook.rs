@@ -2,10 +2,10 @@
 //!
 //! - The first visible sheet with cells is read. Line 7 of the text is row 7 of the sheet: rows without cells
 //!   are empty lines, line breaks inside of cells are blanks. Rows and columns around the cells are left out.
-//! - Numbers are written so that they read the same. Dates are text, 2024-05-31; formulas are what they came to. What stands in cells
-//!   that are merged stands in each of their rows.
-//! - A file may claim anything: cells are taken one after the other and counted, and what the file unpacks to is measured before
-//!   anything is kept of it.
+//! - Numbers are written so that they read the same. Dates are text, 2024-05-31; formulas are read as their
+//!   results. The content of merged cells is in each of their rows.
+//! - A file may claim anything: cells are read one after the other and counted, and the unpacked size is measured
+//!   before anything is kept of it.
 
 use crate::error::{OrProblem, Result};
 use crate::formats::broken;

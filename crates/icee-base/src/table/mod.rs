@@ -193,7 +193,7 @@ impl Table {
                 let near = near.map_or_else(String::new, |near| format!("Did you mean \"{near}\"? "));
                 let there = format!("{near}Columns: {}.", shown.join(", "));
                 let mut problems = vec![format!("line 1: no column \"{}\". {there}", beginning(name))];
-                // It may stand in what was not read.
+                // The column may be in a part that was not read.
                 problems.extend(self.doubts());
                 Err(self.broken(problems))
             }
@@ -214,9 +214,9 @@ impl Table {
         parsed.ok().filter(|number| number.is_finite())
     }
 
-    /// Visits every row in order. What is wrong with a row, `visit` says without naming the line.
-    ///
     /// Visits every row in order. `visit` returns what is wrong with a row, without naming the line.
+    ///
+    /// # Errors
     /// With every broken line: too few or too many cells, or whatever `visit` has found.
     pub fn scan(&mut self, mut visit: impl FnMut(&Table, &Row<'_>) -> std::result::Result<(), String>) -> Result<()> {
         let mut starts = Vec::new();

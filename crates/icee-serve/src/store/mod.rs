@@ -115,14 +115,14 @@ pub trait Store: icee_study::Place {
     /// The tokens.
     fn tokens(&self) -> Tokens;
 
-    /// A study's state as files show it; none if there is no such study.
+    /// The state of a study, known without opening it; none if there is no such study.
     fn stamp(&self, name: &StudyName) -> Result<Option<Stamp>>;
 
     /// A study, and the turns with it.
     fn open(&self, name: &StudyName) -> Result<(Box<dyn Home>, Box<dyn Turns>)>;
 }
 
-/// The state of a file.
+/// The state of a file, by its metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     modified: Option<SystemTime>,

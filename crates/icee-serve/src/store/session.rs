@@ -105,7 +105,7 @@ impl Session {
         }
     }
 
-    /// Releases the lock, as soon as every `lock` here has had its `unlock`.
+    /// Releases the lock, after as many calls as there were to `lock`.
     pub fn unlock(&self) {
         let mut held = self.held();
         held.locks = held.locks.saturating_sub(1);
