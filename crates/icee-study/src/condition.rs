@@ -250,11 +250,11 @@ mod tests {
         for (condition, said) in [
             (
                 "Pigmen % < 10",
-                "did you mean \"Pigment\"? there are Pigment %, Pigment, Size (mm), Size in; a name with blanks",
+                "Did you mean \"Pigment\"? Columns: Pigment %, Pigment, Size (mm), Size in. Put a name with blanks",
             ),
             (
                 "Pigment % more < 10",
-                "after \"Pigment\" comes a comparison: < <= > >= = != or in (a, b); a name with blanks",
+                "after \"Pigment\" comes a comparison: < <= > >= = != or in (a, b). Put a name with blanks",
             ),
         ] {
             let error = rows(condition).unwrap_err().to_string();
@@ -278,10 +278,10 @@ mod tests {
             ("", "it ends where the name of a column should stand"),
             ("temp", "after \"temp\" comes a comparison"),
             ("temp < hot", "\"hot\" is not a number"),
-            ("heat < 3", "no column \"heat\"; there are temp, solvent, the base"),
+            ("heat < 3", "no column \"heat\". Columns: temp, solvent, the base."),
             ("temp < 3 solvent = DMF", "\"solvent\" is one too many"),
             ("(temp < 3", "\")\" is missing at the end"),
-            ("temp ! 3", "no comparison"),
+            ("temp ! 3", "not a comparison"),
             ("solvent = \"DMF", "never closed"),
             ("temp < 3 and", "it ends where"),
             ("temp < 2,5", "a number is written with a point here, like 2.5"),

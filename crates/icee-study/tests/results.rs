@@ -167,7 +167,7 @@ fn values_that_may_mean_another_number_are_refused_in_the_sheet_too() {
     let mixed = create("heat,yield\n180,50 %\n190,\n200,0.6\n");
     assert!(mixed.contains("line 4: column 2 (yield): \"50 %\" in line 2 is in %, so \"0.6\" may be"), "{mixed}");
     let thousands = create("heat;yield\n1,5;\n2;1.234\n");
-    assert!(thousands.contains("line 3: column 2 (yield): \"1.234\" may be 1234 or 1,234"), "{thousands}");
+    assert!(thousands.contains("line 3: column 2 (yield): \"1.234\" may mean 1234 or 1,234"), "{thousands}");
     let pool = scratch.write("sheet.csv", "heat,yield\n180,5 g\n190,\n200,6\n");
     let notes = scratch.create("s.jsonl", &with_value(&pool)).take_notes();
     let (column, unit, cell) = ("yield".to_owned(), "g".to_owned(), "6".to_owned());

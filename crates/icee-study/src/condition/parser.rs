@@ -19,7 +19,7 @@ pub fn parse(text: &str, table: &Table, units: &HashMap<usize, String>) -> Parse
         Some(Token::Comma) if parser.is_decimal_comma() => {
             Err("a number is written with a point here, like 2.5".into())
         }
-        Some(token) => Err(format!("{} is one too many; join conditions by and, or", token.shown())),
+        Some(token) => Err(format!("{} is one too many. Join conditions by and, or", token.shown())),
     }
 }
 
@@ -53,7 +53,9 @@ type Placed = (Token, usize, usize);
 /// The fault of an unknown column. A condition is typed: it has no line, and not every face may see where the sheet is.
 fn missing(error: TableError) -> String {
     match error {
-        TableError::Content { problems, .. } => problems.join("; ").trim_start_matches("line 1: ").to_owned(),
+        TableError::Content { problems, .. } => {
+            problems.join(" ").trim_start_matches("line 1: ").trim_end_matches('.').to_owned()
+        }
         error => error.to_string(),
     }
 }
@@ -99,7 +101,7 @@ fn comparison(rest: &str) -> Result<(Token, usize), String> {
     let found = ALL.iter().find(|(sign, _)| rest.starts_with(sign));
     found
         .map(|(sign, comparison)| (Token::Comparison(*comparison), sign.len()))
-        .ok_or_else(|| "\"!\" alone is no comparison; there are < <= > >= = !=".into())
+        .ok_or_else(|| "\"!\" alone is not a comparison. Use < <= > >= = !=".into())
 }
 
 struct Parser<'a> {
@@ -213,7 +215,7 @@ impl<'a> Parser<'a> {
         let name = self.column()?;
         let hint = match self.next() {
             Some(_) if !self.is_compared(self.at) => {
-                "; a name with blanks or signs stands in quotes, like \"size (%)\" < 3"
+                ". Put a name with blanks or signs in quotes, like \"size (%)\" < 3"
             }
             _ => "",
         };
@@ -253,7 +255,7 @@ impl<'a> Parser<'a> {
         let value = self.word("a value")?;
         self.values += 1;
         if self.values > MOST_VALUES {
-            return Err(format!("there are more than {MOST_VALUES} values; ask for fewer at once"));
+            return Err(format!("there are more than {MOST_VALUES} values. Ask for fewer at once"));
         }
         if let Some(unit) = column.unit.as_ref().filter(|_| self.table.number(&value).is_some()) {
             let words: Vec<&str> = unit.split_whitespace().collect();
@@ -265,7 +267,7 @@ impl<'a> Parser<'a> {
             if let Some(Token::Word(next)) = self.next().filter(|_| !named)
                 && other(next)
             {
-                return Err(format!("\"{value} {next}\": the column is in {unit}; join conditions by and, or"));
+                return Err(format!("\"{value} {next}\": the column is in {unit}. Join conditions by and, or"));
             }
         }
         Ok(column.value(self.table, value))
