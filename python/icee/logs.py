@@ -34,19 +34,19 @@ class Logs:
     """
 
     game: NDArray[np.int64]
-    """The task that was played; what is hidden stays the same in it."""
+    """The task; its hidden part stays the same."""
     episode: NDArray[np.int64]
     """The episode of the game."""
     step: NDArray[np.int64]
     """The step of the episode, from 0."""
     observation: NDArray[Any]
-    """What was seen before the action: numbers from 0, or a vector a row."""
+    """The observation before the action: numbers from 0, or a vector a row."""
     action: NDArray[np.int64]
-    """What was done: numbers from 0."""
+    """The action: numbers from 0."""
     reward: NDArray[np.float64]
     """Its reward."""
     probability: NDArray[np.float64] | None = None
-    """The probability of the action under the policy that took it, where it is known of every step."""
+    """The probability of the action under the policy that took it, if it is known for every step."""
 
     def __post_init__(self) -> None:
         lengths = {name: len(column) for name, column in self.to_dict().items()}
@@ -178,7 +178,7 @@ def _told(translator: _play.Translator, policy: Any) -> Choice:
 
 
 def _of_episodes(episodes: Iterable[Any], games: ArrayLike | None) -> Logs:
-    """The episodes of Minari, which see once more at their end than they act."""
+    """The episodes of Minari, which have one more observation than actions."""
     numbers = None if games is None else np.asarray(games).tolist()
     found: dict[int, list[Any]] = {}
     for index, episode in enumerate(episodes):
@@ -238,7 +238,7 @@ def _of_columns(columns: dict[str, Any]) -> Logs:
     else:
         raise Error(f"the column observation holds {observation.dtype}; whole numbers or vectors of numbers are needed")
     reward = _reals(columns, "reward")
-    # Models reckon with 32 bits.
+    # Models compute with 32 bits.
     _refuse("reward", reward, ~(np.abs(reward) <= np.finfo(np.float32).max), "finite numbers are needed")
     probability = _reals(columns, PROBABILITY) if PROBABILITY in columns else None
     if probability is not None:
@@ -257,7 +257,7 @@ def _of_columns(columns: dict[str, Any]) -> Logs:
 
 
 def _refuse(name: str, column: NDArray[Any], wrong: NDArray[np.bool_], needed: str) -> None:
-    """Names the first row in which something is wrong."""
+    """Names the first invalid row."""
     if wrong.any():
         row = int(wrong.argmax())
         raise Error(f"the column {name} holds {column[row]} in row {row + 1}; {needed}")
@@ -304,7 +304,7 @@ def _wholes(columns: dict[str, Any], name: str) -> NDArray[np.int64]:
     array = np.asarray(columns[name])
     if array.dtype.kind not in "biuf" or array.ndim != 1:
         raise Error(f"the column {name} holds {array.dtype} of shape {array.shape}; whole numbers are needed")
-    # Frames with a gap elsewhere, or that were read so, have 3.0 for 3.
+    # Frames with a missing value elsewhere have 3.0 for 3.
     wrong = ~((array >= 0) & (array < 2**53) & (array == np.floor(array))) if array.dtype.kind == "f" else array < 0
     _refuse(name, array, wrong, "whole numbers from 0 are needed")
     return np.ascontiguousarray(array, dtype=np.int64)

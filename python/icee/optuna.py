@@ -47,8 +47,8 @@ RUNNING_STEPS = 8
 # Points at which the integral of a weighted gain is evaluated, and how many standard deviations it reaches below the best.
 POINTS, REACH = 32, 4.0
 
-# What a running trial will be, for others to see before it says so. Storages need keep no longer texts: more goes into further
-# attributes, `icee:proposed:1` and so on.
+# The parameters of a running trial, for others to see before it reports them. Storages may limit texts to this length: the rest goes
+# into further attributes, `icee:proposed:1` and so on.
 PROPOSED, LONGEST = "icee:proposed", 2045
 
 
@@ -169,7 +169,7 @@ class IceeSampler(BaseSampler):
         taken = np.concatenate([told.rows, pending])
         left = new(space.all(), taken) if space.size <= ENUMERATED else None
         if left is not None and not len(left):
-            # All have been tried: the most promising once more.
+            # All have been tried: repeat the most promising one.
             left = space.all()
         if len(told.rows) < self._n_startup_trials:
             row = space.farthest(taken, START_DRAWS, self._rng)
@@ -182,7 +182,7 @@ class IceeSampler(BaseSampler):
 
 
 class _Search:
-    """One suggestion: what is known, what is predicted, what would be gained."""
+    """One suggestion: results, predictions, gains."""
 
     def __init__(self, space: Space, told: Told, model: str, rng: np.random.Generator) -> None:
         self.space, self.told, self.rng = space, told, rng
@@ -215,7 +215,7 @@ class _Search:
             self.outcomes = np.concatenate([self.outcomes, np.stack(drawn, axis=1)])
 
     def gains(self, asked: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """ln of what each row is expected to gain on what is known, and what it is expected to lose."""
+        """ln of the expected gain of each row on the known results, and its expected loss."""
         beliefs = self._beliefs(asked)
         count = self.told.losses.shape[1]
         objectives, constraints = beliefs[:count], beliefs[count:]
@@ -225,7 +225,7 @@ class _Search:
         if len(standing) and count == 1:
             gain = objectives[0].log_improvement(standing.min())
         elif len(standing):
-            # The largest weighted loss above the ideal: an integral of P(all are low enough) over what it may be.
+            # The largest weighted loss above the ideal: an integral of P(all are low enough) over its values.
             ideal = standing.min(axis=0)
             best = ((standing - ideal) * self.weights).max(axis=1).min()
             bounds = best - REACH / POINTS * (np.arange(POINTS) + 0.5)
@@ -241,7 +241,7 @@ class _Search:
         return gain, loss
 
     def _standing(self) -> NDArray[np.float64]:
-        """The losses of what counts as reached: complete trials, and imagined ones, that keep all constraints."""
+        """The losses of complete trials, and imagined ones, that keep all constraints."""
         count = self.told.losses.shape[1]
         kept = np.all(self.outcomes[:, count:] <= 0.0, axis=1)
         kept[: len(self.told.rows)] &= self.told.complete
@@ -280,7 +280,7 @@ def _texts(point: dict[str, float]) -> list[str]:
     """A point as JSON, in as many texts as it needs."""
     parts: list[dict[str, float]] = [{}]
     for name, value in point.items():
-        # Storages write a text as JSON once more.
+        # Storages encode a text as JSON again.
         if parts[-1] and len(json.dumps(json.dumps({**parts[-1], name: value}))) > LONGEST:
             parts.append({})
         parts[-1][name] = value

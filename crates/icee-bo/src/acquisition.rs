@@ -4,13 +4,13 @@ use crate::belief::Belief;
 use icee_base::math::{exp_in_place, sample};
 use rand::Rng;
 
-/// How a candidate is picked by what a model believes.
+/// How a candidate is picked by its prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rule {
     /// The greatest expected improvement; the first of several.
     Greatest,
-    /// Drawn with p ∝ EI^β. Drawn, not the greatest: no prior holds for every function, and whoever always takes the
-    /// maximum never finds out.
+    /// Drawn with p ∝ EI^β. Drawn, not the greatest: no prior holds for every function, and a rule that always takes
+    /// the maximum never finds out.
     Sampled(f64),
     /// At random.
     Random,

@@ -1,7 +1,7 @@
 //! What places numbers: the ends that become 0 and 1, and the order in which a number has its rank.
 //!
-//! A study knows all rows of its pool, and they are the frame. Who predicts for rows that come later has only some of
-//! them ([`Frame::of_sample`]), or knows from where to where they may go ([`Frame::between`]).
+//! A study knows all rows of its pool, and they are the frame. Predictions for rows that come later have only some of
+//! them ([`Frame::of_sample`]), or their range ([`Frame::between`]).
 
 use crate::columns::ColumnKind;
 use icee_base::random;

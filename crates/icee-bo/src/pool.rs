@@ -5,8 +5,8 @@ use crate::error::{BoError, BoResult};
 use crate::kernel::count_points;
 use std::sync::OnceLock;
 
-/// Candidates: locations ([size, dimension], row-major, scaled to [0, 1]) for who measures distance, and the columns of a
-/// table for who reads cells.
+/// Candidates: locations ([size, dimension], row-major, scaled to [0, 1]) for models that measure distance, and the
+/// columns of a table for models that read cells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pool {
     dimension: usize,

@@ -1,4 +1,4 @@
-//! "Am I done?": how likely it is that a candidate that is left beats the best value told.
+//! "Am I done?": the probability that a candidate that is left beats the best result.
 
 use crate::belief::{Belief, Range};
 use crate::error::BoResult;

@@ -1,9 +1,9 @@
 //! Searching a pool of candidates, by asking and telling: the interface behind which random search, Gaussian processes and
 //! learned models stand, and the one loop in which they are evaluated, tuned and watched during training.
 //!
-//! A [`Search`] keeps what has been told and what is left; a [`Sampler`] sees that and picks. The random numbers for
-//! an answer depend only on the seed and on how much has been told, so a search that is stopped and told again what it
-//! knew goes on exactly as if it had never stopped.
+//! A [`Search`] keeps the results and the candidates that are left; a [`Sampler`] sees both and picks. The random
+//! numbers for an answer depend only on the seed and the number of results, so a search that is stopped and given the
+//! same results goes on exactly as if it had never stopped.
 
 use crate::error::{BoError, BoResult};
 use crate::pool::{Pool, Told};
@@ -58,7 +58,7 @@ pub struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// A search of `pool` with nothing told.
+    /// A search of `pool` without results.
     pub fn new(pool: &'a Pool, sampler: &'a mut dyn Sampler, seed: u64) -> Self {
         Self { pool, sampler, seed, told: Vec::new(), available: (0..pool.size()).collect() }
     }

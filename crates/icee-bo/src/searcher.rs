@@ -149,7 +149,7 @@ mod tests {
     use crate::prior::{Family, Prior};
     use icee_base::random;
 
-    /// The mean is the interpolation of what was told, and the variance falls to nothing there.
+    /// The mean interpolates the results, and the variance falls to zero there.
     #[test]
     fn what_was_told_is_known() {
         let locations = [0.1_f32, 0.3, 0.35, 0.6, 0.9];

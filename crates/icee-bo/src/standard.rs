@@ -5,7 +5,7 @@
 pub enum Variance {
     /// n − 1, the unbiased one: what Gaussian processes and studies scale by, as BoTorch does.
     Sample,
-    /// n: what whole pools are scaled by, as in the paper, and what networks see, who were trained so.
+    /// n: what whole pools are scaled by, as in the paper, and what networks see, which were trained so.
     Population,
 }
 

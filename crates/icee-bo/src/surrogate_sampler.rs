@@ -1,5 +1,5 @@
 //! Any [`Surrogate`] as a [`Sampler`]: predictions for the candidates that are left, then one of them by the
-//! [`acquisition`](crate::acquisition) rule. What is evaluated here is what studies ask.
+//! [`acquisition`](crate::acquisition) rule. Evaluation measures the same rule that studies use.
 
 use crate::acquisition::{Rule, log_improvements, pick};
 use crate::error::BoResult;

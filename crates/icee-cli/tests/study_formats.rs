@@ -54,10 +54,10 @@ fn a_workbook_is_a_sheet_like_any_other() {
     // Complaints name the sheet's rows.
     write(&scratch, "results.xlsx", &[&["row", "score"], &["1", "85 %"], &[], &["2", "3 g"]]);
     let said = complaint(study(&["tell", "bread", "--csv", "results.xlsx"]));
-    assert!(said.contains("line 4: column 2 (score): \"3 g\" is in g, and \"85 %\" in line 2 is in %"), "{said}");
+    assert!(said.contains("line 4: column 2 (score): \"3 g\" is in g, but \"85 %\" in line 2 is in %"), "{said}");
     std::fs::write(scratch.file("results.parquet"), b"PAR1\x15\x04PAR1").unwrap();
     let said = complaint(study(&["tell", "bread", "--csv", "results.parquet"]));
-    assert!(said.contains("is a Parquet file; save it as CSV"), "{said}");
+    assert!(said.contains("is a Parquet file. Save it as CSV"), "{said}");
 
     // A sheet that is in another unit is no longer the one that was learned from.
     write(&scratch, "sheet.xlsx", &[head, &["453 K", "rye", "85 %"], &["473 K", "oats", ""]]);

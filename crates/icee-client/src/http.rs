@@ -1,4 +1,4 @@
-//! A server over HTTP: a client that waits where the server is busy, and sends again what may have been lost.
+//! A server over HTTP: a client that waits if the server is busy, and sends requests again that may have been lost.
 
 use crate::tls;
 use icee_base::files::{FileError, read_regular};
@@ -16,26 +16,26 @@ use ureq::{Agent, Body, http};
 
 /// The header with the notes of a reply that is a document, as a JSON list.
 pub const NOTES: &str = "icee-notes";
-/// The header that says for which face words are wanted ([`Face::name`]).
+/// The header that names the face that words are for ([`Face::name`]).
 pub const FACE: &str = "icee-face";
-/// The header with which a request may be sent twice and is done once.
+/// The header with the key by which a request is done once, even if it is sent twice.
 pub const KEY: &str = "idempotency-key";
 /// The variable that has the token.
 pub const TOKEN: &str = "ICEE_TOKEN";
 
-/// For how long a request is sent again where there is no answer: perhaps no server runs there.
+/// How long a request is repeated without an answer: perhaps no server runs there.
 const UNANSWERED: Duration = Duration::from_secs(8);
-/// The same where a server has too much to do, or its database is away: it says that it is worth waiting for.
+/// The same if a server is busy, or its database is away: its answer says that waiting helps.
 const BUSY: Duration = Duration::from_secs(180);
 /// The pause after the first failure; it doubles with each.
 const PAUSE: Duration = Duration::from_millis(250);
-/// What it grows to.
+/// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
-/// How long one answer may take; servers give up earlier.
+/// How long one answer may take; servers time out earlier.
 const PATIENCE: Duration = Duration::from_secs(3700);
 /// Bytes of an answer, at most: predictions of a million rows.
 const MOST_ANSWER: u64 = 1 << 30;
-/// Bytes of a sheet, at most: no server takes more.
+/// Bytes of a sheet, at most: servers refuse more.
 const MOST_SHEET: u64 = 1 << 30;
 
 /// The studies of a server.
@@ -45,14 +45,14 @@ pub struct Http {
     url: String,
     token: Option<String>,
     face: Face,
-    /// The host to which the token goes unencrypted.
+    /// The host to which the token is sent unencrypted.
     unencrypted: Option<String>,
 }
 
 /// An answer of a server.
 struct Answer {
     status: u16,
-    /// After what time to try again, if at all.
+    /// When to retry, if at all.
     retry: Option<Duration>,
     /// The notes of a document, as JSON.
     notes: String,
@@ -68,10 +68,10 @@ struct Message {
 }
 
 impl Http {
-    /// Those of the server at this address, with a token if it asks for one. Nothing is sent yet.
+    /// The studies of the server at this address, with a token if it requires one. Nothing is sent yet.
     ///
     /// # Errors
-    /// Where the address or the token cannot be one.
+    /// If the address or the token is invalid.
     pub fn new(url: &str, token: Option<String>, face: Face) -> Result<Http> {
         let wrong = || {
             let fault = format!("\"{url}\" is not the address of a server. Write http://HOST:PORT or https://HOST.");
@@ -89,14 +89,14 @@ impl Http {
         }
         let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE));
         let config = config.timeout_connect(Some(Duration::from_secs(10))).max_redirects(0).proxy(None);
-        // Certificates are read from files, so only where they are needed.
+        // Certificates are read from files, so only if they are needed.
         let tls = if encrypts { TlsConfig::builder().root_certs(tls::roots()?).build() } else { TlsConfig::default() };
         let unencrypted = (token.is_some() && !encrypts && !tls::is_local(host)).then(|| host.to_owned());
         let url = uri.to_string().trim_end_matches('/').to_owned();
         Ok(Http { agent: config.tls_config(tls).build().new_agent(), url, token, face, unencrypted })
     }
 
-    /// The host to which the token goes unencrypted, over a network.
+    /// The host to which the token is sent unencrypted, over a network.
     pub fn unencrypted(&self) -> Option<&str> {
         self.unencrypted.as_deref()
     }
@@ -145,7 +145,7 @@ impl Http {
         }
     }
 
-    /// Sends a request until there is an answer, or it was tried often enough; and says how often that was.
+    /// Sends a request until there is an answer, or it was tried often enough; returns how often that was.
     fn patiently(&self, message: &Message) -> (usize, Result<Answer>) {
         let (begun, mut pause, mut sent) = (Instant::now(), PAUSE, 0);
         loop {
@@ -154,7 +154,7 @@ impl Http {
                 Ok(answer) if (200..300).contains(&answer.status) => return (sent, Ok(answer)),
                 Ok(answer) => (answer.retry, BUSY, self.refused(&answer)),
                 Err(error) => match tls::problem(&error) {
-                    // Neither a certificate nor a protocol is another one in a moment.
+                    // Neither a certificate nor a protocol changes in a moment.
                     Some(fault) => return (sent, Err(self.unencryptable(&fault))),
                     None => {
                         let problem = Problem::Unreachable { place: self.url.clone(), fault: error.to_string() };
@@ -170,11 +170,11 @@ impl Http {
         }
     }
 
-    /// The problem of an answer that is none.
+    /// The problem of an invalid answer.
     fn refused(&self, Answer { status, text, .. }: &Answer) -> Problem {
         let said: Value = serde_json::from_str(text).unwrap_or_default();
         let known = said.get("problem").and_then(|problem| serde_json::from_value(problem.clone()).ok());
-        // Of a server of another version, say.
+        // From a server of another version, say.
         let words = said.get("error").and_then(Value::as_str);
         let other = words.map(|words| Problem::Refused { status: *status, fault: words.to_owned() });
         known.or(other).unwrap_or_else(|| self.strange(format!("status {status}")))
@@ -223,7 +223,7 @@ impl Transport for Http {
     }
 }
 
-/// A new study's name is in the request.
+/// A new study's name is in the body.
 fn name(request: &mut Request, study: Option<&StudyName>) {
     let name = match request {
         Request::Create(create) => &mut create.name,
@@ -259,7 +259,7 @@ fn read_sheets(request: &mut Request) -> Result<()> {
     Ok(())
 }
 
-/// A key that no other request has.
+/// A new, unique key.
 fn new_key() -> Result<String> {
     let mut key = [0; 16];
     let none = |error| Problem::Bug { fault: format!("the system gives no random numbers: {error}") };
@@ -267,8 +267,8 @@ fn new_key() -> Result<String> {
     Ok(key.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// How long to wait before a request is sent again: as long as the server wants, and a random time, so that clients
-/// that were sent away at once do not come back at once.
+/// How long to wait before a request is repeated: as long as the server asks for, and a random time, so that clients
+/// that were refused together do not come back together.
 fn wait(retry: Duration, pause: Duration, random: u32) -> Duration {
     let share = f64::from(random) / f64::from(u32::MAX);
     retry.max(pause / 2) + pause.mul_f64(share)
@@ -283,14 +283,14 @@ fn read(mut response: Response<Body>) -> std::result::Result<Answer, ureq::Error
     Ok(Answer { status, retry, notes, text })
 }
 
-/// How long to wait, as `Retry-After` says it: in seconds, or until when. No longer than [`BUSY`].
+/// The wait that `Retry-After` asks for: in seconds, or until a date. No longer than [`BUSY`].
 fn pause_until(after: &str, now: SystemTime) -> Duration {
     let seconds = after.parse().ok().map(Duration::from_secs);
     let date = || httpdate::parse_http_date(after).ok().map(|date| date.duration_since(now).unwrap_or_default());
     seconds.or_else(date).unwrap_or(Duration::from_secs(1)).min(BUSY)
 }
 
-/// What stands behind the question mark, and the mark itself.
+/// The query with its question mark.
 fn query(asked: &Value) -> String {
     let said = asked.as_object().into_iter().flatten().filter_map(|(name, value)| match value {
         Value::Null => None,
@@ -301,7 +301,7 @@ fn query(asked: &Value) -> String {
     if said.is_empty() { String::new() } else { format!("?{}", said.join("&")) }
 }
 
-/// A text as it stands in an address.
+/// A text as it is encoded in an address.
 fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()

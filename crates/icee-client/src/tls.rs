@@ -1,17 +1,17 @@
-//! Encryption: whose certificates are good, and what is wrong where a connection is not encrypted.
+//! Encryption: which certificates are trusted, and what to do if a connection is not encrypted.
 
 use icee_protocol::{Problem, Result};
 use std::net::IpAddr;
 use ureq::tls::{Certificate, RootCerts};
 
-/// Whose certificates are good: what `SSL_CERT_FILE` names, or else what this machine trusts, or else (containers often
-/// have nothing) what browsers trust.
+/// The trusted certificates: those in `SSL_CERT_FILE`, or else those of this machine, or else (containers often
+/// have none) those of browsers.
 pub fn roots() -> Result<RootCerts> {
     let found = rustls_native_certs::load_native_certs();
     if !found.certs.is_empty() {
         return Ok(found.certs.iter().map(|der| Certificate::from_der(der).to_owned()).into());
     }
-    // If authorities are named, no others are meant.
+    // If authorities are named, no others are trusted.
     if ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().all(|name| std::env::var_os(name).is_none()) {
         return Ok(RootCerts::WebPki);
     }
@@ -20,7 +20,7 @@ pub fn roots() -> Result<RootCerts> {
     Err(Problem::Address { fault: words })
 }
 
-/// What is wrong with the encryption, if that is what went wrong, and what helps.
+/// The fault of the encryption, if there is one, and a remedy.
 pub fn problem(error: &ureq::Error) -> Option<String> {
     let error = match error {
         ureq::Error::Rustls(error) => error,
@@ -37,7 +37,7 @@ pub fn problem(error: &ureq::Error) -> Option<String> {
     Some(format!("{error}{help}"))
 }
 
-/// Whether a host, as it stands in an address, is this machine.
+/// Whether a host, as written in an address, is this machine.
 pub fn is_local(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     // `::ffff:127.0.0.1` is 127.0.0.1, and `::ffff:10.0.0.5` is not.

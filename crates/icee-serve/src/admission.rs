@@ -1,4 +1,4 @@
-//! Admission: which clients are let in at this moment, by token, role and rate.
+//! Admission: which clients are admitted at this moment, by token, role and rate.
 
 use crate::app::aside;
 use crate::auth::{self, Who};
@@ -13,10 +13,10 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a token that was valid is let in to the metrics while tokens cannot be read.
+/// How long a token that was valid may read the metrics while tokens cannot be read.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
-/// The tokens, and what each client may still ask for.
+/// The tokens, and the remaining requests of each client.
 pub struct Admission {
     tokens: Arc<Tokens>,
     /// Whether only this machine can reach the server.
@@ -25,7 +25,7 @@ pub struct Admission {
     of_address: Rate,
     clients: Rates,
     addresses: Rates,
-    /// Tokens that were let in to the metrics, by the header, and when.
+    /// Tokens that were admitted to the metrics, by the header, and when.
     lately: Mutex<HashMap<String, Instant>>,
 }
 
@@ -43,8 +43,8 @@ impl Admission {
         }
     }
 
-    /// Admits a request, or not; with the name of its token, if that is valid. A valid token has a rate of its own:
-    /// whatever else comes from the same address (of a proxy, say) does not keep it out. Everything else counts for the
+    /// Admits or rejects a request, and returns the name of its token, if that is valid. A valid token has a rate of
+    /// its own: other requests from the same address (of a proxy, say) do not keep it out. All others count for the
     /// address.
     pub async fn enter(
         &self,
@@ -71,18 +71,18 @@ impl Admission {
         (user, allowed)
     }
 
-    /// Whether a client may use a route.
+    /// Checks that a client may use a route.
     ///
     /// # Errors
-    /// Where not.
+    /// If not.
     pub async fn admit(&self, route: &'static Route, headers: &HeaderMap) -> Result<Who, Failure> {
         if route.role.is_none() {
             return Ok(Who::Anybody);
         }
-        // Where they are kept may have to be asked.
+        // This may need a request to their store.
         let (tokens, local, asked) = (Arc::clone(&self.tokens), self.local, headers.clone());
         let admitted = aside(move || auth::admit(&tokens, local, route, &asked)).await;
-        // Metrics are wanted most while that cannot be reached, and tell nothing of a study.
+        // Metrics are needed most while the store cannot be reached, and reveal nothing of a study.
         let token = auth::text(headers, &header::AUTHORIZATION).filter(|_| route.work == Work::Metrics);
         match (admitted, token) {
             (Ok(who), Some(token)) => {
@@ -106,7 +106,7 @@ impl Admission {
     }
 }
 
-/// Whether a request may come at this moment, as far as rates go.
+/// Whether a request is within the rates at this moment.
 fn allow(rates: &Rates, route: &Route, rate: Rate, name: &str, now: Instant) -> Result<(), Failure> {
     if !route.is_limited() {
         return Ok(());

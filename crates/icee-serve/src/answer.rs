@@ -32,7 +32,7 @@ impl Answer {
     /// JSON.
     ///
     /// # Errors
-    /// Where it cannot be written as JSON, which would be a mistake of the program.
+    /// If it cannot be written as JSON, which would be a bug.
     pub fn json(value: &impl Serialize) -> Result<Answer, Failure> {
         let text = serde_json::to_string_pretty(value).map_err(|error| Failure::internal(error.to_string()))?;
         Ok(Answer::text(JSON, text + "\n"))
@@ -78,8 +78,8 @@ fn beside(notes: &[Said<Note>]) -> Option<HeaderValue> {
     fits.and_then(|line| HeaderValue::from_str(&line).ok())
 }
 
-/// JSON in plain ASCII: headers have nothing else, terminals do not obey it, and programs that read logs do not stumble
-/// over it.
+/// JSON in plain ASCII: headers allow nothing else, terminals do not obey it, and programs that read logs can
+/// parse it.
 pub fn ascii(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {

@@ -1,4 +1,4 @@
-//! What all requests share, and the way of each: admitted, read, done, answered, counted.
+//! The state that all requests share, and the way of each: admitted, read, done, answered, counted.
 
 use crate::admission::Admission;
 use crate::answer::Answer;
@@ -32,22 +32,22 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::watch;
 
-/// Bytes of a body that is small: as many of them may come in as there are connections.
+/// Bytes of a small body: as many of them may arrive at once as there are connections.
 const SMALL: usize = 64 << 10;
 
-/// How far the server is from its end.
+/// Whether the server is about to stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
     /// It runs.
     #[default]
     No,
-    /// It ends when all requests have.
+    /// It stops after all requests.
     Soon,
-    /// It ends now.
+    /// It stops now.
     Now,
 }
 
-/// What all requests share.
+/// The state that all requests share.
 pub struct App {
     pub registry: Registry,
     pub metrics: Metrics,
@@ -59,7 +59,7 @@ pub struct App {
 }
 
 impl App {
-    /// Nothing has been asked yet.
+    /// No request has come yet.
     pub fn new(
         store: Box<dyn Store>,
         tokens: Tokens,
@@ -79,15 +79,15 @@ impl App {
         }
     }
 
-    /// Says what happens.
+    /// Logs an event.
     pub fn say(&self, event: &Event) {
         (self.log)(event);
     }
 
-    /// What a study looks like from outside.
+    /// The state of a study, known without opening it.
     ///
     /// # Errors
-    /// Where there is none, or that cannot be known.
+    /// If there is none, or that cannot be known.
     pub async fn require(self: &Arc<App>, name: &StudyName) -> Result<Stamp, Failure> {
         let (app, name) = (Arc::clone(self), name.clone());
         aside(move || app.registry.require(&name)).await
@@ -119,21 +119,21 @@ impl App {
         self.finish((Method::Get.name(), file.path), Instant::now(), asked, (file.response(), None))
     }
 
-    /// Answers a request to no route.
+    /// Answers a request to an unknown route.
     pub fn refuse(&self, client: SocketAddr, request: &Request, failure: Failure) -> Response {
         let path = request.uri().path().to_owned();
         let shown = self.shown(Err(failure), &Reader::at(request::face(request.headers()), None));
         self.finish(("-", "-"), Instant::now(), (client, None, path), shown)
     }
 
-    /// Who reads the answer.
+    /// The reader of the answer.
     fn reader(&self, route: &Route, request: &Request) -> Reader {
         let study = route.path.contains("{name}").then(|| request.uri().path().split('/').nth(3)).flatten();
         let study = study.and_then(|name| percent_decode_str(name).decode_utf8().ok()?.parse::<StudyName>().ok());
         Reader::at(request::face(request.headers()), study.as_ref().map(StudyName::as_str))
     }
 
-    /// An answer, or what is wrong: for the client, and in words for the log.
+    /// An answer, or a problem: for the client, and in words for the log.
     fn shown(&self, answer: Result<Response, Failure>, reader: &Reader) -> (Response, Option<String>) {
         match answer {
             Ok(response) => (response, None),
@@ -141,7 +141,7 @@ impl App {
         }
     }
 
-    /// Headers that keep browsers from being too clever, and what is counted and said of every request.
+    /// Security headers, and the counts and log lines of every request.
     fn finish(
         &self,
         (method, route): (&'static str, &'static str),
@@ -171,7 +171,7 @@ impl App {
             headers.insert(name, HeaderValue::from_static(value));
         }
         if headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == EVENTS) {
-            // Proxies that collect answers (nginx) would keep messages back.
+            // Proxies that buffer answers (nginx) would delay messages.
             headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
         }
         self.metrics.count(method, route, status, took);
@@ -227,7 +227,7 @@ impl App {
         user: Option<&str>,
         request: Request,
     ) -> Result<Answer, Failure> {
-        // Until all of it has come no other request has to wait, but for those with large bodies.
+        // Until it is complete, only requests with large bodies have to wait for it.
         let full = |_| Failure::busy("Too many large bodies are coming in. Try again in a moment.");
         let room = tokio::time::timeout(self.limits.time, self.room(route, user, request.headers())).await;
         let room = room.map_err(full)??;
@@ -248,7 +248,7 @@ impl App {
         tokio::time::timeout(self.limits.time, work).await.map_err(late)?
     }
 
-    /// Room for a request's body, if it needs some.
+    /// A quota for a request's body, if it needs one.
     async fn room(&self, route: &Route, user: Option<&str>, headers: &HeaderMap) -> Result<Option<Held>, Failure> {
         let length = auth::text(headers, &header::CONTENT_LENGTH).and_then(|length| length.parse().ok());
         match length {
@@ -258,7 +258,7 @@ impl App {
         }
     }
 
-    /// Reads a request's body; only that of a POST says anything.
+    /// Reads a request's body; only that of a POST counts.
     async fn read(&self, route: &Route, request: Request) -> Result<(Parts, Bytes), Failure> {
         let (parts, body) = request.into_parts();
         if route.method != Method::Post {
@@ -276,7 +276,7 @@ impl App {
     }
 }
 
-/// A request of the protocol. To read a large body takes a while.
+/// A request of the protocol. A large body takes a while to read.
 async fn incoming(
     route: &'static Route,
     verb: Verb,
@@ -293,7 +293,7 @@ async fn incoming(
     if size > SMALL { aside(read).await } else { read() }
 }
 
-/// Does work that takes a while on a thread that has it.
+/// Does slow work on a blocking thread.
 pub async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {

@@ -9,7 +9,7 @@ use icee_protocol::Method;
 /// The client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// No token is needed: the route is for everybody, or there are no tokens and only this machine can reach the
+    /// No token is needed: the route is public, or there are no tokens and only this machine can reach the
     /// server.
     Anybody,
     /// The owner of this token.
@@ -26,7 +26,7 @@ impl Who {
     }
 }
 
-/// Lets a client in, or not. `local`: only this machine can reach the server.
+/// Admits a client, or not. `local`: only this machine can reach the server.
 ///
 /// # Errors
 /// 401 without a token that is known, 403 where it does not allow this, 500 where the tokens cannot be read.
@@ -40,7 +40,7 @@ pub fn admit(tokens: &Tokens, local: bool, route: &Route, headers: &HeaderMap) -
             let words = "No valid tokens exist. Ask the administrator for one.";
             return Err(Failure::new(StatusCode::UNAUTHORIZED, words));
         }
-        // A page of another site can have its name lead here, but a browser then says that name.
+        // A page of another site can point its name at this server, but then the browser sends that name.
         return match text(headers, &header::HOST).is_some_and(is_local_name) {
             true => Ok(Who::Anybody),
             false => Err(Failure::new(
@@ -68,7 +68,7 @@ pub fn admit(tokens: &Tokens, local: bool, route: &Route, headers: &HeaderMap) -
     }
 }
 
-/// That a request says once where it goes: of two the proxy in front may have believed the other.
+/// Checks that a request names its host once: with two, a proxy in front may have used the other one.
 ///
 /// # Errors
 /// 400.
@@ -79,12 +79,12 @@ pub fn one_host(headers: &HeaderMap) -> Result<(), Failure> {
     }
 }
 
-/// Refuses what a page of another site may have sent by a user's browser: whatever the browser says so of, and writes
-/// from another origin, or with a body that a form could have sent. (What `is_open` to everybody may be looked at from
-/// everywhere.)
+/// Refuses requests that a page of another site may have sent through a user's browser: those that the browser marks
+/// so, and writes from another origin, or with a body that a form could have sent. (Routes that are `is_open` may be
+/// read from everywhere.)
 ///
 /// # Errors
-/// 403, or 415 where the body is not said to be JSON.
+/// 403, or 415 if the body is not declared as JSON.
 pub fn same_site(method: Method, is_open: bool, headers: &HeaderMap) -> Result<(), Failure> {
     let site = text(headers, &HeaderName::from_static("sec-fetch-site"));
     if !is_open && site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {

@@ -1,5 +1,5 @@
-//! One suite that every place of studies must pass, for what a server keeps beside them: turns among servers, and
-//! tokens. Of the studies themselves [`icee_study::conformance`] takes care.
+//! One suite that every place of studies must pass, for what a server needs beside them: turns among servers, and
+//! tokens. [`icee_study::conformance`] checks the studies themselves.
 //!
 //! ```
 //! # let folder = std::env::temp_dir().join(format!("icee-serve-conformance-{}", std::process::id()));
@@ -22,11 +22,11 @@ const NOW: u64 = 1_000_000;
 
 type Checked<T = ()> = Result<T, String>;
 
-/// Does all that the contracts of turns and tokens speak of, and says what does not hold. The place has neither studies
+/// Checks the contracts of turns and tokens. The place has neither studies
 /// nor tokens yet.
 ///
 /// # Errors
-/// The first rule that was found to be broken.
+/// The first rule that is broken.
 pub fn check(place: &Place) -> Checked {
     let store = place.open().map_err(words)?;
     let name = |name: &str| name.parse::<StudyName>().map_err(words);
@@ -74,7 +74,7 @@ fn check_names(store: &dyn Store, name: &StudyName) -> Checked {
     require(turn.is_none() || store.hidden().is_none(), "no turn with a study that was deleted", turn)
 }
 
-/// Takes turns, and says how many were inside at the same time at most.
+/// Takes turns, and returns how many were inside at the same time at most.
 fn take(store: &dyn Store, name: &StudyName, inside: &AtomicUsize, most: &AtomicUsize) -> Checked {
     for _ in 0..TURNS {
         let (_home, mut turns) = store.open(name).map_err(words)?;

@@ -1,5 +1,5 @@
-//! What one connection may do: how long it may keep an answer waiting, how many an address may have, and what it is in
-//! the middle of.
+//! The limits of one connection: how long an unread answer is kept, how many an address may have, and its present
+//! state.
 
 use crate::quotas::{Counted, Counts};
 use std::io;
@@ -20,13 +20,13 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// So many of each, at most.
+    /// So many per address, at most.
     pub fn new(most: usize) -> Addresses {
         Addresses { most, counts: Counts::default() }
     }
 
-    /// Counts one more; none where an address has too many. This machine may have any number: a proxy here is
-    /// everybody.
+    /// Counts one more; none if an address has too many. This machine may have any number: a proxy here stands for all
+    /// clients.
     pub fn enter(&self, address: IpAddr) -> Option<Counted<IpAddr>> {
         let address = counted(address);
         let most = if address.is_loopback() { usize::MAX } else { self.most };
@@ -34,7 +34,7 @@ impl Addresses {
     }
 }
 
-/// An address as it counts: the owner of an IPv6 address has the whole network around it.
+/// An address for counting: the owner of an IPv6 address has the whole network around it.
 pub fn counted(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
@@ -45,7 +45,7 @@ pub fn counted(address: IpAddr) -> IpAddr {
     }
 }
 
-/// What a connection is in the middle of.
+/// The state of a connection.
 #[derive(Debug, Default)]
 pub struct Doing {
     requests: AtomicUsize,
@@ -53,7 +53,7 @@ pub struct Doing {
 }
 
 impl Doing {
-    /// A request has come whole as far as its head.
+    /// The head of a request is complete.
     pub fn begin(&self) {
         self.requests.fetch_add(1, Ordering::SeqCst);
     }
@@ -63,13 +63,13 @@ impl Doing {
         self.requests.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Whether nothing is waited for: no request has come, and no answer is on its way.
+    /// Whether it is idle: no request has come, and no answer is on its way.
     pub fn is_idle(&self) -> bool {
         self.requests.load(Ordering::SeqCst) == 0 && !self.writing.load(Ordering::SeqCst)
     }
 }
 
-/// A stream that fails where nothing can be written for too long: a client that does not read its answer loses the
+/// A stream that fails if nothing can be written for too long: a client that does not read its answer loses the
 /// connection.
 pub struct Paced<S> {
     inner: S,
@@ -79,7 +79,7 @@ pub struct Paced<S> {
 }
 
 impl<S> Paced<S> {
-    /// With so much patience.
+    /// With this limit.
     pub fn new(inner: S, patience: Duration, doing: Arc<Doing>) -> Paced<S> {
         Paced { inner, patience, late: None, doing }
     }
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use std::future::poll_fn;
 
-    /// A stream of which so much is taken, and no more.
+    /// A stream that takes so many bytes, and no more.
     struct Full(usize);
 
     impl AsyncWrite for Full {
@@ -180,7 +180,7 @@ mod tests {
         drop(one);
         let again = at("10.0.0.1");
         assert!(again.is_some() && at("10.0.0.1").is_none());
-        // A network counts as one, and this machine as nobody in particular.
+        // A network counts as one, and this machine is not counted.
         let (three, four) = (at("2001:db8::1"), at("2001:db8::2"));
         assert!(three.is_some() && four.is_some() && at("2001:db8::3").is_none() && at("2001:db8:0:1::1").is_some());
         let here: Vec<_> = (0..9).map(|_| at("127.0.0.1")).chain((0..9).map(|_| at("::1"))).collect();

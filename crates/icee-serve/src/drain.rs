@@ -1,5 +1,5 @@
 //! If a request is rejected early, the server reads the rest of its body for some seconds, so that the client sees the
-//! error: a client that is still sending when the server hangs up never reads it.
+//! error: a client that is still sending when the server hangs up would never read it.
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
@@ -10,15 +10,15 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// How long it is read on.
+/// How long it is read.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How many times as much as a request may have.
+/// How many times the size of a regular request is read.
 const TIMES: u64 = 4;
 
-/// A body that comes back when it is dropped.
+/// A body that is returned when it is dropped.
 struct Lent {
     body: Body,
-    /// Whether the client sends it in any case, and does not wait to be told to.
+    /// Whether the client sends it at once, without waiting for "100 Continue".
     comes: bool,
     back: Option<oneshot::Sender<Body>>,
 }
@@ -50,7 +50,7 @@ impl Drop for Lent {
             && !self.body.is_end_stream()
             && let Some(back) = self.back.take()
         {
-            // Where it is not wanted, it goes.
+            // If the receiver is gone, it is dropped.
             let _ = back.send(std::mem::take(&mut self.body));
         }
     }
@@ -59,7 +59,7 @@ impl Drop for Lent {
 /// The rest of a body.
 pub struct Remainder(oneshot::Receiver<Body>);
 
-/// A request whose body comes back.
+/// A request whose body is returned.
 pub fn lend(request: Request) -> (Request, Remainder) {
     let (back, rest) = oneshot::channel();
     let comes = !request.headers().contains_key(header::EXPECT);
@@ -68,7 +68,7 @@ pub fn lend(request: Request) -> (Request, Remainder) {
 }
 
 impl Remainder {
-    /// Reads it to its end, if that comes soon enough; `most` is what a request may have.
+    /// Reads it to its end, if that comes soon enough; `most` is the limit of a request.
     pub async fn read(mut self, most: usize) {
         let Ok(mut body) = self.0.try_recv() else { return };
         let most = (most as u64).saturating_mul(TIMES);
@@ -84,7 +84,7 @@ impl Remainder {
                 }
             }
         };
-        // A client that is slower than that gets no answer.
+        // A client that is slower gets no answer.
         let _ = tokio::time::timeout(PATIENCE, read).await;
     }
 }

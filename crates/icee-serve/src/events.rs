@@ -1,4 +1,4 @@
-//! Server-sent events: a message whenever a study has changed. What is stored is looked at, so that lines of other
+//! Server-sent events: a message whenever a study has changed. The store is watched, so that lines of other
 //! processes count, too.
 
 use crate::app::{App, Ending, aside};
@@ -18,17 +18,17 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often the file is looked at.
+/// How often the store is checked.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How often something is sent though nothing has changed, so that no proxy takes the stream for dead.
+/// How often something is sent even if nothing has changed, so that proxies keep the stream open.
 const ALIVE: Duration = Duration::from_secs(15);
 
-/// A client that listens.
+/// A client of the stream.
 struct Listener {
     app: Arc<App>,
     route: &'static Route,
     name: StudyName,
-    /// With the token, which may be revoked meanwhile.
+    /// Its token, which may be revoked meanwhile.
     headers: HeaderMap,
     seen: Option<Stamp>,
     lines: Option<u64>,
@@ -36,10 +36,10 @@ struct Listener {
     _place: Held,
 }
 
-/// The stream of a study's changes, which begins with how it stands.
+/// The stream of a study's changes, which begins with its present state.
 ///
 /// # Errors
-/// Where there is no such study, or too many listen.
+/// If there is no such study, or there are too many streams.
 pub async fn stream(
     app: Arc<App>,
     route: &'static Route,
@@ -58,7 +58,7 @@ pub async fn stream(
 }
 
 impl Listener {
-    /// Waits for the next change; none where there will be no more.
+    /// Waits for the next change; none if the stream has ended.
     async fn next(&mut self) -> Option<Event> {
         let mut ending = self.app.ending.clone();
         while !self.over {
@@ -66,7 +66,7 @@ impl Listener {
                 return None;
             }
             match self.app.admission.admit(self.route, &self.headers).await {
-                // While tokens cannot be read there are no messages either.
+                // While tokens cannot be read, no messages are sent either.
                 Err(failure) if failure.retry.is_some() => {}
                 Err(_) => return None,
                 Ok(_) => {}
@@ -78,7 +78,7 @@ impl Listener {
                     return Some(Event::default().event("deleted").data("{}"));
                 }
                 Ok(stamp) => stamp,
-                // It cannot be known for now; perhaps in a moment.
+                // Temporarily not available; perhaps in a moment.
                 Err(_) => self.seen,
             };
             if stamp != self.seen {
@@ -106,7 +106,7 @@ impl Listener {
         None
     }
 
-    /// The lines of the study as it stands.
+    /// The number of lines of the study now.
     async fn count(&self) -> Result<u64, Failure> {
         let (app, name) = (Arc::clone(&self.app), self.name.clone());
         let mut slot = app.registry.turn(&name, Purpose::Look).await;

@@ -1,4 +1,4 @@
-//! What goes wrong, as an answer: a problem with its status, in words for the face that asked.
+//! Failures as answers: a problem with its status, in words for the face that asked.
 
 use crate::shown::shown;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -17,9 +17,9 @@ const MOST_WORDS: usize = 2048;
 pub struct Failure {
     /// The status of the answer.
     pub status: StatusCode,
-    /// What is wrong.
+    /// The problem.
     pub problem: Box<Problem>,
-    /// Seconds after which it is worth trying again.
+    /// Seconds after which a retry may succeed.
     pub retry: Option<u64>,
 }
 
@@ -35,7 +35,7 @@ impl Failure {
         Failure::new(StatusCode::BAD_REQUEST, fault)
     }
 
-    /// There is no such thing.
+    /// There is no such resource.
     pub fn missing(fault: impl Into<String>) -> Failure {
         Failure::new(StatusCode::NOT_FOUND, fault)
     }
@@ -45,7 +45,7 @@ impl Failure {
         Failure { retry: Some(1), ..Failure::new(StatusCode::SERVICE_UNAVAILABLE, fault) }
     }
 
-    /// Too much was asked for; it may be asked again after some time.
+    /// Too many requests; the client may retry after some time.
     pub fn too_fast(rate: f64, wait: Duration) -> Failure {
         let seconds = wait.as_secs_f64().ceil().max(1.0) as u64;
         let fault = format!("Too many requests: at most {rate} per second on average. Try again in {seconds} s.");
@@ -57,7 +57,7 @@ impl Failure {
         Problem::Bug { fault: fault.into() }.into()
     }
 
-    /// A problem of where studies are kept: the client has not caused it.
+    /// A problem of the store: the client has not caused it.
     pub fn stored(problem: Problem) -> Failure {
         let failure = Failure::from(problem);
         match failure.status {
@@ -66,7 +66,7 @@ impl Failure {
         }
     }
 
-    /// In words for the log, with all that it is about.
+    /// In words for the log, with all details.
     pub fn words(&self) -> String {
         in_short(self.problem.to_string())
     }
@@ -93,7 +93,7 @@ impl Failure {
     }
 }
 
-/// Words that are not too long: an error may be about many rows.
+/// Words that are not too long: an error may list many rows.
 fn in_short(mut words: String) -> String {
     if words.len() > MOST_WORDS {
         let end = (0..=MOST_WORDS).rev().find(|end| words.is_char_boundary(*end));
@@ -126,36 +126,36 @@ impl From<Problem> for Failure {
 #[derive(Debug, Words)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// A file that cannot be used.
+    /// An unusable file.
     #[error(transparent)]
     File(#[from] FileError),
-    /// An address that cannot be listened on.
+    /// An address on which the server cannot listen.
     #[error("Cannot listen on {address}: {source}")]
     Address {
-        /// Which.
+        /// The address.
         address: std::net::SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Others could reach it, and would need no token.
+    /// Others could reach it without a token.
     #[error("Other machines can reach {address}, and there is no token. Create one, or listen on 127.0.0.1.")]
     Open {
-        /// Where they could.
+        /// The address.
         address: std::net::SocketAddr,
     },
-    /// Another server is at work on the folder.
+    /// Another server has the folder.
     #[error("Another server uses {}. Stop it, or serve another folder.", .0.display())]
     Taken(PathBuf),
-    /// A database that cannot be used.
+    /// An unusable database.
     #[error("{0}")]
     Store(String),
-    /// A problem of where studies are kept.
+    /// A problem of the store.
     #[error(transparent)]
     Kept(#[from] Problem),
     /// A token that cannot be made or found.
     #[error("{0}")]
     Token(String),
-    /// What the system refuses.
+    /// A refusal of the system.
     #[error("The server cannot run: {0}")]
     Io(#[from] std::io::Error),
 }

@@ -1,17 +1,17 @@
-//! How much one may ask of the server: bytes, time, requests at once, requests of one client.
+//! The limits of the server: bytes, time, requests at once, requests of one client.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Clients that are remembered; those who have asked for nothing lately are forgotten first.
+/// Clients that are remembered; those without recent requests are forgotten first.
 const MOST_CLIENTS: usize = 10_000;
 
-/// How many clients one address may be, as far as rates go: a network behind one address, or a proxy.
+/// How many clients one address may be, for rates: a network behind one address, or a proxy.
 const CLIENTS: f64 = 20.0;
 /// How long it may take to send an answer when the server is to stop.
 const SENDING: Duration = Duration::from_secs(5);
-/// The longest that one is told to wait, in seconds.
+/// The longest `Retry-After`, in seconds.
 const LONGEST_WAIT: f64 = 3600.0;
 
 /// The limits.
@@ -19,20 +19,20 @@ const LONGEST_WAIT: f64 = 3600.0;
 pub struct Limits {
     /// Bytes of a request's body.
     pub body: usize,
-    /// How long an answer may take. The work itself goes on; sent again with its `Idempotency-Key`, the request gets
-    /// its answer.
+    /// How long an answer may take. The work itself goes on; if the request is sent again with its `Idempotency-Key`,
+    /// it gets the answer.
     pub time: Duration,
     /// Connections that are open at once; more have to wait.
     pub connections: usize,
-    /// Connections of one address, but for those of this machine; more are hung up on.
+    /// Connections of one address, except for those of this machine; more are closed.
     pub address: usize,
-    /// How long a client may read nothing of its answer.
+    /// How long a client may leave its answer unread.
     pub write: Duration,
-    /// Requests that are worked on at once, those that wait for their turn among them.
+    /// Requests in progress at once, including those that wait for their turn.
     pub concurrent: usize,
-    /// Bodies that are not small and come in at once.
+    /// Large bodies that arrive at once.
     pub bodies: usize,
-    /// Sheets that are taken apart at once.
+    /// Sheets that are parsed at once.
     pub sheets: usize,
     /// Streams of events that are open at once.
     pub streams: usize,
@@ -70,18 +70,18 @@ impl Limits {
         self.time + SENDING
     }
 
-    /// What a client may ask for.
+    /// The rate of a client.
     pub fn of_client(&self) -> Rate {
         Rate { second: self.rate, burst: self.burst }
     }
 
-    /// What may come from one address before anybody looks who it is. There may be many clients behind it.
+    /// The rate of an address, before its clients are known. There may be many behind it.
     pub fn of_address(&self) -> Rate {
         Rate { second: CLIENTS * self.rate, burst: CLIENTS * self.burst }
     }
 }
 
-/// How many requests may come.
+/// A rate of requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     /// A second, in the long run.
@@ -90,24 +90,24 @@ pub struct Rate {
     pub burst: f64,
 }
 
-/// How much each client may still ask for: a bucket that fills by and by.
+/// The remaining requests of each client: a bucket that fills over time.
 #[derive(Debug, Default)]
 pub struct Rates {
     buckets: Mutex<HashMap<String, (f64, Instant)>>,
 }
 
 impl Rates {
-    /// Whether a client may send another request at this moment; if so, that counts.
+    /// Whether a client may send another request at this moment; if so, it is counted.
     ///
     /// # Errors
-    /// Where not: the time after which it may.
+    /// If not: the time after which it may.
     pub fn take(&self, rate: Rate, client: &str, now: Instant) -> Result<(), Duration> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let filled = |(left, at): (f64, Instant)| {
             (left + rate.second * now.saturating_duration_since(at).as_secs_f64()).min(rate.burst)
         };
         if buckets.len() >= MOST_CLIENTS {
-            // A full bucket is as good as none.
+            // A full bucket need not be kept.
             buckets.retain(|_, bucket| filled(*bucket) < rate.burst);
         }
         let left = buckets.get(client).map_or(rate.burst, |bucket| filled(*bucket));

@@ -1,4 +1,4 @@
-//! Connections: how many there are, how long one may say nothing, and how they end.
+//! Connections: how many there are, how long one may be silent, and how they end.
 //!
 //! The framework's own loop has no limits of this kind: silent connections would stay open for ever.
 
@@ -20,23 +20,23 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
-/// How long the head of a request may take, and a connection may stay without one.
+/// How long the head of a request may take, and how long a connection may be idle.
 const HEAD: Duration = Duration::from_secs(30);
 /// Bytes of a request's head, at most.
 const MOST_HEAD: usize = 32 << 10;
 /// The pause after the system has refused a connection, for instance because there are too many files.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long a connection may go on that is in the middle of nothing, or of half a head, when the server ends.
+/// How long an idle connection, or one with half a head, stays open when the server stops.
 const MOMENT: Duration = Duration::from_millis(500);
 
-/// Accepts connections, so many at once, until the server is to end; then lets those that are open answer what they
-/// were asked.
+/// Accepts connections, so many at once, until the server is to stop; then lets the open ones finish their
+/// requests.
 pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, mut ending: watch::Receiver<Ending>) {
     let most = u32::try_from(limits.connections).unwrap_or(u32::MAX);
     let (places, addresses) = (Arc::new(Semaphore::new(most as usize)), Addresses::new(limits.address));
     loop {
         let accepted = async {
-            // When all places are taken, new connections wait in the system's queue. The semaphore is never closed.
+            // When all permits are taken, new connections wait in the system's queue. The semaphore is never closed.
             let place = Arc::clone(&places).acquire_owned().await;
             (place, listener.accept().await)
         };
@@ -48,7 +48,7 @@ pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, mut e
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        // One more of an address that has too many is closed.
+        // If an address has too many, its new connection is closed.
         let Some(counted) = addresses.enter(client.ip()) else { continue };
         let connection = connection(stream, client, router.clone(), limits.write, ending.clone());
         tokio::spawn(async move {
@@ -57,11 +57,11 @@ pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, mut e
         });
     }
     drop(listener);
-    // All places are free when all connections have ended.
+    // All permits are free when all connections have ended.
     let _ = places.acquire_many(most).await;
 }
 
-/// Answers what comes over a connection, until one of both ends hangs up.
+/// Answers the requests of a connection, until it is closed.
 async fn connection(
     stream: TcpStream,
     client: SocketAddr,
@@ -69,7 +69,7 @@ async fn connection(
     patience: Duration,
     mut ending: watch::Receiver<Ending>,
 ) {
-    // Small answers go out at once; where the system cannot do that, they go out a little later.
+    // Small answers are sent at once; if the system cannot do that, they are sent a little later.
     let _ = stream.set_nodelay(true);
     let doing = Arc::new(Doing::default());
     let (router, asked) = (TowerToHyperService::new(router), Arc::clone(&doing));
@@ -88,11 +88,11 @@ async fn connection(
     let stream = TokioIo::new(Paced::new(stream, patience, Arc::clone(&doing)));
     let mut connection = pin!(http.serve_connection(stream, service));
     tokio::select! {
-        // What a client does wrong below HTTP is not reported.
+        // Errors of a client below HTTP are not reported.
         _ = connection.as_mut() => return,
         _ = ending.wait_for(|ending| *ending > Ending::No) => connection.as_mut().graceful_shutdown(),
     }
-    // Half a head is not waited for.
+    // The server does not wait for the rest of a head.
     loop {
         tokio::select! {
             _ = connection.as_mut() => return,

@@ -1,14 +1,14 @@
-//! Files that are there to be locked.
+//! Files that exist to be locked.
 
 use icee_base::files::FileError;
 use std::fs::{File, OpenOptions};
 use std::path::Path;
 
-/// Opens such a file, and makes it where it is missing. Nothing is ever written to it, and a link is not followed: a
-/// user who can put one into the folder must not choose a file elsewhere.
+/// Opens a lock file, and creates it if it is missing. Nothing is ever written to it, and a link is not followed: a
+/// user who can put one into the folder must not be able to choose a file elsewhere.
 ///
 /// # Errors
-/// Where it is a link, or cannot be opened.
+/// If it is a link, or cannot be opened.
 pub fn open(path: &Path) -> Result<File, FileError> {
     if path.is_symlink() {
         return Err(FileError::content(path, "is a link to another file. Remove it."));

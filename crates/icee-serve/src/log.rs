@@ -2,27 +2,27 @@
 
 use serde::Serialize;
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Event {
     /// The server listens.
     Started {
-        /// Where.
+        /// Its address.
         address: String,
-        /// Where studies are kept.
+        /// Where its studies are kept.
         studies: String,
-        /// Whether tokens are asked for.
+        /// Whether tokens are required.
         tokens: bool,
     },
     /// A request was answered.
     Request {
         /// GET, POST or DELETE; `-` where there is no such route.
         method: &'static str,
-        /// The route, of the table; `-` where there is none.
+        /// The route, as in the table; `-` if there is none.
         route: &'static str,
-        /// The path, as the client has it.
+        /// The path, as the client sent it.
         path: String,
         /// The status of the answer.
         status: u16,
@@ -33,13 +33,13 @@ pub enum Event {
         /// The name of its token.
         #[serde(skip_serializing_if = "Option::is_none")]
         user: Option<String>,
-        /// What was wrong.
+        /// The problem.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
-    /// The server was asked to stop, and lets running requests end.
+    /// The server was asked to stop, and finishes the requests in progress.
     Stopping {
-        /// How many.
+        /// The number of requests.
         running: usize,
     },
     /// The server has stopped.
@@ -49,5 +49,5 @@ pub enum Event {
     },
 }
 
-/// Who hears of it, from any thread.
+/// The receiver of events, from any thread.
 pub type Log = Box<dyn Fn(&Event) + Send + Sync>;

@@ -1,4 +1,4 @@
-//! What the server has done, in numbers: the text that Prometheus reads.
+//! The server's work in numbers: the text that Prometheus reads.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -43,7 +43,7 @@ impl Metrics {
         }
     }
 
-    /// All of it as text; `gauges` are numbers that are known elsewhere, with what they are.
+    /// All metrics as text; `gauges` are numbers from elsewhere, with their descriptions.
     pub fn text(&self, gauges: &[(&str, &str, usize)]) -> String {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The description of all routes for machines (OpenAPI 3.1), from the table that the router comes from and the
+//! The description of all routes for programs (OpenAPI 3.1), from the table that the router comes from and the
 //! protocol's schemas.
 
 use crate::room::Watch;
@@ -62,7 +62,7 @@ fn generator() -> SchemaGenerator {
     settings.into_generator()
 }
 
-/// What a route reads and answers with, where that has schemas.
+/// The schemas of a route's request and reply, if it has some.
 fn schemas(work: Work, generator: &mut SchemaGenerator) -> (Option<Schema>, Option<Schema>) {
     match work {
         Work::Verb(verb) => {
@@ -74,7 +74,7 @@ fn schemas(work: Work, generator: &mut SchemaGenerator) -> (Option<Schema>, Opti
     }
 }
 
-/// A schema itself, where what is at hand refers to it.
+/// A schema itself, if this is a reference.
 fn resolved(schema: Option<Schema>, generator: &SchemaGenerator) -> Value {
     let Some(schema) = schema else { return Value::Null };
     let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next());
@@ -171,7 +171,7 @@ fn responses(route: &Route, reply: Option<Schema>, generator: &mut SchemaGenerat
     responses
 }
 
-/// How a request to a route may be refused: the status, why, and whether it says when to come again.
+/// The refusals of a request to a route: the status, the reason, and whether it says when to retry.
 fn refusals(route: &Route) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
     let (posts, asks) = (route.method == Method::Post, route.role.is_some());
     [
@@ -201,7 +201,7 @@ fn refusal(about: &str, again: bool, generator: &mut SchemaGenerator) -> Value {
     refusal
 }
 
-/// What programs call a route: its method and path, such as post_studies_name_ask.
+/// The name of a route in programs: its method and path, such as post_studies_name_ask.
 fn id(route: &Route) -> String {
     let path = route.path.strip_prefix("/api").unwrap_or(route.path);
     let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());

@@ -1,5 +1,5 @@
-//! What all clients share and of which there is only so much: requests in progress, bodies that come in, streams,
-//! games. One token has half of each at most, so that it does not keep all others out.
+//! Quotas on shared resources: requests in progress, incoming bodies, streams,
+//! games. One token gets at most half of each, so that it does not keep all others out.
 
 use crate::failure::Failure;
 use crate::limits::Limits;
@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Of what there is only so much.
+/// A limited resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum What {
     /// Requests in progress, including those that wait for their turn.
     Requests,
-    /// Bodies that are not small, as long as their requests last.
+    /// Large bodies, as long as their requests last.
     Bodies,
-    /// Sheets that are read.
+    /// Sheets that are parsed.
     Sheets,
     /// Streams of events.
     Streams,
@@ -25,7 +25,7 @@ pub enum What {
 }
 
 impl What {
-    /// For an error.
+    /// Its name in errors.
     fn name(self) -> &'static str {
         match self {
             What::Requests => "requests in progress",
@@ -37,14 +37,14 @@ impl What {
     }
 }
 
-/// Something that is taken as long as this lives.
+/// A permit, held as long as this lives.
 #[derive(Debug)]
 pub struct Held {
     _permit: OwnedSemaphorePermit,
     _share: Option<Counted<(What, String)>>,
 }
 
-/// All of it.
+/// All quotas.
 #[derive(Debug)]
 pub struct Quotas {
     limits: Limits,
@@ -53,7 +53,7 @@ pub struct Quotas {
 }
 
 impl Quotas {
-    /// As many as the limits say.
+    /// As many as the limits allow.
     pub fn new(limits: &Limits) -> Quotas {
         let all = [What::Requests, What::Bodies, What::Sheets, What::Streams, What::Games];
         let free = all.map(|what| (what, Arc::new(Semaphore::new(most(limits, what)))));
@@ -65,10 +65,10 @@ impl Quotas {
         most(&self.limits, what).saturating_sub(self.free(what).available_permits())
     }
 
-    /// Takes one now; without a token there is no share.
+    /// Takes one now; without a token there is no share per token.
     ///
     /// # Errors
-    /// Where there is none.
+    /// If there is none.
     pub fn take(&self, what: What, token: Option<&str>) -> Result<Held, Failure> {
         let _share = self.share(what, token)?;
         let full = |_| {
@@ -83,10 +83,10 @@ impl Quotas {
         Ok(Held { _permit, _share })
     }
 
-    /// Takes one as soon as there is one.
+    /// Takes one as soon as one is free.
     ///
     /// # Errors
-    /// Where the token has its share already.
+    /// If the token has its share already.
     pub async fn wait(&self, what: What, token: Option<&str>) -> Result<Held, Failure> {
         let _share = self.share(what, token)?;
         // The semaphore is never closed.
@@ -95,7 +95,7 @@ impl Quotas {
         Ok(Held { _permit, _share })
     }
 
-    /// The same on a thread that may wait.
+    /// The same on a blocking thread.
     ///
     /// # Errors
     /// As [`Quotas::wait`].
@@ -104,7 +104,7 @@ impl Quotas {
     }
 
     fn free(&self, what: What) -> &Arc<Semaphore> {
-        // It is an array of all of them, in this order.
+        // The array holds all of them, in this order.
         &self.free[what as usize].1
     }
 
@@ -131,11 +131,11 @@ fn most(limits: &Limits, what: What) -> usize {
     }
 }
 
-/// Counts by key; of keys that have none nothing is remembered.
+/// Counts by key; keys without a count are not kept.
 #[derive(Debug)]
 pub struct Counts<K>(Arc<Mutex<HashMap<K, usize>>>);
 
-/// One that counts as long as this lives.
+/// One count, held as long as this lives.
 #[derive(Debug)]
 pub struct Counted<K: Eq + Hash> {
     key: K,
@@ -155,7 +155,7 @@ impl<K> Clone for Counts<K> {
 }
 
 impl<K: Eq + Hash + Clone> Counts<K> {
-    /// Counts one more; none where the key has so many already.
+    /// Counts one more; none if the key has too many already.
     pub fn enter(&self, key: K, most: usize) -> Option<Counted<K>> {
         let mut counts = self.counts();
         let count = counts.get(&key).copied().unwrap_or_default();
@@ -171,7 +171,7 @@ impl<K> Counts<K> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many have any.
+    /// How many keys have a count.
     #[cfg(test)]
     pub fn len(&self) -> usize {
         self.counts().len()
@@ -203,7 +203,7 @@ mod tests {
         let bobs: Vec<_> = (0..2).map(|_| take(Some("bob")).unwrap()).collect();
         let full = take(Some("carl")).unwrap_err();
         assert!(full.words().contains("busy") && full.retry.is_some() && quotas.taken(What::Requests) == 5);
-        // What is not available costs no share.
+        // An unavailable permit costs no share.
         drop((adas, bobs));
         let all: Vec<_> = (0..5).map(|_| take(None).unwrap()).collect();
         assert!(take(None).is_err() && take(Some("carl")).is_err());

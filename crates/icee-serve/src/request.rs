@@ -1,4 +1,4 @@
-//! What a request says, in the protocol's terms: which verb of which study with which fields, and who sends it.
+//! HTTP requests in the protocol's terms: which verb of which study with which fields, and from which client.
 
 use crate::failure::Failure;
 use crate::routes::Route;
@@ -12,33 +12,33 @@ use serde_json::{Map, Value};
 pub struct Incoming {
     /// The verb.
     pub verb: Verb,
-    /// What is asked.
+    /// The fields.
     pub request: Request,
-    /// The study that it is about: named by the path, or by the request for a new one.
+    /// The study: named by the path, or by the request for a new one.
     pub study: Option<StudyName>,
     /// The name of the token.
     pub who: Option<String>,
-    /// Its key, if it may be sent twice.
+    /// Its idempotency key, if it has one.
     pub key: Option<String>,
-    /// Who reads the answer.
+    /// The reader of the answer.
     pub reader: Reader,
 }
 
-/// The parts of a request that say something.
+/// The parts of an HTTP request that matter.
 pub struct Parts<'a> {
     /// The study in the path.
     pub study: Option<StudyName>,
-    /// What stands behind the question mark.
+    /// The query, after the question mark.
     pub uri: &'a Uri,
     pub headers: &'a HeaderMap,
     pub body: &'a [u8],
 }
 
 impl Incoming {
-    /// Reads a request of a verb. That may take a while where there is a large body.
+    /// Parses a request of a verb. A large body may take a while.
     ///
     /// # Errors
-    /// Where it is something else.
+    /// If it cannot be parsed.
     pub fn read(route: &Route, verb: Verb, who: Option<String>, parts: Parts<'_>) -> Result<Incoming, Failure> {
         let Parts { study, uri, headers, body } = parts;
         let (mut fields, what) = match route.method {
@@ -46,12 +46,12 @@ impl Incoming {
             Method::Post => (object(body)?, "body"),
             Method::Delete => (Value::Object(Map::new()), "body"),
         };
-        // Otherwise a name that is none would be told like a missing comma.
+        // Otherwise an invalid name would be reported like a missing comma.
         if let (false, Some(name)) = (verb.is_of_study(), fields.get("name").and_then(Value::as_str)) {
             name.parse::<StudyName>()?;
         }
         if let (Verb::Import, Some(bundle)) = (verb, fields.as_object_mut()) {
-            // As it came from another server.
+            // As it was exported by another server.
             bundle.remove("notes");
         }
         let wrong = |error: serde_json::Error| Failure::bad(format!("The {what} is not as expected: {error}"));
@@ -65,29 +65,29 @@ impl Incoming {
             Some(name) => Some(name.clone().ok_or(Problem::NameMissing)?),
             None => study,
         };
-        // Whether it can be a key is the handler's business.
+        // Whether it is a valid key is checked by the handler.
         let key = headers.get(KEY).map(|key| String::from_utf8_lossy(key.as_bytes()).into_owned());
         let reader = Reader::at(face(headers), study.as_ref().map(StudyName::as_str));
         Ok(Incoming { verb, request, study, who, key, reader })
     }
 }
 
-/// For which face words are wanted.
+/// The face that the words are for.
 pub fn face(headers: &HeaderMap) -> Face {
     headers.get(FACE).and_then(|face| face.to_str().ok()).and_then(Face::named).unwrap_or(Face::Http)
 }
 
-/// The body's JSON object; nothing is as good as `{}`.
+/// The body's JSON object; an empty body counts as `{}`.
 fn object(body: &[u8]) -> Result<Value, Failure> {
     let text: &[u8] = if body.is_empty() { b"{}" } else { body };
-    // A list of the values alone could be read, too, and would mean whatever the order of the fields is today.
+    // A bare list of values would parse, too, and depend on the present order of the fields.
     if !text.trim_ascii_start().starts_with(b"{") {
         return Err(Failure::bad("The body is not as expected: it is no JSON object, {\"field\": value}."));
     }
     serde_json::from_slice(text).map_err(|error| Failure::bad(format!("The body is not as expected: {error}")))
 }
 
-/// What stands behind the question mark, as JSON; these fields are numbers.
+/// The query as JSON; these fields are numbers.
 pub fn query(uri: &Uri, numbers: &[String]) -> Result<Value, Failure> {
     let wrong = |fault: String| Failure::bad(format!("The query is not as expected: {fault}"));
     let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri).map_err(|error| wrong(error.body_text()))?;

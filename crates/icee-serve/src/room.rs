@@ -26,18 +26,18 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
-/// The models that can be watched, and their rooms: those inside the program that look for one goal and foresee
+/// The models that can be watched, and their rooms: those inside the program that look for one goal and predict
 /// rewards.
 const ROOMS: [(&str, &str); 3] = [
     ("dark-room__icee", "DarkRoom-v0"),
     ("dark-room-hard__icee", "DarkRoomHard-v0"),
     ("dark-room-biased__icee", "DarkRoomBiased-v0"),
 ];
-/// Episodes of a game, where it is not said.
+/// Episodes of a game, by default.
 const EPISODES: usize = 10;
-/// How often something is sent though no step is ready.
+/// How often something is sent even if no step is ready.
 const ALIVE: Duration = Duration::from_secs(15);
-/// What a probability of one is sent as.
+/// The number that stands for a probability of one.
 const ONE: f64 = 1000.0;
 
 /// A game to be watched.
@@ -55,7 +55,7 @@ pub struct Watch {
     seed: u64,
 }
 
-/// A room, as clients are told.
+/// A room, as it is described to clients.
 #[derive(Debug, Serialize)]
 struct Description<'a> {
     model: &'a str,
@@ -73,7 +73,7 @@ struct Description<'a> {
     episodes: usize,
     /// The names of the actions.
     actions: &'a [String],
-    /// The most that an episode can earn.
+    /// The greatest return of an episode.
     most: f32,
     /// Where the goal is in this game.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,7 +94,7 @@ struct Watched {
     reward: f32,
     /// The probability of each action, in thousandths.
     actions: Vec<u16>,
-    /// What is believed of each cell before the step, in thousandths.
+    /// The predicted probability of each cell before the step, in thousandths.
     beliefs: Vec<u16>,
 }
 
@@ -113,7 +113,7 @@ pub fn list() -> Result<Answer, Failure> {
 /// A game, step by step: an event `room` that describes it, an event `step` for each, and `over`.
 ///
 /// # Errors
-/// Where there is no such game, or too many are watched.
+/// If there is no such game, or there are too many.
 pub async fn stream(app: Arc<App>, route: &Route, user: Option<&str>, uri: &Uri) -> Result<Response, Failure> {
     let wrong = |error: serde_json::Error| Failure::bad(format!("The query is not as expected: {error}"));
     let asked: Watch = serde_json::from_value(request::query(uri, &route.numbers)?).map_err(wrong)?;
@@ -143,7 +143,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    /// Waits for the next step; none where the game or the server is at its end.
+    /// Waits for the next step; none if the game has ended or the server stops.
     async fn next(&mut self) -> Option<Event> {
         tokio::select! {
             event = self.receiver.recv() => event,
@@ -152,7 +152,7 @@ impl Watcher {
     }
 }
 
-/// A game that is about to be played.
+/// A game before its first step.
 struct Game {
     model: &'static str,
     world: GridWorld,
@@ -164,7 +164,7 @@ struct Game {
 
 impl Game {
     /// # Errors
-    /// Where there is no such model, goal or number of episodes.
+    /// If there is no such model, goal or number of episodes.
     fn new(asked: &Watch) -> Result<Game, Failure> {
         let &(model, id) = ROOMS.iter().find(|(model, _)| *model == asked.model).ok_or_else(|| {
             let known = ROOMS.map(|(model, _)| model);
@@ -185,7 +185,7 @@ impl Game {
             world.place_goals(&[(goal % columns as u32, goal / columns as u32)]).map_err(unknown)?;
         }
         let goal = world.goals().first().map_or(0, |&(x, y)| y * columns as u32 + x);
-        // What is wrong with files here is not for clients.
+        // Clients do not see errors of files here.
         let found = ModelStore::of_environment().find(model).and_then(|found| found.load_agent());
         let trained =
             found.map_err(|_| Failure::missing(format!("The model {model} is not available on this server.")))?;
@@ -194,9 +194,9 @@ impl Game {
         Ok(Game { model, world, agent, goal, episodes, seed: asked.seed })
     }
 
-    /// Plays until it is over, no client watches any more, or the server ends.
+    /// Plays until it is over, the client is gone, or the server stops.
     fn play(mut self, watchers: &UnboundedSender<Event>, ending: &watch::Receiver<Ending>) {
-        // Where no client listens, the error is not sent.
+        // Without a client, the error is not sent.
         if let Err(failure) = self.steps(watchers, ending) {
             let _ = watchers.send(event("error", &failure.refusal(&icee_protocol::Reader::default(), None)));
         }
@@ -244,7 +244,7 @@ fn room(id: &str) -> Result<GridWorld, Failure> {
     GridWorld::preset(id).map_err(failed)
 }
 
-/// Begins an episode; gives its first cell.
+/// Begins an episode; returns its first cell.
 fn start(world: &mut GridWorld, seed: u64) -> Result<u32, Failure> {
     seen(world.reset(seed))
 }
@@ -285,7 +285,7 @@ fn description<'a>(model: &'a str, spec: &'a WorldSpec, start: u32) -> Option<De
     })
 }
 
-/// For each cell the moves that lead into it from another one, as places in what is expected of every action at every
+/// For each cell the moves that lead into it from another one, as places in the predictions of every action at every
 /// cell.
 fn ways_in(world: &GridWorld, spec: &WorldSpec) -> Vec<Vec<usize>> {
     let (columns, rows) = sides(spec).unwrap_or_default();
@@ -301,8 +301,8 @@ fn ways_in(world: &GridWorld, spec: &WorldSpec) -> Vec<Vec<usize>> {
     ways
 }
 
-/// What is believed of every cell: what all moves into it promise, so the least of them. (Staying on a cell is no such
-/// question: who stands there without a reward knows that it is not the goal.)
+/// The prediction for every cell: the least of those of all moves into it. (Staying on a cell does not count: an agent
+/// there without a reward has seen that it is not the goal.)
 fn beliefs(ways: &[Vec<usize>], expected: &[f64]) -> Vec<u16> {
     let promised = |ways: &Vec<usize>| ways.iter().filter_map(|&way| expected.get(way).copied()).reduce(f64::min);
     ways.iter().map(|ways| thousandths(promised(ways).unwrap_or(0.0))).collect()
@@ -317,7 +317,7 @@ fn event(name: &str, data: &impl Serialize) -> Event {
     Event::default().event(name).data(serde_json::to_string(data).unwrap_or_default())
 }
 
-/// What went wrong though the request was right.
+/// A failure of a valid request.
 fn failed(error: impl std::fmt::Display) -> Failure {
     Failure::internal(error.to_string())
 }

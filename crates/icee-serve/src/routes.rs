@@ -1,5 +1,5 @@
-//! Every route, once: the verbs of the protocol, and the few that are none. The router, the roles, the description for
-//! machines and the labels of the metrics all come from this table.
+//! Every route, once: the verbs of the protocol, and the few others. The router, the roles, the description for
+//! programs and the labels of the metrics all come from this table.
 
 use crate::openapi;
 use icee_protocol::{Method, Role, Verb};
@@ -10,11 +10,11 @@ use std::sync::LazyLock;
 pub enum Work {
     /// A verb of the protocol.
     Verb(Verb),
-    /// Says whether the server lives.
+    /// Reports that the server is alive.
     Health,
     /// Describes all routes.
     Description,
-    /// Counts and times.
+    /// Metrics.
     Metrics,
     /// Messages whenever a study changes.
     Events,
@@ -31,7 +31,7 @@ pub struct Route {
     pub method: Method,
     /// Its path, with `{name}` for the study's name.
     pub path: &'static str,
-    /// Who may; everybody, where there is none.
+    /// The required role; none if the route is public.
     pub role: Option<Role>,
     /// What it does.
     pub work: Work,
@@ -40,7 +40,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// Whether rates are for it. Whether the server lives must be known also when it is busy.
+    /// Whether rates apply. Health checks must also work when the server is busy.
     pub fn is_limited(&self) -> bool {
         self.work != Work::Health
     }
@@ -60,7 +60,7 @@ pub const HTML: &str = "text/html; charset=utf-8";
 pub const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub const EVENTS: &str = "text/event-stream";
 
-/// The routes that are no verbs: path, role, work.
+/// The routes that are not verbs: path, role, work.
 const OTHERS: [(&str, Option<Role>, Work); 6] = [
     ("/health", None, Work::Health),
     ("/openapi.json", None, Work::Description),

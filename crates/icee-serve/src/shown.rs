@@ -1,5 +1,5 @@
-//! What clients see of problems and notes: file names without their folders, no address of a database, and no endless
-//! texts.
+//! Problems and notes as clients may see them: file names without their folders, no address of a database, and no
+//! endless texts.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -13,7 +13,7 @@ const PATHS: [&str; 4] = ["path", "file", "place", "sheet"];
 /// Problems whose `name` is that of a file, or of the database.
 const OF_STORES: [&str; 3] = ["stored", "unavailable", "old-format"];
 
-/// The same as clients may see it; `hidden` is the name of the database. None where it cannot be written as JSON and
+/// The same as clients may see it; `hidden` is the name of the database. None if it cannot be written as JSON and
 /// read again.
 pub fn shown<T: Serialize + DeserializeOwned>(what: &T, hidden: Option<&str>) -> Option<T> {
     let mut value = serde_json::to_value(what).ok()?;
@@ -34,7 +34,7 @@ fn tidy(value: &mut Value, hidden: Option<&str>) {
             let of_store = fields.get("code").and_then(Value::as_str).is_some_and(|code| OF_STORES.contains(&code));
             if of_store && hidden.is_some() && fields.get("name").and_then(Value::as_str) == hidden {
                 fields.insert("name".into(), "The database".into());
-                // What the database says may tell where it is.
+                // An error of the database may reveal where it is.
                 fields.insert("fault".into(), "it cannot be used, and the server's log says why".into());
             }
             for (name, value) in fields.iter_mut() {
@@ -74,7 +74,7 @@ mod tests {
         let away = Problem::Unavailable { name: "the database x at db".into(), fault: "connecting to db:5432".into() };
         let words = shown(&away, Some("the database x at db")).unwrap().to_string();
         assert!(words.contains("The database") && !words.contains("db"), "{words}");
-        // What a row is called is not a path.
+        // The name of a row is not a path.
         let row = Problem::NotRunning { row: "a/b".into() };
         assert_eq!(shown(&row, None).as_ref(), Some(&row));
     }

@@ -29,7 +29,7 @@ struct Content {
 pub struct TokenFile {
     path: PathBuf,
     lock: PathBuf,
-    /// What was read last, and what the file looked like then.
+    /// The content when it was last read, and the state of the file then.
     seen: Mutex<(Option<Stamp>, Vec<Token>)>,
 }
 
@@ -39,7 +39,7 @@ impl TokenFile {
         TokenFile { path: folder.join("tokens.json"), lock: folder.join(".tokens.lock"), seen: Mutex::default() }
     }
 
-    /// Changes the tokens under the lock, if the change says so; says whether it has.
+    /// Changes the tokens under the lock, if the change asks for it; returns whether it has.
     fn change(&self, change: impl FnOnce(&mut Vec<Token>) -> bool) -> Result<bool, FileError> {
         let folder = folder_of(&self.path);
         std::fs::create_dir_all(&folder).map_err(FileError::io(&folder))?;
@@ -108,7 +108,7 @@ impl Kept for TokenFile {
     }
 }
 
-/// A new file that other users cannot read. Checksums give no token away, but the names of their owners are private,
+/// A new file that other users cannot read. Checksums do not reveal tokens, but the names of their owners are private,
 /// too.
 fn private(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();

@@ -1,6 +1,6 @@
-//! Who may do what: tokens, kept as checksums.
+//! Tokens and their roles, kept as checksums.
 //!
-//! A token is 256 random bits, so its plain SHA-256 gives nothing away and needs no salt; it is shown once, when it is
+//! A token is 256 random bits, so its plain SHA-256 does not reveal it and needs no salt; it is shown once, when it is
 //! made.
 
 use crate::failure::ServeError;
@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 use subtle::ConstantTimeEq;
 
-/// What tokens begin with, so that programs which look for secrets find them.
+/// The prefix of tokens, so that scanners for secrets find them.
 const PREFIX: &str = "icee_";
 /// Characters of a token's name.
 const LONGEST: usize = 64;
@@ -23,9 +23,9 @@ const LONGEST: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Token {
-    /// What it is called: its owner, or its use.
+    /// Its name: its owner, or its use.
     pub name: String,
-    /// What it allows.
+    /// Its role.
     pub role: Role,
     /// The SHA-256 of its text, in hexadecimal digits.
     hash: String,
@@ -45,7 +45,7 @@ impl Token {
     }
 }
 
-/// Where tokens are kept.
+/// A store of tokens.
 pub trait Kept: Send + Sync {
     /// All of them.
     fn all(&self) -> icee_protocol::Result<Vec<Token>>;
@@ -53,14 +53,14 @@ pub trait Kept: Send + Sync {
     /// Whether there ever was one.
     fn ever(&self) -> icee_protocol::Result<bool>;
 
-    /// Keeps one more; not where there is one of that name.
+    /// Adds one, unless the name is taken.
     fn add(&self, token: Token) -> icee_protocol::Result<bool>;
 
-    /// Forgets one.
+    /// Deletes one.
     fn remove(&self, name: &str) -> icee_protocol::Result<()>;
 }
 
-/// Who may do what.
+/// The tokens of a server.
 pub struct Tokens(Box<dyn Kept>);
 
 impl Tokens {
@@ -69,7 +69,7 @@ impl Tokens {
         Tokens(Box::new(TokenFile::in_folder(folder)))
     }
 
-    /// Tokens that are kept elsewhere.
+    /// Tokens in another store.
     pub(crate) fn new(kept: Box<dyn Kept>) -> Tokens {
         Tokens(kept)
     }
@@ -77,20 +77,20 @@ impl Tokens {
     /// All of them.
     ///
     /// # Errors
-    /// Where they cannot be read: then no request is let in.
+    /// If they cannot be read: then no request is admitted.
     pub fn all(&self) -> icee_protocol::Result<Vec<Token>> {
         self.0.all()
     }
 
-    /// Whether one is asked for one: from the first token on, also when it was the last.
+    /// Whether a token is required: from the first token on, even after the last one was revoked.
     ///
     /// # Errors
-    /// Where that cannot be known.
+    /// If that cannot be known.
     pub fn are_required(&self) -> icee_protocol::Result<bool> {
         self.0.ever()
     }
 
-    /// The token that this text is, if any. All are compared, each in constant time.
+    /// The token with this text, if any. All are compared, each in constant time.
     ///
     /// # Errors
     /// Where they cannot be read.
@@ -98,17 +98,17 @@ impl Tokens {
         Ok(Tokens::find_in(self.all()?, text))
     }
 
-    /// The same among tokens that were read.
+    /// The same among tokens that are at hand.
     pub(crate) fn find_in(tokens: Vec<Token>, text: &str) -> Option<Token> {
         let hash = hash(text);
         let same = |token: &Token| bool::from(token.hash.as_bytes().ct_eq(hash.as_bytes()));
         tokens.into_iter().fold(None, |found, token| if same(&token) { Some(token) } else { found })
     }
 
-    /// Makes a token and gives its text, which is kept nowhere.
+    /// Makes a token and returns its text, which is not stored.
     ///
     /// # Errors
-    /// Where the name is taken or cannot be one, or it cannot be kept.
+    /// If the name is taken or invalid, or the token cannot be stored.
     pub fn create(&self, name: &str, role: Role, now: u64) -> Result<String, ServeError> {
         let usable = |c: char| c.is_alphanumeric() || "-_.@ ".contains(c);
         if name.trim().is_empty() || name.chars().count() > LONGEST || !name.chars().all(usable) {
@@ -128,10 +128,10 @@ impl Tokens {
         Ok(text)
     }
 
-    /// Takes a token back.
+    /// Revokes a token.
     ///
     /// # Errors
-    /// Where there is none of that name, or it cannot be forgotten.
+    /// If there is none of that name, or it cannot be deleted.
     pub fn revoke(&self, name: &str) -> Result<(), ServeError> {
         let names: Vec<String> = self.all()?.into_iter().map(|token| token.name).collect();
         if !names.iter().any(|known| known == name) {

@@ -1,5 +1,5 @@
-//! What is wanted of one outcome, as models see it: its unit, its history, and how much better than all before it may turn out
-//! to be.
+//! The goal for one outcome, as models see it: its unit, its history, and by how much a row may beat all
+//! earlier results.
 
 use crate::goals::{Bounds, Direction, Wanted};
 use crate::trials::{Known, Trials};
@@ -12,7 +12,7 @@ use rand::Rng;
 
 /// The unit in which models see values: lower is better, mean 0, standard deviation 1.
 ///
-/// Rounded, so that another scale or offset of the user's values, which changes their last bits, changes nothing at all.
+/// Rounded: another scale or offset of the results changes only their last bits, and so changes nothing here.
 #[derive(Clone, Copy, Debug)]
 pub struct Units {
     sign: f64,
@@ -20,70 +20,70 @@ pub struct Units {
 }
 
 impl Units {
-    /// The unit for some values, which are multiplied with `sign`.
+    /// The unit for some results, which are multiplied by `sign`.
     pub fn of(values: impl Iterator<Item = f64> + Clone, sign: f64) -> Units {
         Units { sign, scale: Standard::of(values.map(|value| sign * value), Variance::Sample) }
     }
 
-    /// A value that was told.
+    /// A measured result.
     pub fn standard(&self, value: f64) -> f64 {
         rounded(&self.scale, self.sign * value)
     }
 
-    /// A value that none of those told need be: also where they do not differ, it is another one than theirs.
+    /// A number that no measured result must equal: it stays different from theirs even if they are all the same.
     fn place(&self, value: f64) -> f64 {
         match self.is_flat() {
             true => self.scale.locate(self.sign * value),
-            // By the same steps: who is at a bound is neither above nor below it.
+            // Computed by the same steps, so that a result at a bound is neither above nor below it.
             false => self.standard(value),
         }
     }
 
-    /// Whether the values do not differ.
+    /// Whether all results are the same.
     pub fn is_flat(&self) -> bool {
         self.scale.is_flat()
     }
 
-    /// A model's number as the user would say it; the greatest there is, where it would be beyond.
+    /// A model's number in the user's unit; the greatest finite one if it would be beyond.
     pub fn shown(&self, standard: f64) -> f64 {
         // 0 is 0, whatever its sign.
         self.sign * self.scale.undo(standard).clamp(f64::MIN, f64::MAX) + 0.0
     }
 }
 
-/// What is wanted of one outcome, in the models' unit.
+/// The goal for one outcome, in the models' unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Want {
-    /// As low as can be.
+    /// As low as possible.
     Low,
-    /// As near to this as can be.
+    /// As near to this as possible.
     Near(f64),
     /// No higher than this.
     Limit(f64),
 }
 
-/// One outcome: its unit, what is wanted of it, and what was told of it.
+/// One outcome: its unit, its goal, and its results.
 #[derive(Clone, Debug)]
 pub struct Aim {
     /// Its unit.
     pub units: Units,
     pub want: Want,
-    /// The ends between which it lies at all.
+    /// The range of possible results.
     floor: f64,
     ceiling: f64,
     /// The same in the user's unit.
     ends: [f64; 2],
-    /// What was told, as models see it: every measurement for itself, so that they see how far those of one row differ. A failed
-    /// row counts as no better than the worst value told, one that cannot be had is not there.
+    /// The results as models see them, every replicate by itself, so that they see the spread within a row. A failed
+    /// row counts as no better than the worst result; an impossible one is left out.
     pub history: Vec<Told>,
-    /// What an earlier study has found, each in units of its own: what is alike is how values lie to each other.
+    /// The results of an earlier study, in units of their own: only their relation to each other carries over.
     pub earlier: Vec<Told>,
-    /// How many rows have a value, of both.
+    /// How many rows have a result, in both.
     pub values: usize,
 }
 
 impl Aim {
-    /// `earlier` are values of an earlier study, whose rows follow those of the pool.
+    /// `earlier` are results of an earlier study, whose rows follow those of the pool.
     pub fn of(trials: &Trials, number: usize, wanted: Wanted, bounds: Bounds, earlier: &[f64]) -> Aim {
         let sign = match wanted {
             Wanted::Best(direction) => direction.sign(),
@@ -92,10 +92,10 @@ impl Aim {
         };
         let own = trials.told.iter().filter_map(|trial| trial.outcome(number));
         let earlier_units = Units::of(earlier.iter().copied(), sign);
-        // As long as there is no value of one's own, the earlier study's unit will do.
+        // As long as this study has no results, the earlier study's unit is used.
         let borrowed = earlier.len() > 1 && own.clone().next().is_none();
         let units = if borrowed { earlier_units } else { Units::of(own, sign) };
-        // Bounds that the earlier values do not keep are in another unit.
+        // Bounds that earlier results exceed are in another unit.
         let foreign = borrowed && earlier.iter().any(|value| !bounds.hold(*value));
         let bounds = if foreign { Bounds::default() } else { bounds };
         let want = match wanted {
@@ -127,21 +127,21 @@ impl Aim {
         aim
     }
 
-    /// How bad a value is, also beyond a limit.
+    /// How bad a result is, also beyond a limit.
     pub fn badness(&self, value: f64) -> f64 {
         if let Want::Near(target) = self.want { (value - target).abs() } else { value }
     }
 
-    /// The values that are better than a loss.
+    /// The results that are better than a loss.
     pub fn better(&self, loss: f64) -> Range {
         match self.want {
-            // What a belief has beyond a bound lies on it.
+            // The part of a prediction beyond a bound counts as the bound itself.
             Want::Near(target) => {
                 let (low, high) = (target - loss.max(0.0), target + loss.max(0.0));
                 let low = if low < self.floor { f64::NEG_INFINITY } else { low };
                 Range { low, high: if high > self.ceiling { f64::INFINITY } else { high } }
             }
-            // What cannot be is not better.
+            // An impossible result is not an improvement.
             Want::Low | Want::Limit(_) if loss <= self.floor => Range { low: self.floor, high: self.floor },
             Want::Low | Want::Limit(_) => Range::below(loss),
         }
@@ -154,7 +154,7 @@ impl Aim {
             Want::Near(target) => {
                 let below = |bound: f64| belief.improvement(bound);
                 let far = below((target - best).max(self.floor));
-                // (t + d − y)⁺ of values that lie on the ceiling.
+                // (t + d − y)⁺ of results at the ceiling.
                 let near = match target + best > self.ceiling {
                     true => below(self.ceiling) + target + best - self.ceiling,
                     false => below(target + best),
@@ -162,7 +162,7 @@ impl Aim {
                 ln((near - 2.0 * below(target) + far).max(0.0))
             }
             _ if best <= self.floor => f64::NEG_INFINITY,
-            // What a belief has below the floor lies on it.
+            // The part of a prediction below the floor counts as the floor itself.
             _ if self.floor.is_finite() => ln((belief.improvement(best) - belief.improvement(self.floor)).max(0.0)),
             _ => belief.log_improvement(best),
         }
@@ -177,17 +177,17 @@ impl Aim {
         }
     }
 
-    /// A value drawn from a belief, such as can be.
+    /// A possible result drawn from a prediction.
     pub fn draw(&self, belief: &Belief, rng: &mut dyn Rng) -> f64 {
         self.possible(belief.sample(rng))
     }
 
-    /// A model's number as the user would say it, such as can be.
+    /// A model's number in the user's unit, moved into the range of possible results.
     pub fn shown(&self, standard: f64) -> f64 {
         self.units.shown(self.possible(standard)).clamp(self.ends[0], self.ends[1])
     }
 
-    /// The nearest value that can be.
+    /// The nearest possible result.
     pub fn possible(&self, value: f64) -> f64 {
         value.clamp(self.floor, self.ceiling)
     }
@@ -214,7 +214,7 @@ pub(crate) mod tests {
         Belief::Normal(Prediction { mean, variance: deviation * deviation })
     }
 
-    /// E[(best − loss)⁺] by quantiles, of values such as can be.
+    /// E[(best − loss)⁺] by quantiles, over possible results.
     fn by_quantiles(aim: &Aim, belief: &Belief, best: f64) -> f64 {
         let levels = (0..4_000).map(|k| (f64::from(k) + 0.5) / 4_000.0);
         let gain = |level| (best - aim.badness(aim.possible(belief.quantile(level)))).max(0.0);
@@ -236,7 +236,7 @@ pub(crate) mod tests {
             prop_assert!((bounded.log_gain(&belief, best).exp() - by_quantiles(&bounded, &belief, best)).abs() < 2e-3);
             let loss = (0..4_000).map(|k| near.badness(belief.quantile((f64::from(k) + 0.5) / 4_000.0))).sum::<f64>();
             prop_assert!((near.loss(&belief) - loss / 4_000.0).abs() < 2e-3);
-            // Better than a loss is what has a lower one.
+            // A lower loss is better.
             let range = near.better(best);
             prop_assert!((near.badness(range.low + 1e-9) < best) && (near.badness(range.high + 1e-9) > best));
         }

@@ -1,9 +1,9 @@
-//! What is wanted of values, as models see them: how much better than all before a row may turn out to be.
+//! The goals for all outcomes, as models see them: by how much a row may beat all earlier results.
 //!
-//! Every outcome has a unit, a history and an aim of its own. With one objective a row gains what it is expected to be better than
-//! the best; with several, a weighting of them is drawn for every row that is picked, and the row gains by the largest of its
-//! weighted losses (Knowles' ParEGO), whose distribution is the product of those of the outcomes. Where there are limits, the gain
-//! is multiplied by the probability that they hold.
+//! Every outcome has a unit, a history and a goal of its own. With one objective, a row's gain is its expected
+//! improvement on the best; with several, a weighting of them is drawn for every row that is picked, and the gain is
+//! that of the largest of the weighted losses (Knowles' ParEGO), whose distribution is the product of those of the
+//! outcomes. With constraints, the gain is multiplied by the probability that they hold.
 
 use crate::aim::{Aim, Want};
 use crate::goals::{Bounds, Goals, dominates, undominated};
@@ -19,26 +19,26 @@ use std::collections::BTreeMap;
 /// Points at which the integral of a weighted gain is evaluated, and how many units it reaches below the best.
 const POINTS: usize = 32;
 const REACH: f64 = 4.0;
-/// Ways in which the outcomes of a row may turn out, for the probability that none of the others is better everywhere.
+/// Sampled outcomes of a row, for the probability that no other row dominates it.
 const DRAWS: usize = 64;
 
 /// All outcomes of a study.
 #[derive(Clone, Debug)]
 pub struct Aims {
-    /// One by one; the first is what the study is about.
+    /// One by one; the first is the main one.
     pub each: Vec<Aim>,
     /// The rows of the pool; those of an earlier study follow them.
     rows: usize,
 }
 
-/// What rows have come to, by outcome, and what that means.
+/// The losses of the measured rows, and what follows from them.
 struct Standing {
-    /// The losses of rows of which all limits hold, objective by objective; of a single outcome the best alone.
+    /// The losses of rows that keep all constraints, objective by objective; with a single outcome, the best alone.
     losses: Vec<Vec<f64>>,
 }
 
 impl Standing {
-    /// The least loss of each objective; none where no row has any.
+    /// The least loss of each objective; none if no row has any.
     fn ideal(&self) -> Option<Vec<f64>> {
         let least = |one: Vec<f64>, other: &Vec<f64>| one.iter().zip(other).map(|(a, b)| a.min(*b)).collect();
         self.losses.split_first().map(|(first, rest)| rest.iter().fold(first.clone(), least))
@@ -46,9 +46,9 @@ impl Standing {
 }
 
 impl Aims {
-    /// What is wanted of all outcomes, given what was told.
+    /// The goals for all outcomes, given the results.
     ///
-    /// `earlier` are values of the first outcome in an earlier study, whose rows follow those of the pool.
+    /// `earlier` are results of the first outcome in an earlier study, whose rows follow those of the pool.
     pub fn of(trials: &Trials, goals: &Goals, earlier: &[f64]) -> Aims {
         let of = |(number, wanted)| match number {
             0 => Aim::of(trials, number, wanted, goals.bounds, earlier),
@@ -57,12 +57,12 @@ impl Aims {
         Aims { each: goals.wanted().enumerate().map(of).collect(), rows: trials.rows() }
     }
 
-    /// The outcome that the study is about.
+    /// The main outcome.
     pub fn main(&self) -> &Aim {
         &self.each[0]
     }
 
-    /// Whether there is one outcome, which should be as low as can be.
+    /// Whether there is one outcome, and it is minimized.
     pub fn is_plain(&self) -> bool {
         self.each.len() == 1 && self.main().want == Want::Low
     }
@@ -72,7 +72,7 @@ impl Aims {
         self.each.len() == 1
     }
 
-    /// What is known of all outcomes: what an earlier study has found, and what was told. Where a target is wanted, no more than
+    /// The known results of all outcomes: those of an earlier study, then this study's. With a target, no more than
     /// `most`: models take the lowest for the best.
     pub fn histories(&self, most: usize) -> Vec<Vec<Told>> {
         let known = |aim: &Aim| {
@@ -86,12 +86,12 @@ impl Aims {
         self.each.iter().map(known).collect()
     }
 
-    /// Values that are known of the first outcome.
+    /// Known results of the first outcome.
     pub fn known(&self) -> usize {
         self.main().earlier.len() + self.main().history.len()
     }
 
-    /// Whether enough is known of every outcome.
+    /// Whether every outcome has enough results.
     pub fn suffice(&self, least: usize) -> bool {
         self.each.iter().all(|aim| aim.values >= least)
     }
@@ -100,13 +100,14 @@ impl Aims {
         self.each.iter().enumerate().filter(|(_, aim)| !matches!(aim.want, Want::Limit(_)))
     }
 
-    /// What rows of these histories have come to; of several measurements the mean.
+    /// The losses of the rows in these histories; of replicates, the mean.
     fn standing(&self, histories: &[Vec<Told>]) -> Standing {
         let mut rows: BTreeMap<usize, Vec<(f64, usize)>> = BTreeMap::new();
-        // The earlier study's rows cannot be had here; as long as there are no others, they are what is to be beaten.
+        // The earlier study's rows are not available here; as long as there are no others, they are what is to be
+        // beaten.
         let any = histories[0].iter().any(|told| told.candidate < self.rows);
         if self.is_single() {
-            // Of one outcome only the best counts, and it is asked for again and again while a batch is picked.
+            // With one outcome only the best counts, and it is needed again and again while a batch is picked.
             let counted = || histories[0].iter().filter(|told| !any || told.candidate < self.rows);
             let mut rows = vec![(0.0, 0usize); counted().map(|told| told.candidate + 1).max().unwrap_or_default()];
             for told in counted() {
@@ -135,7 +136,7 @@ impl Aims {
             for (aim, (sum, count)) in self.each.iter().zip(outcomes) {
                 let value = sum / *count as f64;
                 match aim.want {
-                    // Not measured, or not as it should be.
+                    // Not measured, or a constraint does not hold.
                     _ if *count == 0 => continue 'rows,
                     Want::Limit(limit) if value > limit => continue 'rows,
                     Want::Limit(_) => {}
@@ -147,11 +148,11 @@ impl Aims {
         Standing { losses }
     }
 
-    /// ln of what each candidate is expected to gain on all that is known. `beliefs` are those of all outcomes.
+    /// ln of each candidate's expected gain on all known results. `beliefs` are the predictions of all outcomes.
     pub fn log_gains(&self, beliefs: &[Vec<Belief>], histories: &[Vec<Told>], rng: &mut dyn Rng) -> Vec<f64> {
         let standing = self.standing(histories);
         let mut gains: Vec<f64> = match standing.ideal() {
-            // As long as the limits hold nowhere, all that counts is that they do.
+            // As long as no row keeps the constraints, only the probability that they hold counts.
             None => vec![0.0; beliefs[0].len()],
             Some(ideal) if ideal.len() == 1 => {
                 // With one objective the ideal is the best.
@@ -172,8 +173,8 @@ impl Aims {
         gains
     }
 
-    /// The gain on the best row by the largest of the weighted losses, for weights that are drawn: an integral of
-    /// P(all losses are low enough) over what the largest may be.
+    /// The gain on the best row by the largest of the weighted losses, for drawn weights: an integral of
+    /// P(all losses are low enough) over the values of the largest.
     fn weighted_log_gains(
         &self,
         beliefs: &[Vec<Belief>],
@@ -210,8 +211,8 @@ impl Aims {
         self.objectives().map(|(number, aim)| aim.loss(&beliefs[number][place])).sum()
     }
 
-    /// The probability that a row is better than all that is known: beats the best, with several objectives is beaten by no row,
-    /// and keeps all limits.
+    /// The probability that a row beats all known rows (with several objectives: that it joins the Pareto front) and
+    /// keeps all constraints.
     pub fn chance(&self, beliefs: &[&Belief], front: &Front) -> f64 {
         let holds: f64 = self.each.iter().zip(beliefs).filter_map(|(aim, belief)| aim.holds(belief)).product();
         let objectives: Vec<(usize, &Aim)> = self.objectives().collect();
@@ -231,25 +232,25 @@ impl Aims {
         holds * (0..DRAWS).filter(free).count() as f64 / DRAWS as f64
     }
 
-    /// What a new row has to be compared with.
+    /// The losses that a new row is compared with.
     pub fn front(&self) -> Front {
         let Standing { losses } = self.standing(&self.histories(usize::MAX));
         Front(undominated(losses.into_iter().map(|row| (row, ()))).into_iter().map(|(row, ())| row).collect())
     }
 }
 
-/// The losses of the rows that are beaten by none: with one objective that of the best. None where the limits hold nowhere.
+/// The losses of the Pareto-optimal rows; with one objective, that of the best. None if no row keeps the constraints.
 #[derive(Clone, Debug)]
 pub struct Front(Vec<Vec<f64>>);
 
 impl Front {
-    /// The best row's loss, where there is one objective.
+    /// The best row's loss, if there is one objective.
     pub fn best(&self) -> Option<f64> {
         self.0.first().map(|losses| losses[0])
     }
 }
 
-/// Evenly spread numbers in (0, 1), the same for everyone: multiples of powers of an irrational number (Roberts).
+/// Evenly spread numbers in (0, 1), always the same: multiples of powers of an irrational number (Roberts).
 fn spread(draw: usize, dimension: usize) -> f64 {
     const STEP: f64 = 0.754_877_666_246_693;
     let step = (0..=dimension).fold(1.0, |power, _| power * STEP);
@@ -297,7 +298,7 @@ mod tests {
         let kept = [told(&[0.0]), told(&[0.0]), told(&[-1.0])];
         // P(z < 0) for means 0 and −1: 0.5 and 0.8413.
         assert!((gain(-1.0, &kept) - gain(0.0, &kept) - (0.841_344_7f64 / 0.5).ln()).abs() < 1e-6);
-        // Where no row keeps it, all that counts is that one does.
+        // If no row keeps it, only the probability that one does counts.
         let broken = [told(&[0.0]), told(&[0.0]), told(&[1.0])];
         assert!((gain(-1.0, &broken) - 0.841_344_7f64.ln()).abs() < 1e-6);
     }

@@ -1,4 +1,4 @@
-//! From what models believe to what a study answers, in the user's unit.
+//! From models' predictions to what a study answers, in the user's unit.
 
 use crate::aim::Aim;
 use crate::aims::{Aims, Front};
@@ -12,10 +12,10 @@ use icee_bo::normal::Prediction;
 use icee_bo::remaining;
 use icee_protocol::{Forecast, FurtherForecast, Remaining, RowForecast, Status, Suggestion};
 
-/// From how many times as great a chance on another row is named beside a suggestion.
+/// How many times as probable another row's improvement must be for it to be named beside a suggestion.
 const FAR_LIKELIER: f64 = 3.0;
 
-/// Beliefs of all results in the user's unit.
+/// Predictions of all results in the user's unit.
 pub(crate) fn forecast(beliefs: &[&Belief], aims: &Aims, front: &Front, goals: &Goals) -> Forecast {
     let [mean, low, high] = interval(beliefs[0], aims.main());
     let further = goals.further.iter().zip(&aims.each[1..]).zip(&beliefs[1..]).map(|((further, aim), belief)| {
@@ -25,7 +25,7 @@ pub(crate) fn forecast(beliefs: &[&Belief], aims: &Aims, front: &Front, goals: &
     Forecast { mean, low, high, beats_best: aims.chance(beliefs, front), further: further.collect() }
 }
 
-/// Mean and ends of the 95 % interval in the user's unit.
+/// Mean and 95 % interval in the user's unit.
 fn interval(belief: &Belief, aim: &Aim) -> [f64; 3] {
     let ends = match belief {
         Belief::Normal(Prediction { mean, variance }) => {
@@ -43,8 +43,8 @@ pub(crate) fn remaining_of(found: remaining::Remaining) -> Remaining {
     Remaining { any: found.any, single: found.single, independent: found.independent }
 }
 
-/// Says why it is this row, where another one is far likelier to beat the best. `is_first` is the first row of an answer while no other
-/// is in progress.
+/// Says why this row was picked, if another one is far more likely to beat the best. `is_first`: the first row of an
+/// answer while no other is in progress.
 pub(crate) fn explain_beside(suggestion: &mut Suggestion, other: &str, chance: f64, is_first: bool, rule: Rule) {
     let mine = suggestion.forecast.as_ref().map_or(f64::INFINITY, |forecast| forecast.beats_best);
     if suggestion.repeat || chance <= FAR_LIKELIER * mine {

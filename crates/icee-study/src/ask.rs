@@ -1,4 +1,5 @@
-//! Asking a study: which rows to try next. They are chosen while others may write, and written down if nobody has.
+//! Asking a study which rows to try next. They are chosen without the lock, and recorded if no other process has
+//! written meanwhile.
 
 use crate::aims::Aims;
 use crate::answer::{explain_beside, forecast, remaining_of};
@@ -19,14 +20,14 @@ use std::cell::LazyCell;
 
 /// Suggestions in one answer, at most.
 pub const MOST_SUGGESTIONS: usize = 1000;
-/// The same of several results, whose models are fitted for every row of a batch.
+/// The same with several results, whose models are fitted for every row of a batch.
 const MOST_OF_SEVERAL: usize = 64;
-/// Suggestions of one answer that are explained: each takes a look at all measured rows.
+/// Suggestions of one answer that are explained: each explanation compares with all measured rows.
 const EXPLAINED: usize = 32;
 /// Characters of a person's name.
 const LONGEST_NAME: usize = 64;
 
-/// What is asked for.
+/// The fields of a request for suggestions.
 #[derive(Clone, Debug, Default)]
 pub struct AskOptions {
     /// How many rows.
@@ -39,24 +40,24 @@ pub struct AskOptions {
     pub same: Vec<String>,
     /// When the reservation expires, in seconds since 1970.
     pub until: Option<u64>,
-    /// Who will try them.
+    /// The person or worker who will try them.
     pub by: Option<String>,
     /// Only new rows; otherwise rows in progress are repeated to the request that they answer.
     pub more: bool,
     /// Goes on with the learned model at hand, whatever was used before.
     pub accept_model: bool,
-    /// What time it is, in seconds since 1970: reservations expire.
+    /// The current time, in seconds since 1970: reservations expire.
     pub now: u64,
 }
 
-/// For whom a row is kept, and for how long.
+/// The person that a row is reserved for, and until when.
 #[derive(Clone, Default)]
 struct Lease {
     until: Option<u64>,
     by: Option<String>,
 }
 
-/// A row of an answer, with what is predicted of its results, if anything is.
+/// A row of an answer, with the predictions of its results, if there are any.
 struct Picked<'b> {
     row: usize,
     beliefs: Vec<&'b Belief>,
@@ -64,7 +65,7 @@ struct Picked<'b> {
     running: bool,
 }
 
-/// Somebody's name.
+/// A person's name.
 ///
 /// # Errors
 /// Where it cannot be one.
@@ -106,7 +107,7 @@ impl Study {
         self.suggest(&AskOptions { count, sampler, more: true, ..AskOptions::default() })
     }
 
-    /// The same with all that can be asked for. Rows whose reservation has expired are released first.
+    /// The same with all fields. Rows whose reservation has expired are released first.
     ///
     /// # Errors
     /// As [`Study::ask`], and where a condition makes no sense or a column is not known.
@@ -115,19 +116,19 @@ impl Study {
         let options = AskOptions { by: by.clone(), ..options.clone() };
         self.follow_sheet()?;
         self.origin.by = by;
-        // Choosing can take long, so others need not wait for it. What was chosen stands if nobody has written meanwhile, and is the
-        // same as under the lock; otherwise they have to wait until it is chosen once more.
+        // Choosing can take long, so others need not wait for it. The choice stands if no other process has written
+        // meanwhile, and is the same as under the lock; otherwise the rows are chosen again while others wait.
         self.refresh()?;
         let (seen, said) = (self.journal.position(), self.notes.len());
         let answer = self.draft(&options).inspect_err(|_| self.roll_back())?;
         self.commit(seen, answer, |study| {
-            // They are about what was not done.
+            // These notes are about a step that was not made.
             study.notes.truncate(said);
             study.draft(&options)
         })
     }
 
-    /// What would be suggested now; nothing is written down.
+    /// The rows that would be suggested now; nothing is recorded.
     ///
     /// # Errors
     /// As [`Study::suggest`].
@@ -139,7 +140,7 @@ impl Study {
         answer
     }
 
-    /// What is answered now. What that changes is made, and not written down yet.
+    /// The answer as of now. Its changes are made in memory and not recorded yet.
     fn draft(&mut self, options: &AskOptions) -> Result<Answer> {
         self.load()?;
         if options.accept_model {
@@ -186,7 +187,7 @@ impl Study {
         let Some(rows) = &mut self.rows else { return Ok(Choice::default()) };
         rows.mark_repeated(&mut taken);
         let mut excluded = vec![false; taken.len()];
-        // Parsed also where nothing new is needed: what makes no sense is said.
+        // Parsed even if no new row is needed, so that a wrong condition is always reported.
         if let Some(condition) = &options.condition {
             rows.exclude(condition, &mut excluded)?;
         }
@@ -222,7 +223,7 @@ impl Study {
         })
     }
 
-    /// What should be known of an answer.
+    /// The notes of an answer.
     fn remarks(
         &self,
         options: &AskOptions,
@@ -257,7 +258,7 @@ impl Study {
         notes
     }
 
-    /// Rows in progress and new ones, with what is predicted of them.
+    /// Rows in progress and new ones, with their predictions.
     fn answer(
         &self,
         options: &AskOptions,
@@ -301,7 +302,7 @@ impl Study {
         })
     }
 
-    /// What is predicted of rows in progress.
+    /// The predictions of rows in progress.
     fn beliefs(
         &self,
         rows: &Rows,
@@ -318,7 +319,7 @@ impl Study {
     }
 
     fn suggestions<'b>(&self, rows: &Rows, aims: &Aims, picked: impl Iterator<Item = Picked<'b>>) -> Vec<Suggestion> {
-        // Takes a look at all results, so it is only made for rows that have a forecast.
+        // Compares with all results, so it is only made for rows that have a prediction.
         let (front, goals) = (LazyCell::new(|| aims.front()), self.goals());
         let suggestion = |(at, Picked { row, beliefs, lease, running }): (usize, Picked<'b>)| {
             let forecast = (!beliefs.is_empty()).then(|| forecast(&beliefs, aims, &front, &goals));
@@ -331,7 +332,7 @@ impl Study {
         picked.enumerate().map(suggestion).collect()
     }
 
-    /// All rows in progress, with what is predicted of them. Nothing is written down.
+    /// All rows in progress, with their predictions. Nothing is recorded.
     ///
     /// # Errors
     /// Where the sheet cannot be used.
@@ -350,7 +351,7 @@ impl Study {
         Ok(self.suggestions(rows, &aims, picked))
     }
 
-    /// Releases the rows whose reservation has expired; says which.
+    /// Releases the rows whose reservation has expired, and returns them.
     fn expire(&mut self, now: u64) -> Result<Vec<String>> {
         let late = self.trials.running().filter(|running| running.until.is_some_and(|until| until <= now));
         let rows: Vec<RowName> = late.map(|running| running.name.clone()).collect();
@@ -361,7 +362,7 @@ impl Study {
         Ok(names)
     }
 
-    /// Extends the reservations of rows that are repeated: nobody goes without the one that was asked for.
+    /// Extends the reservations of repeated rows to the one that was asked for.
     fn extend(&mut self, repeated: &[RunningRow], until: Option<u64>) -> Result<()> {
         let Some(until) = until else { return Ok(()) };
         let short = repeated.iter().filter(|running| running.until.is_none_or(|had| had < until));
@@ -369,7 +370,7 @@ impl Study {
         if rows.is_empty() { Ok(()) } else { self.change(Entry::Renew { rows, until }) }
     }
 
-    /// Notes down which learned model is used, where the journal does not say so yet.
+    /// Records which learned model is used, if the journal does not say so yet.
     fn note_model(&mut self, used: Option<ModelPin>) -> Result<Option<Note>> {
         let Some(here) = used.filter(|_| self.trials.model.is_none()) else { return Ok(None) };
         let note = Note::ModelNoted { model: here.to_string() };
@@ -377,7 +378,7 @@ impl Study {
         Ok(Some(note))
     }
 
-    /// Goes on with the learned model that a new study would use. Without effect where the sampler is no learned model.
+    /// Goes on with the learned model that a new study would use. No effect if the sampler is not a learned model.
     fn accept_model(&mut self, sampler: Option<SamplerKind>) -> Result<()> {
         let learned = self.resolve(sampler)?.0 == SamplerKind::Learned;
         let here = self.models.pin(self.width(), None).filter(|_| learned);

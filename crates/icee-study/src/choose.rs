@@ -1,8 +1,8 @@
 //! Which rows to try next.
 //!
 //! Everything here is in the models' unit (see [`Units`](crate::aim::Units)) and depends on the pool, the trials and
-//! one stream of random numbers. Rows that are still running, and those picked so far, count as known with an outcome
-//! drawn from the model's belief: that keeps a batch from crowding into one place.
+//! one stream of random numbers. Rows in progress, and those picked so far, count as known with an outcome
+//! drawn from the model's prediction: that keeps a batch from crowding into one place.
 
 use crate::aims::Aims;
 use crate::error::Result;
@@ -20,24 +20,24 @@ use rand::{Rng, RngExt};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Told rows whose neighbourhoods a preselection looks at.
+/// Measured rows whose neighbourhoods a preselection looks at.
 const CENTRES: usize = 4;
 /// Rows from which all but the first of a batch are picked.
 const SHORT_LIST: usize = 1 << 11;
-/// Rows of a batch for each of which a model is fitted anew. All values beyond those told are imagined, and the more there are
-/// of them, the less another one can teach.
+/// Rows of a batch for each of which a model is fitted anew. All results beyond the measured ones are imagined, and the
+/// more there are of them, the less another one can teach.
 const FITTED_PICKS: usize = 16;
-/// Steps in which running rows get their sampled outcomes; within a step each for itself.
+/// Steps in which rows in progress get their sampled outcomes; within a step, each independently.
 const RUNNING_STEPS: usize = 8;
 /// Random rows of which the farthest from all others is a good start.
 const START_DRAWS: usize = 32;
 
-/// The rows picked, with what is believed of them from the values told alone.
+/// The rows picked, with their predictions from the results alone.
 #[derive(Debug, Default)]
 pub struct Choice {
-    /// Which rows, with a belief of each outcome; without any where there is too little history for one.
+    /// The rows, with a prediction of each outcome; none if there are too few results for one.
     pub rows: Vec<(usize, Vec<Belief>)>,
-    /// The row of those looked at that is likeliest to be better than all before it, and how likely, where it was not picked.
+    /// The row with the highest probability of beating all earlier ones, and that probability, if it was not picked.
     pub likeliest: Option<(usize, f64)>,
     /// About all rows that are left.
     pub remaining: Option<Remaining>,
@@ -49,27 +49,27 @@ pub struct Choice {
 
 /// Where a choice is made.
 pub struct Scene<'a> {
-    /// The rows.
+    /// The rows of the sheet.
     pub pool: &'a Pool,
-    /// What is known.
+    /// Results and rows in progress.
     pub trials: &'a Trials,
-    /// The same as models see it, and what is wanted.
+    /// The same as models see it, with the goals.
     pub aims: &'a Aims,
     /// For every row, whether it is out of the question.
     pub taken: &'a [bool],
-    /// For every row, whether it may not be asked for, not even once more.
+    /// For every row, whether it must not be suggested, not even as a replicate.
     pub excluded: &'a [bool],
-    /// What each row costs, if that counts.
+    /// The cost of each row, if costs count.
     pub costs: Option<&'a [f64]>,
-    /// What each row's cells are in the columns that all rows of a batch are to share, if there are any.
+    /// A key of each row's cells in the columns that all rows of a batch are to share, if there are any.
     pub settings: Option<&'a [u64]>,
 }
 
 impl Scene<'_> {
-    /// Picks up to `count` rows of those that are left, all different.
+    /// Picks up to `count` of the rows that are left, all different.
     pub fn choose(&self, predictor: &mut Predictor, count: usize, rng: &mut StreamRng) -> Result<Choice> {
         let left: Vec<usize> = (0..self.taken.len()).filter(|&row| !self.taken[row]).collect();
-        // Chance asks no model; of a large pool that is nearly all the time of an answer.
+        // A random choice asks no model; for a large pool that saves nearly all the time of an answer.
         let asks_nobody = predictor.rule == Rule::Random || !self.aims.suffice(predictor.surrogate.least_history());
         if left.is_empty() || asks_nobody {
             let rows = self.start(predictor.rule, &left, count, rng).into_iter().map(|row| (row, vec![])).collect();
@@ -88,7 +88,7 @@ impl Scene<'_> {
         let repeats = !picked.is_empty();
         if self.settings.is_some() {
             let gains = self.gains(&candidates, &told_alone, &histories, rng);
-            // All rows of that setting, also those that were not looked at.
+            // All rows of that setting, also those that were not scored.
             candidates = self.best_setting(&candidates, &gains, count, &left);
             candidates.truncate(predictor.scored);
             told_alone = predictor.predict_all(self.pool, &histories, &candidates)?;
@@ -115,7 +115,7 @@ impl Scene<'_> {
         Ok(Choice { rows, likeliest, remaining, left: left.len(), scored })
     }
 
-    /// ln of what each candidate is expected to gain, for its price.
+    /// ln of each candidate's expected gain, relative to its cost.
     fn gains(
         &self,
         candidates: &[usize],
@@ -130,7 +130,7 @@ impl Scene<'_> {
         gains
     }
 
-    /// The rows that are left and share the setting whose best candidates promise most together.
+    /// The rows that are left and share the setting whose best candidates have the highest total gain.
     fn best_setting(&self, candidates: &[usize], gains: &[f64], count: usize, left: &[usize]) -> Vec<usize> {
         let Some(settings) = self.settings else { return left.to_vec() };
         let mut groups: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
@@ -144,7 +144,7 @@ impl Scene<'_> {
             gains.iter().take(count).sum::<f64>()
         };
         let better = |best: (f64, Vec<usize>), places: Vec<usize>| match promise(&places) {
-            // Of equals the setting of more rows, then the first in the sheet.
+            // Of equal settings the one with more rows, then the first in the sheet.
             more if more > best.0 || (more == best.0 && places.len() > best.1.len()) => (more, places),
             _ => best,
         };
@@ -159,7 +159,7 @@ impl Scene<'_> {
         left.iter().copied().filter(|&row| Some(settings[row]) == setting).collect()
     }
 
-    /// The settings of which as many rows are left as are asked for or, where there is none, as many as of any.
+    /// The settings with as many rows left as are asked for or, if there is none, as many as any has.
     fn full_settings(&self, left: &[usize], count: usize) -> HashSet<u64> {
         let mut counts: HashMap<u64, usize> = HashMap::new();
         for &row in left {
@@ -169,14 +169,14 @@ impl Scene<'_> {
         counts.into_iter().filter(|(_, rows)| *rows >= count.min(most)).map(|(setting, _)| setting).collect()
     }
 
-    /// The rows of settings that are full enough; all where none is to be shared.
+    /// The rows of settings that are full enough; all if no columns are to be shared.
     fn of_full_settings<'r>(&self, left: &'r [usize], count: usize) -> Cow<'r, [usize]> {
         let Some(settings) = self.settings else { return Cow::Borrowed(left) };
         let full = self.full_settings(left, count);
         Cow::Owned(left.iter().copied().filter(|&row| full.contains(&settings[row])).collect())
     }
 
-    /// Rows with what is believed of them from the values told alone.
+    /// Rows with their predictions from the results alone.
     fn believed(&self, predictor: &mut Predictor, rows: Vec<usize>) -> Result<Vec<(usize, Vec<Belief>)>> {
         let beliefs = predictor.predict_all(self.pool, &self.aims.histories(predictor.history), &rows)?;
         let of_row = |(place, row): (usize, usize)| {
@@ -185,7 +185,7 @@ impl Scene<'_> {
         Ok(rows.into_iter().enumerate().map(of_row).collect())
     }
 
-    /// "Am I done?"; only said of a single outcome.
+    /// "Am I done?", estimated for a single outcome only.
     fn remaining(
         &self,
         predictor: &mut Predictor,
@@ -200,8 +200,8 @@ impl Scene<'_> {
         predictor.remaining(self.pool, &known, candidates, &beliefs[0], better, rng).map(Some)
     }
 
-    /// The candidate that is likeliest to be better than all before it; nothing where it is picked for its price or its setting, or
-    /// where there are several outcomes.
+    /// The candidate that is most likely to beat all earlier ones; none if it is picked for its cost or its setting, or
+    /// if there are several outcomes.
     fn likeliest(&self, candidates: &[usize], beliefs: &[Vec<Belief>]) -> Option<(usize, f64)> {
         if !self.aims.is_single() || self.costs.is_some() || self.settings.is_some() {
             return None;
@@ -212,7 +212,7 @@ impl Scene<'_> {
         chances.reduce(|best, other| if other.1 > best.1 { other } else { best })
     }
 
-    /// A row that has a value and is more worth measuring, for its price, than any of which these are the beliefs.
+    /// A measured row that is worth a replicate more, for its cost, than any row with these predictions.
     fn repeated(&self, candidates: &[usize], beliefs: &[Belief]) -> Option<usize> {
         let replicates = Replicates::of(&self.aims.main().history).filter(|_| self.aims.is_plain())?;
         let (row, worth) = replicates.worth_repeating();
@@ -224,8 +224,8 @@ impl Scene<'_> {
         (can_be && is_most).then_some(row)
     }
 
-    /// Without a model: rows by chance or, before there is anything to learn from, each the farthest of a few random ones from all
-    /// that are taken.
+    /// Without a model: random rows or, before there is anything to learn from, each the farthest of a few random ones
+    /// from all rows that are taken.
     fn start(&self, rule: Rule, left: &[usize], count: usize, rng: &mut dyn Rng) -> Vec<usize> {
         let taken =
             self.trials.told.iter().map(|trial| trial.row).chain(self.trials.running().map(|running| running.row));
@@ -248,7 +248,7 @@ impl Scene<'_> {
         picked
     }
 
-    /// Of some places in `left` the one whose row is farthest from all centres, the first of equals.
+    /// Of some places in `left`, the one whose row is farthest from all centres; the first of equals.
     fn farthest(&self, places: &BTreeSet<usize>, left: &[usize], centres: &[usize]) -> Option<usize> {
         let mut found = places.first().copied();
         if places.len() < 2 {
@@ -260,7 +260,7 @@ impl Scene<'_> {
             let mut nearest = f64::INFINITY;
             for &centre in centres {
                 nearest = nearest.min(square_distance(point, self.pool.point(centre)));
-                // Out, whatever the other centres are.
+                // Ruled out, whatever the other centres are.
                 if nearest <= farthest {
                     break;
                 }
@@ -272,8 +272,8 @@ impl Scene<'_> {
         found
     }
 
-    /// The rows that are scored, ascending: all, or of a very large pool half chosen by chance and half the nearest
-    /// neighbours of the best rows told.
+    /// The rows that are scored, ascending: all, or of a very large pool half at random and half the nearest
+    /// neighbours of the best measured rows.
     fn preselected(&self, left: &[usize], limit: usize, rng: &mut StreamRng) -> Vec<usize> {
         if left.len() <= limit {
             return left.to_vec();
@@ -297,7 +297,7 @@ impl Scene<'_> {
                 near.select_nth_unstable_by(limit / 2 / CENTRES, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             chosen.extend(before.iter().map(|(_, row)| *row));
         }
-        // As many as are wanted in all: some of them are neighbours already.
+        // As many as are needed in all: some of them are neighbours already.
         for place in sample(rng, left.len(), limit) {
             if chosen.len() == limit {
                 break;
@@ -307,7 +307,7 @@ impl Scene<'_> {
         chosen.into_iter().collect()
     }
 
-    /// Adds sampled outcomes for every running row.
+    /// Adds sampled outcomes for every row in progress.
     fn imagine_running(&self, predictor: &mut Predictor, known: &mut [Vec<Told>], rng: &mut dyn Rng) -> Result<()> {
         let running: Vec<usize> = self.trials.running().map(|running| running.row).collect();
         for step in 0..RUNNING_STEPS.min(running.len()) {

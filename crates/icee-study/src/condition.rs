@@ -13,18 +13,18 @@ use std::collections::{BTreeSet, HashMap};
 const SHOWN: usize = 8;
 const SEARCHED: usize = 200;
 
-/// A word that occurs nowhere in a column, the column, and what does occur there.
+/// A word that does not occur in a column, the column, and words that do occur there.
 pub type UnknownWord = (String, String, Vec<String>);
 
 /// A condition on the cells of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     node: Node,
-    /// The columns that it is about.
+    /// The columns that it uses.
     columns: Vec<Column>,
 }
 
-/// What must hold; columns by their places in the condition's list.
+/// The condition as a tree; columns by their places in its list.
 #[derive(Clone, Debug, PartialEq)]
 enum Node {
     Any(Vec<Node>),
@@ -47,7 +47,7 @@ impl Column {
     }
 }
 
-/// What stands in a cell, or is compared with it, and the number that it is.
+/// A cell, or the text that it is compared with, and its number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Value<T> {
     text: T,
@@ -78,7 +78,7 @@ impl Condition {
     /// Reads a condition on the rows of a table, of whose columns some have a unit.
     ///
     /// # Errors
-    /// Where it is none, or names a column that is not there.
+    /// If it cannot be parsed, or names an unknown column.
     pub fn parse(text: &str, table: &Table, units: &HashMap<usize, String>) -> Result<Condition> {
         parser::parse(text, table, units).map_err(|fault| Problem::Condition { condition: beginning(text), fault })
     }
@@ -88,12 +88,12 @@ impl Condition {
         self.node.holds(&self.cells(table, row))
     }
 
-    /// The cells of a row that it is about: each is taken for a number once, however often it is compared.
+    /// The row's cells that the condition uses: each is parsed once, however often it is compared.
     fn cells<'r>(&self, table: &Table, row: &'r Row<'_>) -> Vec<Value<&'r str>> {
         self.columns.iter().map(|column| column.value(table, row.cell(column.place))).collect()
     }
 
-    /// The first word that a column is compared with and that stands nowhere in it, and what does.
+    /// The first word that a column is compared with and that does not occur in it, and words that do.
     ///
     /// # Errors
     /// Where the table cannot be read any more.
@@ -125,7 +125,7 @@ impl Condition {
     }
 }
 
-/// A text for a message, which is to say what is wrong as well.
+/// A text for a message, which must also have room for the fault.
 pub fn beginning(text: &str) -> String {
     let mut shown: String = text.chars().take(SEARCHED).collect();
     if shown.len() < text.len() {
@@ -135,7 +135,7 @@ pub fn beginning(text: &str) -> String {
 }
 
 impl Node {
-    /// What must be equal for a row to satisfy it.
+    /// The texts that must be equal for a row to satisfy it.
     fn equated<'a>(&'a self, found: &mut Vec<(usize, &'a Value<String>)>) {
         match self {
             Node::Any(nodes) | Node::All(nodes) => nodes.iter().for_each(|node| node.equated(found)),
@@ -250,11 +250,11 @@ mod tests {
         for (condition, said) in [
             (
                 "Pigmen % < 10",
-                "did you mean \"Pigment\"? there are Pigment %, Pigment, Size (mm), Size in; a name with blanks",
+                "Did you mean \"Pigment\"? Columns: Pigment %, Pigment, Size (mm), Size in. Put a name with blanks",
             ),
             (
                 "Pigment % more < 10",
-                "after \"Pigment\" comes a comparison: < <= > >= = != or in (a, b); a name with blanks",
+                "after \"Pigment\" comes a comparison: < <= > >= = != or in (a, b). Put a name with blanks",
             ),
         ] {
             let error = rows(condition).unwrap_err().to_string();
@@ -278,10 +278,10 @@ mod tests {
             ("", "it ends where the name of a column should stand"),
             ("temp", "after \"temp\" comes a comparison"),
             ("temp < hot", "\"hot\" is not a number"),
-            ("heat < 3", "no column \"heat\"; there are temp, solvent, the base"),
+            ("heat < 3", "no column \"heat\". Columns: temp, solvent, the base."),
             ("temp < 3 solvent = DMF", "\"solvent\" is one too many"),
             ("(temp < 3", "\")\" is missing at the end"),
-            ("temp ! 3", "no comparison"),
+            ("temp ! 3", "not a comparison"),
             ("solvent = \"DMF", "never closed"),
             ("temp < 3 and", "it ends where"),
             ("temp < 2,5", "a number is written with a point here, like 2.5"),

@@ -1,4 +1,4 @@
-//! One suite that every storage must pass, this crate's and anybody's: a test of one's own storage is one line.
+//! One suite that every storage must pass, this crate's and yours: a test of your own storage is one line.
 //!
 //! ```
 //! use icee_study::{conformance, memory::InMemory};
@@ -33,20 +33,20 @@ pub struct Violation {
 
 type Checked<T = ()> = std::result::Result<T, Violation>;
 
-/// Lines of every kind that a storage may be given; it need not know what they say.
+/// Lines of every kind that a storage may be given; it need not understand them.
 const LINES: [&str; 5] =
     ["{\"header\":1}", "{}", "{\"text\":\"ä \\\"q\\\" \\n ' ; -- \u{2028} 😀\"}", "{\"value\":\"0.5\"}", "{}"];
 /// Lines that each of two writers appends while the other does.
 const TURNS: usize = 40;
-/// How long nothing may happen before it is taken for waiting.
+/// After how long without progress a call counts as waiting.
 const LONG: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Does all that the contracts of [`Home`] and [`Storage`] speak of, but for crashes, and says what does not hold. `fresh` gives a home
-/// without a study, another one each time. A folder for files is made beside other temporary ones, and is gone in the end.
+/// Checks the contracts of [`Home`] and [`Storage`], except for crashes. `fresh` gives a home
+/// without a study, another one each time. A temporary folder for files is made, and deleted in the end.
 ///
 /// # Errors
-/// The first [`Violation`] that was found. (One who never lets anybody in keeps this waiting.)
+/// The first [`Violation`]. (A storage that never unlocks keeps this waiting.)
 pub fn check<H: Home>(mut fresh: impl FnMut() -> H) -> Checked {
     check_creation(&fresh())?;
     check_creation_at_once(&fresh())?;
@@ -63,9 +63,9 @@ fn require(holds: bool, home: &dyn Home, rule: &'static str, detail: impl FnOnce
     if holds { Ok(()) } else { Err(Violation { storage: home.name(), rule, detail: detail() }) }
 }
 
-/// What must succeed.
+/// A call that must succeed.
 fn done<T>(home: &dyn Home, result: Result<T>) -> Checked<T> {
-    let rule = "what is asked of it by the rules succeeds";
+    let rule = "valid calls succeed";
     result.map_err(|error| Violation { storage: home.name(), rule, detail: error.to_string() })
 }
 
@@ -84,7 +84,7 @@ fn owned(lines: &[&str]) -> Vec<String> {
 /// All that a new reader finds.
 fn stored(home: &dyn Home) -> Checked<Vec<String>> {
     let mut reader = done(home, home.open())?;
-    same(home, "nothing is taken in when it is opened", &reader.position(), &Position::default())?;
+    same(home, "opening accepts nothing", &reader.position(), &Position::default())?;
     Ok(done(home, reader.look())?.lines)
 }
 
@@ -94,10 +94,10 @@ fn lock(home: &dyn Home, storage: &mut dyn Storage) -> Checked {
         said.fetch_add(1, Ordering::SeqCst);
     });
     done(home, locked)?;
-    require(said.into_inner() == 0, home, "who does not wait long is not told so", String::new)
+    require(said.into_inner() == 0, home, "a short wait is not told so", String::new)
 }
 
-/// Takes in what is new, as one who is about to write.
+/// Accepts new lines, as a writer does.
 fn catch_up(home: &dyn Home, storage: &mut dyn Storage) -> Checked<Vec<String>> {
     let before = storage.position();
     let news = done(home, storage.read())?;
@@ -109,14 +109,14 @@ fn catch_up(home: &dyn Home, storage: &mut dyn Storage) -> Checked<Vec<String>> 
     Ok(news.lines)
 }
 
-/// Appends lines in one turn.
+/// Appends lines under one lock.
 fn write(home: &dyn Home, storage: &mut dyn Storage, lines: &[&str]) -> Checked {
     lock(home, storage)?;
     catch_up(home, storage)?;
     for line in lines {
         let before = storage.lines();
         done(home, storage.append(line))?;
-        same(home, "what is appended is taken in", &storage.lines(), &(before + 1))?;
+        same(home, "what is appended is accepted", &storage.lines(), &(before + 1))?;
     }
     done(home, storage.unlock())
 }
@@ -125,13 +125,13 @@ fn check_creation(home: &dyn Home) -> Checked {
     require(home.open().is_err(), home, "what was not created cannot be opened", String::new)?;
     let (first, other) = (owned(&LINES[..2]), owned(&["{\"other\":1}"]));
     done(home, home.create(&first, &[]))?;
-    same(home, "a study begins with the lines it was created of", &stored(home)?, &first)?;
+    same(home, "a study begins with the lines it was created from", &stored(home)?, &first)?;
     require(home.create(&other, &[]).is_err(), home, "creating twice is refused", String::new)?;
     require(home.create(&first, &[]).is_err(), home, "creating twice is refused", String::new)?;
-    same(home, "who is refused changes nothing", &stored(home)?, &first)
+    same(home, "a refused creation changes nothing", &stored(home)?, &first)
 }
 
-/// Of two who create a study at the same time one succeeds, and its lines are those that are there.
+/// If two create a study at the same time, one succeeds, and its lines are the ones kept.
 fn check_creation_at_once(home: &dyn Home) -> Checked {
     let of = |who: usize| owned(&[if who == 0 { "{\"by\":0}" } else { "{\"by\":1}" }, "{}"]);
     let created = scope(|scope| {
@@ -140,12 +140,12 @@ fn check_creation_at_once(home: &dyn Home) -> Checked {
     });
     let [zero, one] = created;
     let (zero, one) = (zero?, one?);
-    require(zero != one, home, "of two who create it at once one succeeds", || format!("{zero} and {one}"))?;
-    same(home, "of two who create it at once one succeeds", &stored(home)?, &of(usize::from(one)))
+    require(zero != one, home, "of two creations at once one succeeds", || format!("{zero} and {one}"))?;
+    same(home, "of two creations at once one succeeds", &stored(home)?, &of(usize::from(one)))
 }
 
-/// Lines come back to every reader as they were given, in their order, until they are accepted; and from the beginning to who
-/// goes back.
+/// Lines come back to every reader as they were given, in their order, until they are accepted; and from the beginning
+/// after a rewind.
 fn check_reading(home: &dyn Home) -> Checked {
     done(home, home.create(&owned(&LINES[..1]), &[]))?;
     let (mut one, mut two) = (done(home, home.open())?, done(home, home.open())?);
@@ -160,14 +160,14 @@ fn check_reading(home: &dyn Home) -> Checked {
     same(home, order, &news.lines, &owned(&LINES[3..]))?;
     let before = one.position();
     one.accept(&news);
-    require(one.position() != before, home, "where more was taken in, the position is another", String::new)?;
-    same(home, "who took in the same lines is at the same position", &one.position(), &two.position())?;
+    require(one.position() != before, home, "a position changes as lines are accepted", String::new)?;
+    same(home, "the same accepted lines are the same position", &one.position(), &two.position())?;
     require(done(home, one.look())?.lines.is_empty(), home, "what is accepted is not new", String::new)?;
     same(home, order, &stored(home)?, &owned(&LINES))?;
 
     let end = one.position();
     one.rewind();
-    let again = "who goes back to the beginning reads all of it again";
+    let again = "a storage that goes back to the beginning reads all of it again";
     same(home, again, &one.position(), &Position::default())?;
     let news = done(home, one.look())?;
     same(home, again, &news.lines, &owned(&LINES))?;
@@ -177,12 +177,12 @@ fn check_reading(home: &dyn Home) -> Checked {
     write(home, &mut *one, &[&long])?;
     let found = stored(home)?;
     require(found.last() == Some(&long), home, order, || "a line of a megabyte does not".into())?;
-    // Who was here before is gone, and nobody else remembers.
+    // The previous handle is gone, and no other remembers its position.
     drop((one, two));
     same(home, order, &stored(home)?, &found)
 }
 
-/// Who only looks changes nothing, and does not wait for one who holds the lock.
+/// A reader changes nothing, and does not wait for a writer that holds the lock.
 fn check_looking(home: &dyn Home) -> Checked {
     done(home, home.create(&owned(&LINES[..2]), &[]))?;
     let (mut writer, mut reader) = (done(home, home.open())?, done(home, home.open())?);
@@ -191,10 +191,10 @@ fn check_looking(home: &dyn Home) -> Checked {
     let news = done(home, reader.look())?;
     reader.accept(&news);
     done(home, reader.look())?;
-    same(home, "who only looks changes nothing", &stored(home)?, &before)?;
-    same(home, "who only looks changes nothing", &writer.position(), &at)?;
+    same(home, "a look changes nothing", &stored(home)?, &before)?;
+    same(home, "a look changes nothing", &writer.position(), &at)?;
 
-    // Here who looks also keeps nobody from writing, or this waits for ever.
+    // Here a reader also does not block a writer, or this waits for ever.
     lock(home, &mut *writer)?;
     let appended = catch_up(home, &mut *writer).and_then(|_| done(home, writer.append(LINES[3])));
     let (tell, told) = channel();
@@ -209,14 +209,14 @@ fn check_looking(home: &dyn Home) -> Checked {
         done(home, writer.unlock())?;
         let (new, all) = joined(home, looking)?;
         appended?;
-        require(at_once, home, "who only looks does not wait", String::new)?;
-        let seen = "what was appended is there for who looks, before the lock is given back";
+        require(at_once, home, "a look does not wait", String::new)?;
+        let seen = "readers see appended lines before the lock is released";
         same(home, seen, &new, &owned(&LINES[3..4]))?;
         same(home, seen, &all, &owned(&LINES[..4]))
     })
 }
 
-/// Two who write at the same time exclude each other: no line is lost or there twice, and the order is the same for all who read,
+/// Two writers exclude each other: no line is lost or appears twice, and the order is the same for all readers,
 /// then and later.
 fn check_turns(home: &dyn Home) -> Checked {
     done(home, home.create(&owned(&LINES[..1]), &[]))?;
@@ -266,10 +266,10 @@ fn check_turns(home: &dyn Home) -> Checked {
         let own: Vec<&String> = all.iter().filter(|line| line.starts_with(&format!("{{\"by\":{who},"))).collect();
         let expected: Vec<String> = (0..TURNS).map(|turn| line(who, turn)).collect();
         same(home, "no line is lost, there twice, or out of turn", &own, &expected.iter().collect())?;
-        let order = "the order is the same for all who read and write";
+        let order = "the order is the same for all readers and writers";
         same(home, order, &seen.as_slice(), &&all[..seen.len().min(all.len())])?;
     }
-    same(home, "the order is the same for all who read and write", &reader?, &all)
+    same(home, "the order is the same for all readers and writers", &reader?, &all)
 }
 
 /// Versions of the sheet are kept as they were given, for every reader, until they are dropped.
@@ -292,7 +292,7 @@ fn check_sheets(home: &dyn Home) -> Checked {
     same(home, "the others stay", &done(home, other.kept(&second.hash))?, &Some(second.bytes))
 }
 
-/// Who waits long is told so once and has the lock in the end; one that goes away leaves it to others.
+/// A writer that waits long is notified once and gets the lock in the end; one that goes away leaves it to others.
 fn check_waiting(home: &dyn Home) -> Checked {
     done(home, home.create(&owned(&LINES[..1]), &[]))?;
     let mut holder = done(home, home.open())?;
@@ -305,20 +305,20 @@ fn check_waiting(home: &dyn Home) -> Checked {
                 said.fetch_add(1, Ordering::SeqCst);
             });
             has_it.store(true, Ordering::SeqCst);
-            // It goes away with the lock.
+            // The lock is released with it.
             done(home, locked)
         });
         let start = Instant::now();
         while said.load(Ordering::SeqCst) == 0 && start.elapsed() < PATIENCE + LONG && !has_it.load(Ordering::SeqCst) {
             sleep(PAUSE);
         }
-        // Time to be told once more.
+        // Time to be notified again.
         sleep(PATIENCE);
         let early = has_it.load(Ordering::SeqCst);
         done(home, holder.unlock())?;
         joined(home, waiter).map(|()| early)
     })?;
     require(!early, home, "two do not hold the lock at once", String::new)?;
-    same(home, "who waits long is told so once", &said.into_inner(), &1)?;
+    same(home, "a long wait is told so once", &said.into_inner(), &1)?;
     lock(home, &mut *holder)
 }

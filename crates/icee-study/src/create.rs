@@ -1,4 +1,4 @@
-//! From a sheet to a study: what it is about, checked, and its first line.
+//! From a sheet to a study: its options, checked, and its first line.
 
 use crate::encode::Scale;
 use crate::error::{OrProblem, Result};
@@ -20,7 +20,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Results beside the one that a study is about: each has a model of its own.
+/// Results beside the main one: each has a model of its own.
 const MOST_FURTHER: usize = 256;
 
 /// Where the sheet of a new study comes from.
@@ -28,7 +28,7 @@ const MOST_FURTHER: usize = 256;
 pub enum Source {
     /// A file, which the study follows.
     File(PathBuf),
-    /// Bytes in no file.
+    /// Bytes that are in no file.
     Bytes(Vec<u8>),
 }
 
@@ -72,40 +72,40 @@ impl From<PathBuf> for Like {
     }
 }
 
-/// What a new study is about.
+/// The options of a new study.
 #[derive(Clone, Debug, Default)]
 pub struct StudyOptions {
     /// The sheet of candidates.
     pub pool: Source,
-    /// The columns to learn from; all of them by default, but for the ids.
+    /// The columns to learn from; by default all, except for the ids.
     pub columns: Option<Vec<String>>,
     /// Columns not to learn from.
     pub ignore: Vec<String>,
-    /// Columns that are to be taken otherwise than they look.
+    /// Columns that are read otherwise than they look.
     pub scales: Vec<(String, Scale)>,
-    /// The column that names the rows; their numbers do by default.
+    /// The column that names the rows; without one their numbers do.
     pub id: Option<String>,
-    /// The column in which values are filled in, if there is one. What stands there is told at once, and it is never
-    /// learned from.
+    /// The column in which results are filled in, if there is one. Results in it are recorded at once, and it is never
+    /// an input.
     pub value: Option<String>,
-    /// Which values are good.
+    /// The goal of the main result.
     pub direction: Direction,
-    /// Between which ends values can lie at all.
+    /// The range of possible results.
     pub bounds: Option<Bounds>,
-    /// Further outcomes of the same experiment, and what is wanted of them.
+    /// Additional objectives and constraints.
     pub further: Vec<Further>,
-    /// The column that says what a row costs, where what is gained should be worth its price. It is never learned from.
+    /// The column with the cost of a row: gains are weighed against it. It is never an input.
     pub cost: Option<String>,
     /// An earlier study of such rows, whose results are used as well.
     pub like: Option<Like>,
-    /// What picks the rows; by default a learned model where one fits, a Gaussian process elsewhere.
+    /// The sampler; by default a learned model if one fits, else a Gaussian process.
     pub sampler: Option<SamplerKind>,
-    /// Fixes all that is random.
+    /// Fixes everything random.
     pub seed: u64,
 }
 
 impl StudyOptions {
-    /// Whether what is wanted can be.
+    /// Checks that the goals are possible.
     pub(crate) fn check(&self) -> Result<()> {
         let Bounds { low, high } = self.bounds.unwrap_or_default();
         let mut numbers: Vec<f64> = [low, high].into_iter().flatten().collect();

@@ -1,4 +1,5 @@
-//! What may be a slip in results: another row than those suggested, or a result far from all others. It is recorded, and pointed out.
+//! Possible slips in results: another row than those suggested, or a result far from all others. It is recorded, and
+//! pointed out.
 
 use crate::goals::Goals;
 use crate::record::ToldValue;
@@ -6,33 +7,33 @@ use crate::tell::NAMED;
 use crate::trials::{Trial, Trials};
 use icee_protocol::{Cells, Lonely, Note};
 
-/// Values from which on one more can be far from all of them, and how many times the distance between their ends is far.
+/// From how many results on another one can be far from all of them, and how many times their range is far.
 const FEW: usize = 5;
 const FAR: f64 = 5.0;
-/// Values from which on they are said to span decades, the ratio of the highest to the lowest that makes it so, and how low the
-/// middle one must then lie: yields between 0.05 and 98 span no decades.
+/// From how many results on they can span decades, the ratio of the highest to the lowest for that, and how low the
+/// middle one must then be: yields between 0.05 and 98 span no decades.
 const SPREAD: usize = 8;
 const DECADES: f64 = 1e3;
 const LOW_MEDIAN: f64 = 0.1;
 
 impl Trials {
-    /// What may be a slip in results that are about to be recorded, perhaps from the sheet.
+    /// Possible slips in results that are about to be recorded, perhaps from the sheet.
     pub(crate) fn doubts(&self, outcomes: &[ToldValue], cells: impl Fn(usize) -> Cells, in_sheet: bool) -> Vec<Note> {
         self.not_suggested(outcomes, cells, in_sheet).into_iter().chain(self.far(outcomes, in_sheet)).collect()
     }
 
-    /// Said of values that span decades: models see them as they lie, and most of them as one.
+    /// For results that span decades: models see them on a linear scale, where most of them are almost equal.
     pub(crate) fn decades(&self, goals: &Goals) -> Option<Note> {
         let mut told: Vec<f64> = self.told.iter().filter_map(Trial::value).collect();
         told.sort_by(f64::total_cmp);
         let (low, high) = (*told.first()?, *told.last()?);
         let lies_low = told[told.len() / 2] < low + LOW_MEDIAN * (high - low);
-        // Whoever has named a lower bound has thought about it.
+        // If a lower bound is named, the scale was chosen on purpose.
         let is_new = told.len() >= SPREAD && goals.bounds.low.is_none();
         (is_new && low > 0.0 && high / low >= DECADES && lies_low).then_some(Note::Decades { low, high })
     }
 
-    /// While rows are in progress, of others nothing is expected.
+    /// Only while rows are in progress are results of certain rows expected.
     fn not_suggested(&self, outcomes: &[ToldValue], cells: impl Fn(usize) -> Cells, in_sheet: bool) -> Option<Note> {
         let of = |told: &ToldValue| told.row.row - 1;
         let is_stray = |told: &&ToldValue| self.outcome(of(told)).is_none() && !self.is_running(of(told));

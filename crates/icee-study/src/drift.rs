@@ -1,5 +1,5 @@
-//! Where sheet and study drift apart: results that the sheet has no more, and columns that the study does not know. They are pointed
-//! out.
+//! Differences between sheet and study: results that are gone from the sheet, and columns that the study does not know.
+//! They are pointed out.
 
 use crate::record::Header;
 use crate::tell::{NAMED, Report};
@@ -7,20 +7,20 @@ use crate::trials::{Known, Trial, Trials};
 use icee_protocol::{Emptied, FewerMeasured, Note};
 use std::collections::HashMap;
 
-/// A sheet that has changed, beside what is known.
+/// A sheet that has changed, beside the study's results.
 pub(crate) struct Drift<'a> {
     pub before: &'a Header,
     pub now: &'a Header,
-    /// With the rows at their new places, before what was filled in is told.
+    /// With the rows at their new places, before its results are recorded.
     pub trials: &'a Trials,
-    /// What stands in the sheet.
+    /// The results in the sheet.
     pub found: &'a [Report],
     /// Its columns.
     pub sheet: &'a [String],
 }
 
 impl Drift<'_> {
-    /// All of it.
+    /// All differences.
     pub fn notes(&self) -> Vec<Note> {
         let mut notes = Vec::from_iter(self.new_columns());
         if let Some(value) = &self.now.value {
@@ -41,7 +41,7 @@ impl Drift<'_> {
         Some(Note::NewColumns { columns, more })
     }
 
-    /// Rows that have a result and nothing in the sheet any more, or not yet.
+    /// Rows that have a result and none in the sheet, or not yet.
     fn emptied(&self, column: &str, found: &HashMap<usize, &Report>) -> Option<Note> {
         let empty = self.trials.told.iter().filter(|trial| !found.contains_key(&trial.name.row));
         let (rows, more) = first_few(empty.map(|trial| (trial.name.shown(), trial.known.describe())))?;
@@ -62,7 +62,8 @@ impl Drift<'_> {
         Some(Note::Cleared(Emptied { rows, more, column: column.to_owned() }))
     }
 
-    /// Rows with fewer replicates in a sheet that has become shorter. Others may have been typed in, and never stood there.
+    /// Rows with fewer replicates in a sheet that has become shorter. Others may have been typed in, and were never
+    /// there.
     fn fewer(&self, found: &HashMap<usize, &Report>) -> Option<Note> {
         let count = |trial: &Trial| if let Known::Values(all) = &trial.known { all.len() } else { 0 };
         let fewer = self.trials.told.iter().filter_map(|trial| {
@@ -74,7 +75,7 @@ impl Drift<'_> {
     }
 }
 
-/// The first few of a list, and how many more there are; nothing of an empty one.
+/// The first few of a list, and how many more there are; none if it is empty.
 fn first_few<T>(all: impl Iterator<Item = T>) -> Option<(Vec<T>, usize)> {
     let mut named: Vec<T> = all.collect();
     let more = named.len().saturating_sub(NAMED);

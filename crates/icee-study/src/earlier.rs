@@ -1,4 +1,4 @@
-//! What an earlier study of such rows has found, for a new one to begin with.
+//! The results of an earlier study with such rows, for a new one to begin with.
 
 use crate::create::Like;
 use crate::encode::{Code, Column};
@@ -11,15 +11,15 @@ use icee_base::table::Table;
 use icee_protocol::{EarlierMismatch, Note, Problem};
 use std::path::Path;
 
-/// Rows that are taken over, the latest; models take no more than some hundreds.
+/// Rows that are copied, the latest; models use no more than some hundreds.
 const MOST: usize = 1000;
 
 impl Earlier {
-    /// The rows with a result of an earlier study, by the input columns of a new one that looks for results in a direction; and what
-    /// should be known of them.
+    /// The rows with a result of an earlier study, by the input columns of a new one with a given direction; and the
+    /// notes.
     ///
     /// # Errors
-    /// Where it cannot be read, has no two results, or its columns do not match.
+    /// If it cannot be read, has fewer than two results, or its columns do not match.
     pub(crate) fn of_study(like: &Like, columns: &[Column], direction: Direction) -> Result<(Earlier, Option<Note>)> {
         let name = like.name.clone();
         let unreadable = |problem| Problem::EarlierUnreadable { study: like.name.clone(), problem: Box::new(problem) };

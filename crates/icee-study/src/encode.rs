@@ -8,7 +8,7 @@
 //!   Only the 31 most frequent have a coordinate of their own where there are more than 32; the rest share one.
 //! - A column that says nothing is left out: all cells equal, or text of which hardly any two cells are the same.
 //!
-//! The codes are fixed when a study is created, and stand in its journal.
+//! The codes are fixed when a study is created, and are in its journal.
 
 use crate::error::{OrProblem, Result, stored};
 use crate::units;
@@ -23,7 +23,7 @@ use std::collections::HashMap;
 /// Coordinates of a row.
 const MOST_COORDINATES: usize = 1024;
 
-/// One column that is learned from.
+/// An input column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
@@ -33,12 +33,12 @@ pub struct Column {
     pub code: Code,
 }
 
-/// How a user wants a column to be taken.
+/// How a user wants a column to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Numbers, by their logarithms.
     Log,
-    /// Numbers, as they stand.
+    /// Numbers, as they are.
     Linear,
     /// Categories, also where they are written as numbers.
     Categories,
@@ -58,13 +58,13 @@ pub enum Code {
         log: bool,
         /// Whether some cells are missing.
         missing: bool,
-        /// What stands behind the numbers, if anything does.
+        /// The unit after the numbers, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
     },
     /// Words.
     Category {
-        /// Those with a coordinate of their own; the empty word stands for missing cells.
+        /// Those with a coordinate of their own; the empty word means missing cells.
         levels: Vec<String>,
         /// Whether there are more, which share one more coordinate.
         others: bool,
@@ -105,7 +105,7 @@ impl Code {
         }
     }
 
-    /// What is lost of it on the way to coordinates; models that read cells lose nothing.
+    /// What is lost on the way to coordinates; models that read cells lose nothing.
     pub fn lost(&self) -> Option<&'static str> {
         let rare = matches!(self, Code::Category { others: true, .. });
         rare.then_some(", the rarer ones taken for one")
@@ -132,7 +132,7 @@ impl Code {
     }
 }
 
-/// Goes on with a checksum of cells: that of a number is the same however it is written.
+/// Continues a checksum of cells: that of a number is the same however it is written.
 pub fn cell_key(key: u64, table: &Table, cell: &str, unit: Option<&str>) -> u64 {
     match units::number(table, cell, unit) {
         // −0 is 0.
@@ -145,7 +145,7 @@ fn word_key(key: u64, cell: &str) -> u64 {
     checksum(key, level_of(cell).as_bytes())
 }
 
-/// The category of a cell: all ways to say "missing" are one.
+/// The category of a cell: all ways to write a missing value are one.
 pub fn level_of(cell: &str) -> &str {
     if is_missing(cell) { "" } else { cell }
 }
@@ -156,7 +156,7 @@ pub struct Encoder<'a> {
     dimension: usize,
 }
 
-/// A pool's columns in the making, for models that read cells: numbers with gaps, and every word as it stands.
+/// A pool's columns in the making, for models that read cells: numbers with missing values, and every word as it is.
 pub struct Cells<'a> {
     columns: Vec<(&'a str, Collected)>,
 }
@@ -230,8 +230,8 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// What a row's cells are, whatever its number and however its numbers are written, with or without the unit: rows with the same cells have the same
-    /// key.
+    /// A key of a row's input cells, however its numbers are written, with or without the unit: rows with the same
+    /// cells have the same key.
     pub fn key(&self, table: &Table, row: &Row<'_>) -> u64 {
         self.columns.iter().fold(0, |key, (place, code, _)| match code {
             Code::Number { .. } => cell_key(key, table, row.cell(*place), code.unit()),
@@ -258,7 +258,7 @@ impl<'a> Encoder<'a> {
                 Code::Category { levels, .. } => {
                     let level = known.get(level_of(cell)).copied().unwrap_or(levels.len());
                     match code.width() {
-                        // A word that is not among them, of an earlier study, say, is neither.
+                        // A word that is not among them, of an earlier study for example, has all coordinates 0.
                         1 if level >= levels.len() => points.push(0.5),
                         1 => points.push(level as f64),
                         width => points.extend((0..width).map(|at| f64::from(u8::from(at == level)))),
@@ -340,7 +340,7 @@ mod tests {
         let line = r#"{"number":{"low":1.0,"high":2.0,"log":false,"missing":false}}"#;
         let code: Code = serde_json::from_str(line).unwrap();
         assert_eq!((code.unit(), serde_json::to_string(&code).unwrap().as_str()), (None, line));
-        // To whom no unit was noted down, 2 C is a word as before.
+        // Without a recorded unit, 2 C is a word as before.
         let columns = [Column { name: "a".into(), code }];
         let mut table = Table::of_bytes(Path::new("pool.csv"), "a\n2\n2 C\n".into()).unwrap();
         let encoder = Encoder::new(&table, &columns).unwrap();
@@ -391,7 +391,7 @@ mod tests {
         let rows: String = (0..12).map(|k| format!("{},{}.5.2026,name {k}\n", k % 5, k + 1)).collect();
         let (survey, _) = coded(&format!("a,day,who\n{rows}")).unwrap();
         assert!(!survey.notes.iter().any(|note| matches!(note, Note::Dates { .. })), "{:?}", survey.notes);
-        // What keeps it from being learned from is said.
+        // A note says what keeps the column from being an input.
         let rows: String =
             (0..12).map(|k| format!("{},{}\n", k % 5, if k == 3 { "?".into() } else { k.to_string() })).collect();
         let notes = coded(&format!("a,heat\n{rows}")).unwrap().0.notes;
@@ -408,7 +408,8 @@ mod tests {
         assert_eq!(*remark, Note::Footer { line: 20, text: "* proof in the fridge".into() });
         assert_eq!(*sum, Note::Footer { line: 21, text: "Total".into() });
         assert!(footers("18,1,,2\n").is_empty());
-        // Where many rows have gaps, gaps are no wonder; where many begin with such a word, it is one of theirs.
+        // If many rows have missing values, they are no sign of a remark; if many begin with such a word, it is one of
+        // theirs.
         let gaps: String = (0..18).map(|k| format!("{k},,,{}\n", k % 3)).collect();
         assert!(coded(&format!("no,a,kind,b\n{gaps}18,1,x,\n")).unwrap().0.footers.is_empty());
         let means: String = (0..18).map(|k| format!("{},{k}\n", ["mean", "mode"][k % 2])).collect();

@@ -68,7 +68,7 @@ pub fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// What is stored of a study is not what it should be.
+/// The stored lines or sheets of a study are not sound.
 pub(crate) fn stored(name: &str, fault: impl Into<String>) -> Problem {
     Problem::Stored { name: name.to_owned(), fault: fault.into() }
 }

@@ -1,4 +1,4 @@
-//! Why this row: what speaks for it in words, the rows told that are most like it, and what each column does.
+//! Why this row: reasons in words, the measured rows most like it, and what each column does.
 
 use crate::answer::status_at;
 use crate::error::Result;
@@ -12,18 +12,18 @@ use std::collections::BTreeMap;
 
 /// Neighbours that are shown.
 const NEIGHBOURS: usize = 3;
-/// Columns that a sentence names before it counts them.
+/// Columns that a sentence names; more are counted.
 const LISTED: usize = 3;
 /// Numbers that differ by no more than this share of their column's range are near each other.
 const NEAR: f64 = 0.1;
-/// Rows whose predictions say what a column does.
+/// Rows whose predictions show the effect of a column.
 const LOOKED_AT: usize = 1024;
-/// Groups into which the numbers of a column are put where there are more of them than [`FEW`].
+/// Groups into which the numbers of a column are put if there are more of them than [`FEW`].
 const GROUPS: usize = 5;
 const FEW: usize = 8;
 
 impl Study {
-    /// What speaks for a row, or against it.
+    /// Explains a row: reasons for it and against it.
     ///
     /// # Errors
     /// Where the row is not known, or the pool cannot be used.
@@ -40,7 +40,7 @@ impl Study {
         Ok(Explained { id, row, cells, status, value, forecast, reasons, nearest })
     }
 
-    /// What speaks for a row in words.
+    /// The reasons for a row, in words.
     pub(crate) fn reasons(&self, rows: &Rows, row: usize) -> Vec<String> {
         let names: Vec<&str> = self.header.columns.iter().map(|column| column.name.as_str()).collect();
         let like = Likeness { rows, names: &names };
@@ -48,7 +48,7 @@ impl Study {
         if let Some(best) = self.trials.best(&self.header.goals()).filter(|best| best.row != row) {
             reasons.push(like.compared(row, best.row, &format!("the best row {}", best.name.shown())));
         }
-        // What failed was tried, too.
+        // Failed rows count as tried.
         let tried: Vec<usize> =
             self.trials.told.iter().filter(|trial| trial.known != Known::Impossible).map(|trial| trial.row).collect();
         if !tried.contains(&row) {
@@ -57,7 +57,7 @@ impl Study {
         reasons
     }
 
-    /// The rows told that are most like a row.
+    /// The measured rows most like a row.
     fn nearest(&self, rows: &Rows, row: usize) -> Vec<Neighbour> {
         let names: Vec<&str> = self.header.columns.iter().map(|column| column.name.as_str()).collect();
         let like = Likeness { rows, names: &names };
@@ -73,10 +73,10 @@ impl Study {
         by_distance.iter().take(NEIGHBOURS).map(neighbour).collect()
     }
 
-    /// What each column does, the greatest effect first. Of a large pool some rows stand for all.
+    /// The effect of each column, the greatest first. Of a large pool, some rows stand for all.
     ///
     /// # Errors
-    /// Where too few values were told, or the pool cannot be used.
+    /// If there are too few results, or the pool cannot be used.
     pub fn effects(&mut self, sampler: Option<SamplerKind>) -> Result<ColumnEffects> {
         self.load()?;
         let size = self.header.pool.rows;
@@ -114,14 +114,14 @@ impl Study {
     }
 }
 
-/// How rows are like each other, by the columns that are learned from.
+/// The similarity of rows, by the input columns.
 struct Likeness<'a> {
     rows: &'a Rows,
     names: &'a [&'a str],
 }
 
 impl Likeness<'_> {
-    /// What stands in a column of a row.
+    /// The cell of a row in a column.
     fn cell(&self, column: usize, row: usize) -> String {
         let cells = self.rows.cells(row).0.into_iter();
         cells.into_iter().find(|(name, _)| name == self.names[column]).map(|(_, cell)| cell).unwrap_or_default()
@@ -178,7 +178,7 @@ impl Likeness<'_> {
         }
     }
 
-    /// What a row has that no row told has.
+    /// The cells of a row that no measured row has.
     fn news(&self, row: usize, tried: &[usize]) -> Vec<String> {
         let mut news = Vec::new();
         for (at, name) in self.names.iter().enumerate() {
@@ -258,7 +258,7 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// Parts of a sentence, and what so many more do.
+/// Joins parts of a sentence, and counts the rest.
 fn first_few(parts: &[String], others: &str) -> String {
     match parts.len().saturating_sub(LISTED) {
         0 => parts.join(", "),

@@ -5,10 +5,10 @@ use crate::{results, values};
 use icee_protocol::{Status, Summary};
 use std::io::Write;
 
-/// A line for every measurement: the row's id or number, its cells, its results.
+/// A line for every replicate: the row's id or number, its cells, its results.
 ///
 /// # Errors
-/// Where it cannot be written, which would be a mistake of ours.
+/// If it cannot be written, which would be a bug.
 pub(crate) fn csv_of(summary: &Summary) -> Result<String> {
     let mut text = Vec::new();
     write(summary, &mut text).map_err(bug)?;
@@ -22,7 +22,7 @@ fn write(summary: &Summary, out: impl Write) -> std::result::Result<(), csv::Err
     let learned = |name: &str| summary.columns.iter().any(|(column, _)| column == name);
     let value = summary.value_column.clone().unwrap_or_else(|| results::value_column(learned).into());
     let further = summary.goals.iter().skip(1).filter_map(|goal| goal.name.clone());
-    // A column of the sheet that would be taken for the results is none that is learned from, and not needed.
+    // A column of the sheet that would be read as the results is not an input, and not needed.
     let kept = |name: &String| *name != value;
     let cells = cells.iter().map(|(name, _)| name.clone()).filter(kept);
     let named = summary.id_column.as_ref().unwrap_or(&summary.row_column).clone();

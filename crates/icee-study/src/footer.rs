@@ -1,4 +1,4 @@
-//! Lines below a sheet's rows that are no rows: means, totals, remarks.
+//! Lines below a sheet's rows that are not rows: means, totals, remarks.
 
 use icee_protocol::Note;
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ const REMARK: usize = 2;
 const COLUMNS: usize = 3;
 /// The share of cells that other rows have.
 const FULL: f64 = 0.9;
-/// Words with which a line begins that sums up those above.
+/// Words at the beginning of a line that sums up those above.
 const SUMS: [&str; 14] = [
     "total",
     "totals",
@@ -34,7 +34,7 @@ const SHOWN: usize = 30;
 #[derive(Default)]
 pub struct Tail {
     last: VecDeque<Seen>,
-    /// Rows above those, their cells with something in them, and whether any begins like a sum.
+    /// Rows above those, their non-empty cells, and whether any begins like a sum.
     rows: usize,
     filled: usize,
     has_sums: bool,
@@ -48,8 +48,7 @@ struct Seen {
 }
 
 impl Tail {
-    /// Takes note of the next row: its first cell in which something stands, and in how many of the columns that are learned from
-    /// something does.
+    /// Takes note of the next row: its first non-empty cell, and in how many of the input columns it has one.
     pub fn see(&mut self, line: usize, first: &str, filled: usize) {
         if self.last.len() == LAST
             && let Some(above) = self.last.pop_front()
@@ -63,7 +62,7 @@ impl Tail {
         self.last.push_back(Seen { line, first: first.chars().take(SHOWN).collect(), filled, is_sum });
     }
 
-    /// The rows that may be none, of a sheet with so many input columns.
+    /// The rows that are perhaps none, of a sheet with so many input columns.
     pub fn doubts(&self, columns: usize) -> Vec<Note> {
         if self.rows == 0 {
             return vec![];

@@ -1,5 +1,5 @@
-//! Sheets that are no text become the table that the same cells would be as CSV, so that nothing behind it knows the difference.
-//! What a file is, its first bytes say, not its name.
+//! Sheets that are no text become the table of the same cells as CSV, so that later steps see no difference. The first
+//! bytes of a file say what it is, not its name.
 
 use crate::error::{IntoProblem, OrProblem, Result, shown};
 use crate::workbook::{MOST_UNPACKED, text_of};
@@ -13,7 +13,7 @@ const MOST_BYTES: u64 = 256 << 20;
 /// Bytes of a text.
 const MOST_TEXT: u64 = 1 << 30;
 
-/// What a file is, if it is no text.
+/// The format of a file that is no text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// A zip archive, as most sheets are.
@@ -36,22 +36,22 @@ pub fn is_archive(bytes: &[u8]) -> bool {
     Kind::of(bytes) == Some(Kind::Archive)
 }
 
-/// Refuses a workbook that unpacks to more than this, or whose text is longer. Text is as long as it is.
+/// Refuses a workbook that unpacks to more than this, or whose text is longer. Text is not limited here.
 ///
 /// # Errors
-/// As it says, and where it is damaged.
+/// If it is too large or damaged.
 pub fn check_unpacked(bytes: &[u8], most: u64) -> Result<()> {
     if is_archive(bytes) { text_of(Path::new("sheet"), bytes, most).map(drop) } else { Ok(()) }
 }
 
-/// The bytes of a sheet's file. It will be read again and again, so it must be a regular one.
+/// The bytes of a sheet's file. It is read several times, so it must be a regular file.
 ///
 /// # Errors
 /// Where it cannot be read, or is too large.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     match files::read_regular(path, MOST_TEXT) {
         Ok(Some(bytes)) => Ok(bytes),
-        Ok(None) => Err(broken(path, format!("is larger than {} MiB", MOST_TEXT >> 20))),
+        Ok(None) => Err(broken(path, format!("the file is larger than {} MiB.", MOST_TEXT >> 20))),
         Err(FileError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             Err(Problem::FileMissing { path: shown(path) })
         }
@@ -81,11 +81,11 @@ pub fn table(path: &Path, bytes: Vec<u8>) -> Result<Table> {
         }
         Some(Kind::Compound) => Err(broken(
             path,
-            "is an old Excel file (.xls), or one with a password; save it as .xlsx without a password, or as CSV",
+            "this is an old Excel file (.xls), or one with a password. Save it as .xlsx without a password, or as CSV.",
         )),
         Some(Kind::Parquet) => {
             let way = "pd.read_parquet(FILE).to_csv(\"sheet.csv\", index=False)";
-            Err(broken(path, format!("is a Parquet file; save it as CSV, with pandas for example: {way}")))
+            Err(broken(path, format!("this is a Parquet file. Save it as CSV, for example with pandas: {way}")))
         }
     }
 }
@@ -96,7 +96,7 @@ pub fn broken(path: &Path, problem: impl Into<String>) -> Problem {
 }
 
 fn too_large(path: &Path) -> Problem {
-    broken(path, format!("is a workbook of more than {} MiB; save the sheet as CSV", MOST_BYTES >> 20))
+    broken(path, format!("the workbook is larger than {} MiB. Save the sheet as CSV.", MOST_BYTES >> 20))
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
         std::fs::write(&path, "a\n1\n").unwrap();
         assert_eq!(table(&path, read_bytes(&path).unwrap()).unwrap().header(), ["a"]);
         let parquet = table(&path, b"PAR1\x15\x04PAR1".to_vec()).unwrap_err().to_string();
-        assert!(parquet.contains("is a Parquet file; save it as CSV"), "{parquet}");
+        assert!(parquet.contains("this is a Parquet file. Save it as CSV"), "{parquet}");
         assert_eq!(read_bytes(&scratch.file("gone.xlsx")).unwrap_err().code(), "file-missing");
         assert_eq!(read(&scratch.file("gone.xlsx")).unwrap_err().code(), "file-missing");
     }

@@ -1,9 +1,9 @@
-//! What is wanted of the results, in the user's unit.
+//! The goals of the results, in the user's unit.
 
 use icee_protocol as protocol;
 use serde::{Deserialize, Serialize};
 
-/// Which values are good ones.
+/// Which results are good.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -12,12 +12,12 @@ pub enum Direction {
     Minimize,
     /// High ones.
     Maximize,
-    /// Those near this one.
+    /// Results near this one.
     Target(f64),
 }
 
 impl Direction {
-    /// 1 or −1: what models see values multiplied with.
+    /// 1 or −1: the factor for results as models see them.
     pub(crate) fn sign(self) -> f64 {
         match self {
             Direction::Minimize | Direction::Target(_) => 1.0,
@@ -25,7 +25,7 @@ impl Direction {
         }
     }
 
-    /// How bad a value is: the lower, the better.
+    /// How bad a result is: the lower, the better.
     pub fn loss(self, value: f64) -> f64 {
         match self {
             Direction::Minimize | Direction::Maximize => self.sign() * value,
@@ -34,25 +34,25 @@ impl Direction {
     }
 }
 
-/// The ends between which a value can lie at all.
+/// The range of possible results.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounds {
-    /// The lower one, if there is one.
+    /// The lower end, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// The upper one.
+    /// The upper end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
 }
 
 impl Bounds {
-    /// The ends, infinite where there is none.
+    /// Both ends, infinite where there is none.
     pub(crate) fn ends(self) -> [f64; 2] {
         [self.low.unwrap_or(f64::NEG_INFINITY), self.high.unwrap_or(f64::INFINITY)]
     }
 
-    /// Whether a value can be.
+    /// Whether a result is possible.
     pub fn hold(self, value: f64) -> bool {
         let [low, high] = self.ends();
         (low..=high).contains(&value)
@@ -65,35 +65,35 @@ impl From<Bounds> for protocol::Range {
     }
 }
 
-/// A further outcome of the same experiment.
+/// An additional objective or constraint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Further {
-    /// Its name; the column's, where the sheet has one.
+    /// Its name; that of the column, if the sheet has one.
     pub name: String,
-    /// What is wanted of it.
+    /// Its goal.
     pub wanted: Wanted,
 }
 
-/// What is wanted of a further outcome.
+/// The goal of an additional result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Wanted {
-    /// As good as can be, beside the others.
+    /// As good as possible, beside the others.
     Best(Direction),
-    /// No less than this; more is not better.
+    /// At least this; more is not better.
     AtLeast(f64),
-    /// No more than this.
+    /// At most this.
     AtMost(f64),
 }
 
 impl Wanted {
-    /// Whether it is one more thing to be made as good as possible, rather than a limit.
+    /// Whether it is an objective, rather than a constraint.
     pub fn is_objective(self) -> bool {
         matches!(self, Wanted::Best(_))
     }
 
-    /// Whether a value is as wanted; of an objective every one is.
+    /// Whether a result keeps it; every result keeps an objective.
     pub fn holds(self, value: f64) -> bool {
         match self {
             Wanted::Best(_) => true,
@@ -122,10 +122,10 @@ impl From<Wanted> for protocol::Wanted {
     }
 }
 
-/// What is wanted of each outcome of a study: the one that it is about first.
+/// The goal of each outcome of a study, the main one first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Goals {
-    /// The direction of the first, and its bounds.
+    /// The direction of the main one, and its bounds.
     pub direction: Direction,
     /// See `direction`.
     pub bounds: Bounds,
@@ -134,7 +134,7 @@ pub struct Goals {
 }
 
 impl Goals {
-    /// What is wanted of each outcome, in order.
+    /// The goal of each outcome, in order.
     pub fn wanted(&self) -> impl Iterator<Item = Wanted> {
         std::iter::once(Wanted::Best(self.direction)).chain(self.further.iter().map(|further| further.wanted))
     }
@@ -146,12 +146,13 @@ impl Goals {
         names.zip(self.wanted()).map(|(name, wanted)| protocol::Goal::new(name, wanted.into())).collect()
     }
 
-    /// How many outcomes are to be made as good as possible.
+    /// The number of objectives.
     pub fn objectives(&self) -> usize {
         self.wanted().filter(|wanted| wanted.is_objective()).count()
     }
 
-    /// The losses of a row with these outcomes, objective by objective; none where one is missing or a limit does not hold.
+    /// The losses of a row with these outcomes, objective by objective; none if one is missing or a constraint does not
+    /// hold.
     pub fn losses(&self, outcomes: &[Option<f64>]) -> Option<Vec<f64>> {
         let mut losses = Vec::new();
         for (wanted, value) in self.wanted().zip(outcomes) {
@@ -166,12 +167,12 @@ impl Goals {
     }
 }
 
-/// Whether losses are at least as low everywhere, and lower somewhere.
+/// Whether losses are at least as low everywhere, and lower in one objective.
 pub fn dominates(one: &[f64], other: &[f64]) -> bool {
     one.iter().zip(other).all(|(one, other)| one <= other) && one != other
 }
 
-/// The rows that no other dominates, in their order.
+/// The Pareto-optimal rows, in their order.
 pub fn undominated<T>(rows: impl Iterator<Item = (Vec<f64>, T)>) -> Vec<(Vec<f64>, T)> {
     let mut front: Vec<(Vec<f64>, T)> = Vec::new();
     for (losses, row) in rows {

@@ -1,5 +1,5 @@
-//! A sheet's rows in the making: cells come one after the other, and become a line of text for each row. What stands in merged cells
-//! stands, for whoever looks at the sheet, in each of their rows; its file has it in the first alone.
+//! A sheet's rows in the making: cells come one after the other, and become a line of text for each row. A reader sees
+//! the content of merged cells in each of their rows; the file has it in the first alone.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -8,7 +8,7 @@ use std::ops::Range;
 const MOST_ROWS: u32 = 1 << 20;
 const MOST_COLUMNS: u32 = 1 << 14;
 
-/// What a cell is called: B7.
+/// The name of a cell: B7.
 pub fn name_of(row: u32, column: u32) -> String {
     let (mut letters, mut rest) = (Vec::new(), u64::from(column) + 1);
     while rest > 0 {
@@ -18,20 +18,20 @@ pub fn name_of(row: u32, column: u32) -> String {
     letters.iter().rev().collect::<String>() + &(u64::from(row) + 1).to_string()
 }
 
-/// A sheet's rows in the making, in the order in which cells come; how wide they are is known in the end.
+/// A sheet's rows in the making, in the order of their cells; their width is known in the end.
 pub struct Grid {
     /// Bytes of text, at most.
     most: u64,
     text: String,
     /// Where each row's text ends, and how many cells it has so far.
     ends: Vec<(usize, u32)>,
-    /// The first column in which something stands, and the first row.
+    /// The first column with a cell, and the first row.
     first: Option<[u32; 2]>,
     /// Merged cells of several rows: their last row by the first cell.
     merged: HashMap<(u32, u32), u32>,
-    /// Those that the last row may be among, by their column.
+    /// Those that the last row may be in, by their column.
     open: BTreeMap<u32, Merged>,
-    /// The first of those that were written into further rows, and how many there are.
+    /// The first of those that were copied into further rows, and how many there are.
     filled: Option<(String, usize)>,
 }
 
@@ -41,7 +41,7 @@ struct Merged {
     last_row: u32,
     /// Where their text is.
     text: Range<usize>,
-    /// Whether it stands in more than the first row by now.
+    /// Whether it was copied into more than the first row.
     is_filled: bool,
 }
 
@@ -56,7 +56,7 @@ impl Grid {
         Grid { most, text, ends: vec![], first: None, merged, open, filled: None }
     }
 
-    /// Whether nothing stands anywhere.
+    /// Whether no cell has content.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -68,7 +68,7 @@ impl Grid {
             return Ok(());
         }
         if row >= MOST_ROWS || column >= MOST_COLUMNS {
-            return Err("stands outside of any sheet");
+            return Err("is outside the limits of a sheet. Save the workbook again.");
         }
         if row as usize >= self.ends.len() {
             self.close_row(row)?;
@@ -76,7 +76,7 @@ impl Grid {
         }
         let is_next = self.ends.last().is_some_and(|(_, cells)| *cells <= column);
         if self.ends.len() != row as usize + 1 || !is_next {
-            return Err("is out of order; open the file and save it again");
+            return Err("is out of order. Open the file and save it again.");
         }
         self.fill(column)?;
         let text = self.write(column, |text| push_cell(text, cell))?;
@@ -89,7 +89,7 @@ impl Grid {
         Ok(())
     }
 
-    /// Writes into the last row what stands in its merged cells up to a column. Rows in which nothing else stands stay empty.
+    /// Writes the content of merged cells into the last row, up to a column. Rows without other content stay empty.
     fn fill(&mut self, column: u32) -> Pushed {
         let Some(&(_, from)) = self.ends.last() else { return Ok(()) };
         let row = self.ends.len() as u32 - 1;
@@ -106,14 +106,14 @@ impl Grid {
         Ok(())
     }
 
-    /// Ends the last row; merged cells that do not reach the next one are done with.
+    /// Ends the last row; merged cells that do not reach the next one are dropped.
     fn close_row(&mut self, next: u32) -> Pushed {
         self.fill(MOST_COLUMNS)?;
         self.open.retain(|_, merged| merged.last_row >= next);
         Ok(())
     }
 
-    /// Writes a cell of the last row; says where its text is.
+    /// Writes a cell of the last row, and returns where its text is.
     fn write(&mut self, column: u32, write: impl FnOnce(&mut String)) -> Result<Range<usize>, &'static str> {
         let Some((end, cells)) = self.ends.last_mut() else { return Ok(0..0) };
         let gap = if *cells == 0 { column } else { column + 1 - *cells };
@@ -122,12 +122,12 @@ impl Grid {
         write(&mut self.text);
         (*end, *cells) = (self.text.len(), column + 1);
         match self.text.len() as u64 > self.most {
-            true => Err("is one too many; save the sheet as CSV"),
+            true => Err("exceeds the size limit. Save the sheet as CSV."),
             false => Ok(start..self.text.len()),
         }
     }
 
-    /// The text, all rows equally long, and what was made of merged cells; `None` where there is too much of it.
+    /// The text, all rows equally long, and the remark about merged cells; `None` if it is too long.
     pub fn finish(mut self) -> Option<(String, Option<String>)> {
         self.close_row(MOST_ROWS).ok()?;
         let width = self.ends.iter().map(|(_, cells)| *cells).max().unwrap_or_default();
@@ -150,13 +150,13 @@ impl Grid {
         }
         let filled = self.filled.map(|(first, count)| {
             let more = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
-            format!("what stands in the merged cells {first}{more} is read in each of their rows")
+            format!("The content of merged cells ({first}{more}) is read in each of their rows.")
         });
         Some((text, filled))
     }
 }
 
-/// Appends a cell, in quotes where it has signs that could separate cells.
+/// Appends a cell, in quotes if it contains separators.
 fn push_cell(text: &mut String, cell: &str) {
     let quoted = cell.contains([',', ';', '\t', '"']);
     text.extend(quoted.then_some('"'));

@@ -1,4 +1,4 @@
-//! What is asked of a study, done: the one place where a request becomes changes and a reply, whatever face it came from.
+//! Handles requests to studies: the one place where a request becomes changes and a reply, whatever face it came from.
 
 use crate::ask::AskOptions;
 use crate::create::Source;
@@ -22,28 +22,28 @@ use std::path::Path;
 
 /// Characters of a key.
 const LONGEST_KEY: usize = 128;
-/// Rows that a page looks ahead at most: with each the model thinks once more.
+/// How many rows a page may look ahead: for each, the model predicts again.
 const MOST_AHEAD: usize = 50;
 
 /// Draws pages of studies.
 pub trait Pages: Sync {
-    /// A page about a study, looking so many rows ahead, and what should be known beside it.
+    /// A page about a study, looking so many rows ahead, and its notes.
     ///
     /// # Errors
-    /// Where the study cannot be read.
+    /// If the study cannot be read.
     fn report(&self, study: &mut Study, name: &str, ahead: usize) -> Result<(String, Vec<Note>)>;
 
     /// A piece of HTML that shows a study at a glance.
     fn glance(&self, summary: &Summary, name: &str) -> String;
 }
 
-/// What is known of a request beside what it says.
+/// The context of a request.
 pub struct Context<'a> {
-    /// What time it is where the study is kept, in seconds since 1970.
+    /// The current time where the study is kept, in seconds since 1970.
     pub now: u64,
-    /// Who asks, where a request names nobody: the name of a token.
+    /// The name of the token, for requests that give no name.
     pub who: Option<&'a str>,
-    /// The key with which the request is done once, however often it comes.
+    /// The key with which the request is done once, however often it is sent.
     pub key: Option<&'a str>,
     /// Draws pages.
     pub pages: &'a dyn Pages,
@@ -69,7 +69,7 @@ pub(crate) fn origin_of(request: &Request, context: &Context<'_>) -> Result<Orig
     Ok(Origin { at: Some(context.now), by: context.who.map(str::to_owned), key })
 }
 
-/// Checksums of a key and a request: nobody who reads the journal can use the key.
+/// Checksums of a key and a request: the journal does not give the key away.
 fn keyed(key: &str, who: Option<&str>, request: &Request) -> Result<Keyed> {
     if !(1..=LONGEST_KEY).contains(&key.len()) || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(Problem::KeyUnusable { longest: LONGEST_KEY });
@@ -80,7 +80,7 @@ fn keyed(key: &str, who: Option<&str>, request: &Request) -> Result<Keyed> {
     Ok(Keyed { key: short(format!("{} {token} {key}", token.len()).as_bytes()), request: short(&request) })
 }
 
-/// A sheet of a request, as a study takes it.
+/// A request's sheet, as a study takes it.
 pub(crate) fn sheet_of(sheet: Sheet, context: &Context<'_>) -> Result<Source> {
     match sheet {
         Sheet::Content(Content(bytes)) => {
@@ -92,11 +92,11 @@ pub(crate) fn sheet_of(sheet: Sheet, context: &Context<'_>) -> Result<Source> {
     }
 }
 
-/// Does a request to a study. What it changes is one line of the journal; with a key that is known it changes nothing, and the reply is
-/// that of the first time.
+/// Handles a request to a study. Its changes are one line of the journal; with a known key it changes nothing, and the
+/// reply is that of the first time.
 ///
 /// # Errors
-/// Where it makes no sense, or not as the study stands; then nothing changes.
+/// If it makes no sense, or not in the study's present state; then nothing changes.
 pub fn handle(
     study: &mut Study,
     name: &StudyName,
@@ -114,7 +114,7 @@ pub fn handle(
     }
     let again = context.key.map(|_| request.clone());
     let reply = done(study, name, request, context);
-    // Refused because another process has done it meanwhile?
+    // Was it refused because another process has done it meanwhile?
     if let (Err(_), Some(request)) = (&reply, again)
         && let Some(line) = known(study, context)?
     {
@@ -136,7 +136,8 @@ fn known(study: &Study, context: &Context<'_>) -> Result<Option<u64>> {
     }
 }
 
-/// The reply to a request that was done before: it is done once more, in memory, as the study was then. The same bits come out.
+/// The reply to a request that was done before: it is done again, in memory, from the study as it was then. The result
+/// is the same.
 fn repeated(
     study: &mut Study,
     name: &StudyName,
@@ -164,13 +165,13 @@ fn repeated(
     study.models = std::mem::take(&mut past.models);
     match (again, request) {
         (Ok(again), _) if same => Ok(again),
-        // Another model answers otherwise by now: the rows are what they were.
+        // Another model would answer differently by now; the rows stay the same.
         (_, Request::Ask(_)) => suggested(study, &recorded.changes).map(|answer| (Reply::Ask(answer), vec![])),
         (again, _) => again,
     }
 }
 
-/// The same update of a study as it was then, from the version of the sheet that is kept: its file may have changed since.
+/// The same update of a study as it was then, from the kept version of the sheet: its file may have changed since.
 fn updated(study: &mut Study, past: &mut Study, update: &Update, changes: &[Entry]) -> Result<(Reply, Vec<Note>)> {
     let hash = changes.iter().find_map(|change| match change {
         Entry::Sheet { pool, .. } => pool.hash.clone(),
@@ -183,7 +184,7 @@ fn updated(study: &mut Study, past: &mut Study, update: &Update, changes: &[Entr
     Ok((Reply::Update(updated), past.take_notes()))
 }
 
-/// The rows of an answer without what was predicted of them.
+/// The rows of an answer without their predictions.
 fn suggested(study: &mut Study, changes: &[Entry]) -> Result<Answer> {
     study.load()?;
     let mut suggestions = Vec::new();
@@ -314,7 +315,7 @@ fn table_of(file: Sheet, context: &Context<'_>) -> Result<icee_base::table::Tabl
     }
 }
 
-/// The result of a row, and the further ones. The main one may be given by its name, too.
+/// The result of a row, and the further ones. The main one may also be given by its name.
 fn results(study: &Study, request: &Tell) -> Result<(Outcome, Vec<(String, f64)>)> {
     let main = study.value_column();
     let (mut value, mut further) = (request.value.as_ref().map(amount).transpose()?, Vec::new());
@@ -345,7 +346,7 @@ fn update(study: &mut Study, request: Update, context: &Context<'_>) -> Result<i
     study.update(repeat, corrected, new)
 }
 
-/// What becomes of results that differ, and of rows that were edited.
+/// Whether to correct results that differ, and rows that were edited.
 fn how(request: &Update) -> (Repeat, Corrected) {
     let repeat = if request.replace { Repeat::Replace } else { Repeat::Refuse };
     (repeat, if request.keep { Corrected::Keep } else { Corrected::Refuse })

@@ -1,11 +1,11 @@
-//! The file a study is: lines that are only ever appended, and that survive a crash at any byte.
+//! The file of a study: lines that are only ever appended, and that survive a crash at any byte.
 //!
-//! Every line carries a checksum of its text and of all lines above (see `lines`).
-//! A line is written in one go and forced to disk before anyone hears of it. What a crash leaves behind is at most one
-//! incomplete line at the end; whoever writes next moves it to a file of its own beside the journal, and says so. A line
-//! that is damaged further up is not the work of a crash: then nothing is touched, and the error names the line.
+//! Every line carries a checksum of its text and of all lines above (see `lines`). A line is written in one go and
+//! forced to disk before its request is answered. A crash leaves at most one incomplete line at the end; the next
+//! writer moves it to a file of its own beside the journal, and a note says so. A line that is damaged further up is
+//! not the work of a crash: then nothing is touched, and the error names the line.
 //!
-//! Who writes holds a lock on the file. Who only reads needs neither that nor the right to write: whole lines never change.
+//! A writer holds a lock on the file. A reader needs neither the lock nor the right to write: whole lines never change.
 
 use crate::error::{IntoProblem, OrProblem, Result, shown, stored};
 use crate::formats::is_archive;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often the lock is tried until it is said that one waits.
+/// How often the lock is tried before the wait is reported.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Bytes of a sheet.
@@ -49,7 +49,7 @@ impl Home for JournalFile {
             return Err(taken(&self.0));
         }
         let folder = sheets_of(&self.0);
-        // Those that were there before are of one who creates the study at the same time.
+        // Those that were there before belong to a study that is created at the same time.
         let new: Vec<&KeptSheet> = sheets.iter().filter(|sheet| find(&folder, &sheet.hash).is_none()).collect();
         let created =
             new.iter().try_for_each(|sheet| keep(&folder, sheet)).and_then(|()| Journal::create(&self.0, lines));
@@ -107,11 +107,11 @@ impl Journal {
     /// Writes a new journal of these lines, all at once.
     ///
     /// # Errors
-    /// Where there is one already, or it cannot be written; then nothing is left behind.
+    /// If there is one already, or it cannot be written; then nothing is left behind.
     pub fn create(path: &Path, lines: &[String]) -> Result<()> {
         let folder = folder_of(path);
         std::fs::create_dir_all(&folder).map_err(FileError::io(&folder)).or_problem()?;
-        // Under another name first: nobody ever sees half a header, and an existing study is not overwritten.
+        // Under another name first: no reader ever sees half a header, and an existing study is not overwritten.
         let draft = format!("draft-{}-{}", std::process::id(), DRAFTS.fetch_add(1, Ordering::Relaxed));
         let draft = path.with_extension(draft);
         let text = journal_of(lines);
@@ -148,7 +148,7 @@ impl Journal {
         })
     }
 
-    /// As [`Storage::lock`] says, with the path for whoever has to wait.
+    /// As [`Storage::lock`], with the path for the message to those that wait.
     ///
     /// # Errors
     /// Where the file is gone or may not be written, or its file system has no locks.
@@ -163,7 +163,7 @@ impl Journal {
                 self.appends = true;
             }
             self.wait(waiting)?;
-            // While we waited, another file may have taken the name; what is written to the old one would be lost.
+            // During the wait, another file may have taken the name; lines written to the old one would be lost.
             let in_place = self.in_place();
             if matches!(in_place, Ok(true)) {
                 return Ok(());
@@ -188,13 +188,13 @@ impl Journal {
         self.file.lock().map_err(io).or_problem()
     }
 
-    /// Whether the open file is the one that stands under the journal's name.
+    /// Whether the open file still has the journal's name.
     fn in_place(&self) -> Result<bool> {
         let io = FileError::io(&self.path);
         Ok(same_file(&std::fs::metadata(&self.path).map_err(io).or_problem()?, &metadata(&self.file, &self.path)?))
     }
 
-    /// Moves the incomplete end that was read, if there is one, to a file of its own, as [`Storage::set_aside`] says.
+    /// Moves the incomplete end that was read, if there is one, to a file of its own; see [`Storage::set_aside`].
     ///
     /// # Errors
     /// Where that file cannot be written; then the journal is as it was.
@@ -247,7 +247,7 @@ impl Storage for Journal {
     fn look(&mut self) -> Result<News> {
         match self.read() {
             Ok(news) if !news.is_torn() => Ok(news),
-            // Perhaps somebody is just writing there. So look again: while nobody is, if that can be had at once.
+            // Another process may be writing there. So look again under the lock, if it is free at once.
             _ => {
                 // (On Windows a lock keeps readers out, too, so there they have to wait.)
                 let alone =
@@ -257,7 +257,7 @@ impl Storage for Journal {
                     self.unlock()?;
                     return again;
                 }
-                // The end counts as torn only where nobody writes.
+                // The end counts as torn only if no process writes.
                 Ok(News { torn: vec![], ..again? })
             }
         }
@@ -280,7 +280,7 @@ impl Storage for Journal {
             let _ = self.file.set_len(length);
             return Err(FileError::Io { path: self.path.clone(), source }.into_problem());
         }
-        // Nobody may hear of a line that went to a file which has lost its name.
+        // A line that went to a file without a name must not count as written.
         if !self.in_place()? {
             let fault = "another file has taken its place meanwhile. Nothing was recorded; repeat the request.";
             return Err(stored(&shown(&self.path), fault));
@@ -366,7 +366,7 @@ mod tests {
 
     const LINES: [&str; 4] = ["{\"header\":\"ä\"}", "{\"ask\":[1,2]}", "{\"tell\":0.5}", "{\"ask\":[3]}"];
 
-    /// Reads, mends and accepts, as one who is about to write.
+    /// Reads, repairs and accepts, as a writer does.
     fn take(journal: &mut Journal) -> Result<(News, Option<PathBuf>)> {
         journal.lock(&|_| panic!("nobody else is here"))?;
         let news = journal.read()?;
@@ -460,7 +460,7 @@ mod tests {
         assert!(Journal::open(&swapped).unwrap().read().unwrap_err().to_string().contains("line 2"));
         assert!(Journal::create(&path, &["{}".into()]).unwrap_err().to_string().contains("exists already"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
-        // Every line is JSON for others to read.
+        // Every line is JSON for other programs to read.
         assert!(text.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
     }
 
@@ -472,7 +472,7 @@ mod tests {
         assert_eq!(take(&mut one).unwrap().0.lines.len(), 4);
         assert_eq!(take(&mut two).unwrap().0.lines.len(), 4);
         one.append("{\"by\":\"one\"}").unwrap();
-        // What is not accepted stays new.
+        // Lines that are not accepted stay new.
         assert_eq!(two.read().unwrap().lines, ["{\"by\":\"one\"}"]);
         assert_eq!(take(&mut two).unwrap().0.lines, ["{\"by\":\"one\"}"]);
         two.append("{\"by\":\"two\"}").unwrap();
@@ -490,7 +490,7 @@ mod tests {
         let mut reader = Journal::open(&path).unwrap();
         let news = reader.look().unwrap();
         assert_eq!((news.lines.len(), news.is_torn()), (4, true));
-        // While somebody writes, a line that is not whole is nothing to speak of.
+        // While another process writes, an incomplete line is not reported.
         let mut writer = Journal::open(&path).unwrap();
         writer.lock(&|_| ()).unwrap();
         assert!(!reader.look().unwrap().is_torn());
@@ -542,7 +542,7 @@ mod tests {
                 let news = waiter.read().unwrap();
                 waiter.accept(&news);
                 waiter.lock(&|_| ()).unwrap();
-                // All of it is new, for nobody knows what stands in the other file.
+                // All of it is new, because the other file is unknown.
                 let news = waiter.read().unwrap();
                 assert_eq!(news.lines.len(), 4);
                 waiter.accept(&news);
@@ -554,7 +554,7 @@ mod tests {
             waiter.join().unwrap();
         });
         assert_eq!(lines(&path).last().unwrap(), "{\"by\":\"waiter\"}");
-        // And where it happens between locking and writing, nobody hears that it was done.
+        // And if it happens between locking and writing, the change counts as not made.
         let mut late = Journal::open(&path).unwrap();
         take(&mut late).unwrap();
         late.lock(&|_| ()).unwrap();

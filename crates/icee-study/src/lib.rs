@@ -1,8 +1,9 @@
 //! Which row next? Studies of a table of candidates, in one file that survives crashes.
 //!
-//! A [`Study`] suggests rows ([`Study::ask`]), records results ([`Study::tell`]) and predicts all others ([`Study::predict`]). It is a
-//! journal, in a file or in any [`Storage`], and the versions of the sheet that it was read from; opened again it goes on where it was.
-//! [`handle`] does what a face asks for: a request of `icee-protocol` becomes one line of the journal and a reply.
+//! A [`Study`] suggests rows ([`Study::ask`]), records results ([`Study::tell`]) and predicts all others
+//! ([`Study::predict`]). It is a journal, in a file or in any [`Storage`], and the versions of the sheet that it was
+//! read from; opened again it goes on where it was. [`handle`] serves all faces: a request of `icee-protocol` becomes
+//! one line of the journal and a reply.
 //!
 //! ```text
 //! sheet ─► table ─► encode ─► rows (points) ────────┐

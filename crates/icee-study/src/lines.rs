@@ -12,7 +12,7 @@ use std::path::Path;
 const CHECK: &str = ",\"check\":\"";
 const CHECK_LENGTH: usize = CHECK.len() + 16 + 2;
 
-/// How far a journal has been taken in: lines and their bytes, all of them sound, and the checksum of the last one.
+/// How far a journal has been read: lines and their bytes, all of them sound, and the checksum of the last one.
 pub fn position(lines: u64, length: u64, chain: u64) -> Position {
     Position { lines, mark: [length, chain] }
 }
@@ -43,7 +43,7 @@ pub fn parse(path: &Path, at: Position, bytes: &[u8]) -> Result<News> {
     Ok(news)
 }
 
-/// The error of a journal that is not what was written.
+/// The error of a journal that was changed or damaged.
 pub fn damaged(path: &Path, line: u64, problem: &str) -> Problem {
     let problem = format!("line {line}: {problem}. Nothing was changed. Put back a sound copy of the file.");
     FileError::content(path, problem).into_problem()

@@ -1,4 +1,4 @@
-//! Looking at a study: the best row, all results, and what is predicted of every row.
+//! Looking at a study: the best row, all results, and predictions of every row.
 
 use crate::aims::Aims;
 use crate::answer::{forecast, most_promising, status_at, status_of};
@@ -20,8 +20,8 @@ use std::collections::HashSet;
 const CHUNK: usize = 1 << 14;
 
 impl Study {
-    /// The best row told so far: the one of the best value or, where some were measured more than once, the one that is
-    /// believed to be the best.
+    /// The best row so far: the one with the best result or, if some rows have replicates, the one with the best
+    /// estimated mean.
     pub fn best(&mut self) -> Option<BestRow> {
         self.try_to_load();
         self.mention_torn();
@@ -38,8 +38,8 @@ impl Study {
         Some(BestRow { row: self.outcome(trial), believed: None, sure: None })
     }
 
-    /// The rows told whose limits hold and that are beaten by none: better in one outcome is worse in another. The best by the
-    /// first outcome first; with one objective the best row alone.
+    /// The Pareto-optimal rows among those that keep the constraints: none is better than another in every objective.
+    /// The best by the first outcome comes first; with one objective it is the only one.
     pub fn front(&mut self) -> Vec<MeasuredRow> {
         self.try_to_load();
         self.mention_torn();
@@ -57,17 +57,17 @@ impl Study {
         BestRows { best, front, objectives, has_values, sheet: self.sheet_fingerprint().to_owned() }
     }
 
-    /// How many results are to be as good as possible.
+    /// The number of objectives.
     pub fn objectives(&self) -> usize {
         self.header.goals().objectives()
     }
 
-    /// Whether any row has a value.
+    /// Whether any row has a result.
     pub fn has_values(&self) -> bool {
         self.trials.values(0) > 0
     }
 
-    /// The column in which values are filled in, if there is one.
+    /// The column in which results are filled in, if there is one.
     pub fn value_column(&self) -> Option<&str> {
         self.header.value.as_deref()
     }
@@ -86,7 +86,7 @@ impl Study {
         results::row_column(|name| known.contains(&name.to_owned()))
     }
 
-    /// A checksum of the sheet that rows are numbered by: where it is another one, numbers and cells may be others, too.
+    /// A checksum of the sheet that rows are numbered by: another one may number them otherwise, or have other cells.
     pub fn sheet_fingerprint(&self) -> &str {
         &self.header.pool.fingerprint
     }
@@ -101,7 +101,7 @@ impl Study {
         self.rows.is_some()
     }
 
-    /// Lines of the journal taken in so far: whoever sees another number sees another study.
+    /// Lines of the journal read so far: another number is another state of the study.
     pub fn lines(&self) -> u64 {
         self.journal.lines()
     }
@@ -134,18 +134,18 @@ impl Study {
         Ok(columns)
     }
 
-    /// What is wanted of all outcomes, and what was told, as models see it.
+    /// The goals of all outcomes and their results, as models see them.
     pub(crate) fn aims(&self) -> Aims {
         self.aims_after(&self.trials)
     }
 
-    /// The same where only so much was told.
+    /// The same from some of the results.
     pub(crate) fn aims_after(&self, trials: &Trials) -> Aims {
         let earlier = self.header.earlier.iter().flat_map(|earlier| &earlier.rows).map(|row| row.value);
         Aims::of(trials, &self.header.goals(), &earlier.collect::<Vec<f64>>())
     }
 
-    /// Rows to which nothing has happened, identical ones counted once.
+    /// Rows without a result that are not in progress; identical ones count once.
     pub(crate) fn left(&self) -> usize {
         let mut taken = self.trials.taken(self.header.pool.rows);
         if let Some(rows) = &self.rows {
@@ -154,11 +154,11 @@ impl Study {
         taken.iter().filter(|taken| !**taken).count()
     }
 
-    /// By how much measurements of one row differ (a standard deviation), where some row was measured more than once.
+    /// The standard deviation of replicates, if a row has some.
     fn noise(&self) -> Option<f64> {
         let rows: Vec<Vec<f64>> = self.trials.told.iter().map(|trial| trial.outcomes(0).collect()).collect();
         let degrees: usize = rows.iter().map(|values| values.len().saturating_sub(1)).sum();
-        // In units of the greatest: squares of great numbers are none.
+        // In units of the greatest: squares of large numbers overflow.
         let most = rows.iter().flatten().fold(0.0f64, |most, value| most.max(value.abs()));
         if degrees == 0 || most == 0.0 {
             return (degrees > 0).then_some(0.0);
@@ -171,7 +171,7 @@ impl Study {
         Some(variance.sqrt() * most)
     }
 
-    /// All there is to know about the study; of the results the latest alone, where that is wanted.
+    /// The summary of the study; with only the latest results, if so many are asked for.
     pub fn summary(&mut self, most: Option<usize>) -> Summary {
         let best = self.best();
         let goals = self.goals();
@@ -182,7 +182,7 @@ impl Study {
         self.notes.extend(self.trials.decades(&goals));
         let header = &self.header;
         let described = |Column { name, code }: &Column| {
-            // The Gaussian process alone is never shown the cells themselves.
+            // The Gaussian process never reads the cells themselves.
             let lost = code.lost().filter(|_| header.sampler == SamplerKind::GpEi).unwrap_or_default();
             (name.clone(), code.describe() + lost)
         };
@@ -213,15 +213,15 @@ impl Study {
         }
     }
 
-    /// How many rows are measured and in progress, for a list.
+    /// The numbers of rows measured and in progress, for a list.
     pub(crate) fn counts(&self) -> [usize; 4] {
         [self.header.pool.rows, self.trials.told.len(), self.trials.count_running(), self.left()]
     }
 
-    /// What is predicted of every row, in the order of the sheet; or of so many of those left, the most promising first.
+    /// Predictions of every row, in the order of the sheet; or of some that are left, the most promising first.
     ///
     /// # Errors
-    /// Where there are too few results, or the sheet cannot be used.
+    /// If there are too few results, or the sheet cannot be used.
     pub fn predict(&mut self, top: Option<usize>, sampler: Option<SamplerKind>) -> Result<Predicted> {
         if top == Some(0) {
             return Err(Problem::TopZero);
@@ -282,8 +282,8 @@ impl Study {
     }
 }
 
-/// What rows that were measured more than once say of the value that a study is about; nothing where all rows have the same
-/// mean, and so none is better than another.
+/// The analysis of replicates of the main result; none if all rows have the same
+/// mean, so that none is better than another.
 fn replicates(aims: &Aims) -> Option<Replicates> {
     let main = aims.main();
     if main.units.is_flat() { None } else { Replicates::of(&main.history) }

@@ -1,5 +1,5 @@
-//! Studies in memory, without a file: a storage for those that need not outlive the program, and what journals and pools say
-//! that are bytes. Bytes may come from anywhere.
+//! Studies in memory, without a file: a storage for those that need not outlive the program, and readers of journals
+//! and pools that are bytes. The bytes may come from any source.
 
 use crate::encode;
 use crate::error::{OrProblem, Result, stored};
@@ -38,7 +38,7 @@ pub struct InMemory {
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
-    /// The lock was given back.
+    /// The lock was released.
     freed: Condvar,
 }
 
@@ -48,14 +48,14 @@ struct State {
     lines: Vec<String>,
     /// The versions of the sheet, by their hashes.
     sheets: HashMap<String, Vec<u8>>,
-    /// Who holds the lock.
+    /// The handle that holds the lock.
     holder: Option<u64>,
     /// Handles opened so far.
     handles: u64,
 }
 
 impl Shared {
-    /// The state, also after somebody has panicked: no change of it can be left half done.
+    /// The state, also after a thread has panicked: no change of it can be left half done.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -94,7 +94,7 @@ impl Home for InMemory {
     }
 }
 
-/// One who works with a study in memory.
+/// A handle of a study in memory.
 struct Handle {
     home: InMemory,
     number: u64,
@@ -128,7 +128,7 @@ impl Storage for Handle {
         let first = freed.wait_timeout_while(self.home.shared.state(), PATIENCE, is_taken);
         let (mut state, late) = first.unwrap_or_else(PoisonError::into_inner);
         if late.timed_out() {
-            // Whoever is told may want to look.
+            // The callback may want to look.
             drop(state);
             waiting();
             let then = freed.wait_while(self.home.shared.state(), is_taken);
@@ -198,12 +198,12 @@ pub fn lines_of(journal: &[u8]) -> Result<Vec<String>> {
     }
 }
 
-/// The error of a journal that ends in half a line: what that was is not to be lost without a word.
+/// The error of a journal that ends in half a line: the loss must be reported.
 pub(crate) fn incomplete(name: &str) -> Problem {
     stored(name, "its last line is incomplete. The next change to the study repairs that.")
 }
 
-/// The journal of lines, with their checksums: byte for byte what a file has that they were appended to.
+/// The journal of lines, with their checksums: byte for byte the file to which they would have been appended.
 pub fn journal_of(lines: &[String]) -> String {
     let (mut text, mut chain) = (String::new(), 0);
     for line in lines {
@@ -214,21 +214,21 @@ pub fn journal_of(lines: &[String]) -> String {
     text
 }
 
-/// What a journal says.
+/// The content of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inspection {
     /// Whole lines.
     pub lines: usize,
-    /// Rows with an outcome.
+    /// Rows with a result.
     pub told: usize,
-    /// Rows that were suggested and not told yet.
+    /// Rows in progress.
     pub running: usize,
     /// Whether an incomplete line follows.
     pub torn: bool,
 }
 
-/// Reads a journal as opening does; and the pool, if it is given, by the codes that stand in the journal, whatever checksum it
-/// has.
+/// Reads a journal as opening does; and the pool, if it is given, by the journal's codes, whatever its checksum
+/// is.
 ///
 /// # Errors
 /// Where the journal is damaged, or the pool does not fit it.
@@ -245,15 +245,15 @@ pub fn inspect(journal: &[u8], pool: Option<&[u8]>) -> Result<Inspection> {
     Ok(Inspection { lines: news.lines.len(), told, running, torn: news.is_torn() })
 }
 
-/// The columns of a pool that a study would learn from: name and what it is.
+/// The columns that a study would learn from: the name and type of each.
 ///
 /// # Errors
-/// Where nothing can be learned from it.
+/// If no column can be used as an input.
 pub fn columns(pool: &[u8]) -> Result<Vec<(String, String)>> {
     let mut table = formats::table(Path::new("pool"), pool.to_vec())?;
     let places: Vec<usize> = (0..table.header().len()).collect();
     let survey = survey(&mut table, &places, &[])?;
-    // Codes that were found must be of use.
+    // Found codes must be usable.
     let encoder = encode::Encoder::new(&table, &survey.columns)?;
     let mut points = Vec::new();
     let scanned = table.scan(|table, row| {

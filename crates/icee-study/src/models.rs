@@ -1,4 +1,4 @@
-//! What predicts in a study: a Gaussian process, or a learned model that was trained for pools like this one.
+//! The models that predict in a study: a Gaussian process, or a learned model that was trained for pools like this one.
 //!
 //! A learned model takes part by an entry in [`Models`]: which pools it reads, how long a history it was trained on, how it
 //! picks and how it is loaded. Everything else about a study is the same for all.
@@ -18,14 +18,14 @@ use std::ops::RangeInclusive;
 const SCORED: usize = 1 << 14;
 const WIDE: usize = 32;
 const LEAST_SCORED: usize = 1 << 11;
-/// The same for a model that reads cells: as many rows as have so many cells, the value's among them.
+/// The same for a model that reads cells: as many rows as have so many cells, including the result's.
 const SCORED_CELLS: usize = 1 << 15;
 const LEAST_SCORED_BY_CELLS: usize = 1 << 8;
 
 /// Loads a learned model.
 pub type Loader = Box<dyn Fn() -> BoResult<Box<dyn Surrogate>> + Send + Sync>;
 
-/// Which pools a model reads.
+/// The pools that a model reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reads {
     /// Points of so many coordinates (columns after coding).
@@ -37,14 +37,14 @@ pub enum Reads {
 /// How wide a pool is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Width {
-    /// Columns that are learned from.
+    /// Input columns.
     pub columns: usize,
     /// Coordinates that they become.
     pub coordinates: usize,
 }
 
 impl Width {
-    /// Where an earlier study is learned from, too, one more column says which rows are of which.
+    /// If an earlier study is used, one more column says which rows belong to which.
     pub fn of(columns: &[Column], earlier: bool) -> Width {
         let coordinates: usize = columns.iter().map(|column| column.code.width()).sum();
         let mark = usize::from(earlier);
@@ -73,26 +73,26 @@ impl Reads {
 pub struct LearnedModel {
     /// Its name.
     pub name: String,
-    /// A checksum of its description and weights: what it is, down to the last bit.
+    /// A checksum of its description and weights: it identifies the model to the last bit.
     pub hash: u64,
     /// The pools that it was trained for.
     pub reads: Reads,
     /// The longest history that it was trained on.
     pub history: usize,
-    /// How a row is picked by what it believes.
+    /// How a row is picked by its predictions.
     pub rule: Rule,
     /// Loads it.
     pub load: Loader,
 }
 
 impl LearnedModel {
-    /// As a journal remembers it.
+    /// As the journal records it.
     fn pin(&self) -> ModelPin {
         ModelPin { name: self.name.clone(), hash: format!("{:016x}", self.hash) }
     }
 }
 
-/// The learned models at hand, the one to be preferred first; by default none.
+/// The learned models at hand, the preferred one first; by default none.
 #[derive(Default)]
 pub struct Models(Vec<LearnedModel>);
 
@@ -104,13 +104,13 @@ impl Models {
         self
     }
 
-    /// The model for a pool: the one that a study has been using, where it is at hand, else the first that fits.
+    /// The model for a pool: the one that the study uses, if it is available, else the first that fits.
     fn fitting(&self, width: Width, used: Option<&ModelPin>) -> Option<&LearnedModel> {
         let fitting = || self.0.iter().filter(|model| model.reads.fits(width));
         fitting().find(|model| used == Some(&model.pin())).or_else(|| fitting().next())
     }
 
-    /// Why no model fits.
+    /// The reason why no model fits.
     fn why_not(&self, width: Width) -> Misfit {
         let Width { columns, coordinates } = width;
         match self.0.first().map(|model| &model.reads) {
@@ -120,7 +120,7 @@ impl Models {
         }
     }
 
-    /// What picks the rows of a pool, and what is to be said about it.
+    /// The sampler of a pool, and the notes about it.
     pub(crate) fn resolve(&self, wanted: Option<SamplerKind>, width: Width) -> Result<(SamplerKind, Option<Note>)> {
         match wanted {
             Some(kind @ (SamplerKind::GpEi | SamplerKind::Random)) => Ok((kind, None)),
@@ -132,12 +132,12 @@ impl Models {
         }
     }
 
-    /// The learned model for a pool, as a journal remembers it.
+    /// The learned model for a pool, as the journal records it.
     pub(crate) fn pin(&self, width: Width, used: Option<&ModelPin>) -> Option<ModelPin> {
         self.fitting(width, used).map(LearnedModel::pin)
     }
 
-    /// What predicts for a sampler; also for chance, where a Gaussian process predicts what somebody wants to know.
+    /// The predictor of a sampler; for random rows too, a Gaussian process predicts for readers.
     pub(crate) fn predictor(&self, kind: SamplerKind, width: Width, used: Option<&ModelPin>) -> Result<Predictor> {
         if kind == SamplerKind::Learned {
             let misfit = || Problem::NoModel { misfit: self.why_not(width) };

@@ -1,4 +1,4 @@
-//! Places that have studies: what is asked of a place itself, before there is a study or about all of them.
+//! Places that have studies: requests to a place itself, before there is a study or about all of them.
 
 use crate::create::{Like, Source, StudyOptions};
 use crate::encode::Scale;
@@ -35,7 +35,7 @@ pub trait Place: Send + Sync {
     /// Whether there is a study of this name.
     ///
     /// # Errors
-    /// Where that cannot be known.
+    /// If that cannot be known.
     fn exists(&self, name: &StudyName) -> Result<bool>;
 
     /// Where a study of this name is, or will be.
@@ -44,7 +44,7 @@ pub trait Place: Send + Sync {
     /// Where that cannot be known.
     fn home(&self, name: &StudyName) -> Result<Box<dyn Home>>;
 
-    /// Puts a study away, from where it can be brought back; says where, if that is a folder.
+    /// Moves a study away so that it can be brought back; says where to, if that is a folder.
     ///
     /// # Errors
     /// Where that cannot be done.
@@ -87,7 +87,7 @@ impl Place for Folder {
     }
 }
 
-/// The problem of a name that no study has.
+/// The problem of an unknown name.
 ///
 /// # Errors
 /// Where the place cannot be read.
@@ -123,7 +123,7 @@ pub fn create(
     Ok((summary, study.take_notes()))
 }
 
-/// A study that exists already is the one that was asked for if the same request made it.
+/// An existing study counts as created if the same request made it.
 fn repeated(home: &dyn Home, name: &StudyName, origin: &Origin, models: Models) -> Result<(Summary, Vec<Note>)> {
     let taken = || Problem::StudyExists { name: name.to_string() };
     let key = origin.key.as_ref().ok_or_else(taken)?;
@@ -147,7 +147,7 @@ pub fn import(place: &dyn Place, request: Import, models: Models) -> Result<(Sum
     let package = Package::of(&Bundle { journal, sheets })?;
     let home = place.home(&name)?;
     if place.exists(&name)? {
-        // The same once more is done already.
+        // The same request again is done already.
         let mut study = Study::open_in(&*home, models)?;
         if study.all_lines()? != package.lines {
             return Err(Problem::StudyExists { name: name.to_string() });
@@ -161,7 +161,7 @@ pub fn import(place: &dyn Place, request: Import, models: Models) -> Result<(Sum
     Ok((summary, study.take_notes()))
 }
 
-/// What is understood of a sheet: a study of it in memory, of which nothing is kept.
+/// How a sheet is read: a study of it in memory, of which nothing is kept.
 ///
 /// # Errors
 /// As [`create`].
@@ -191,7 +191,7 @@ pub fn delete(place: &dyn Place, name: &StudyName, context: &Context<'_>) -> Res
 
 /// A study in a list.
 pub fn line(name: &StudyName, study: &mut Study) -> Line {
-    // Rows with the same cells count once, which the sheet says.
+    // Rows with the same cells count once; that depends on the sheet.
     let _ = study.load();
     let [rows, told, running, left] = study.counts();
     let best = if study.objectives() == 1 { study.best().and_then(|best| best.row.value) } else { None };
@@ -199,12 +199,12 @@ pub fn line(name: &StudyName, study: &mut Study) -> Line {
     Line { name: name.to_string(), rows, told, running, left, best, problem: None }
 }
 
-/// The same of one that cannot be read.
+/// The same of a study that cannot be read.
 pub fn broken_line(name: &StudyName, problem: String) -> Line {
     Line { name: name.to_string(), rows: 0, told: 0, running: 0, left: 0, best: None, problem: Some(problem) }
 }
 
-/// Which results are good, if that is said.
+/// Which results are good, if the request says so.
 fn direction(request: &Create) -> Result<Option<Direction>> {
     match (&request.direction, &request.target) {
         (Some(_), Some(_)) => Err(Problem::DirectionAndTarget),
@@ -213,7 +213,7 @@ fn direction(request: &Create) -> Result<Option<Direction>> {
     }
 }
 
-/// What is wanted, but for the direction.
+/// The goals, except for the direction.
 fn options(place: Option<&dyn Place>, request: &Create, pool: Source) -> Result<StudyOptions> {
     let like = request.like.as_deref().map(|like| earlier(place, like)).transpose()?;
     Ok(StudyOptions {
@@ -233,7 +233,7 @@ fn options(place: Option<&dyn Place>, request: &Create, pool: Source) -> Result<
     })
 }
 
-/// How columns are to be used.
+/// How columns are to be read.
 fn scales(request: &Create) -> Result<Vec<(String, Scale)>> {
     let all = [(&request.log, Scale::Log), (&request.linear, Scale::Linear), (&request.categories, Scale::Categories)];
     let (mut scales, mut seen) = (Vec::new(), HashSet::new());

@@ -1,4 +1,4 @@
-//! What predicts for an answer, given as much of the history as it takes.
+//! The predictor of an answer, given as much of the history as it takes.
 
 use crate::error::{OrProblem, Result};
 use icee_bo::acquisition::Rule;
@@ -10,27 +10,27 @@ use icee_bo::surrogate::Surrogate;
 use icee_protocol::Note;
 use rand::Rng;
 
-/// What predicts, and how much history it is given.
+/// A model, and how much history it is given.
 pub(crate) struct Predictor {
     pub surrogate: Box<dyn Surrogate>,
-    /// How a row is picked by what it believes.
+    /// How a row is picked by its predictions.
     pub rule: Rule,
-    /// Values that it takes at most.
+    /// Results that it takes at most.
     pub history: usize,
     /// Rows of the pool that it scores at most for one answer.
     pub scored: usize,
-    /// Its name, and how many values it is fitted to where those are fewer: said where there are more than it takes.
+    /// Its name, and to how many results it is fitted if those are fewer: for a note if there are more than it takes.
     pub name: String,
     pub fitted: Option<usize>,
 }
 
 impl Predictor {
-    /// Said of more results than it takes.
+    /// The note about more results than it takes.
     pub fn thinned(&self, results: usize) -> Note {
         Note::Thinned { results, used: self.history, fitted: self.fitted, model: self.name.clone() }
     }
 
-    /// Beliefs from as much of the history as the model takes.
+    /// Predictions from as much of the history as the model takes.
     pub fn predict(&mut self, pool: &Pool, known: &[Told], rows: &[usize]) -> Result<Vec<Belief>> {
         self.surrogate.predict(pool, &self.some(known), rows).or_problem()
     }
@@ -40,13 +40,13 @@ impl Predictor {
         known.iter().map(|known| self.predict(pool, known, rows)).collect()
     }
 
-    /// Holds on to what this history teaches about the function as a whole, or lets go of it ([`Surrogate::hold`]).
+    /// Keeps what this history teaches about the function as a whole, or drops it ([`Surrogate::hold`]).
     pub fn hold(&mut self, pool: &Pool, known: Option<&[Told]>) -> Result<()> {
         let known = known.map(|known| self.some(known));
         self.surrogate.hold(pool, known.as_deref()).or_problem()
     }
 
-    /// About all rows that are left, of which these are looked at.
+    /// The note about all rows that are left, if only these are scored.
     pub fn remaining(
         &mut self,
         pool: &Pool,

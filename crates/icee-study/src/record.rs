@@ -1,4 +1,4 @@
-//! What stands in a journal: a header, then a line for every request that changed something.
+//! The lines of a journal: a header, then a line for every request that changed something.
 
 use crate::encode::Column;
 use crate::error::{OrProblem, Result, bug};
@@ -56,7 +56,7 @@ pub struct Origin {
     /// When, in seconds since 1970; upgraded journals do not know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u64>,
-    /// The person or worker, if that was said.
+    /// The person or worker, if the request names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// The key that makes the request be done once.
@@ -64,11 +64,11 @@ pub struct Origin {
     pub key: Option<Keyed>,
 }
 
-/// A key and what was asked with it, as checksums: whoever reads a journal cannot use another's keys.
+/// Checksums of a key and its request: the journal does not give another's keys away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keyed {
-    /// Of the key and the token that it came with.
+    /// Of the key and the name of its token.
     pub key: String,
     /// Of the request.
     pub request: String,
@@ -118,7 +118,8 @@ pub struct Header {
     pub outcomes: Vec<ToldValue>,
 }
 
-/// What an earlier study has found: its rows, copied into this one's journal, so that nothing else is needed to read it.
+/// The results of an earlier study: its rows, copied into this one's journal, so that nothing else is needed to read
+/// it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Earlier {
@@ -139,7 +140,7 @@ pub struct EarlierRow {
     pub value: f64,
 }
 
-/// A learned model and what would show that it is another one.
+/// A learned model, and what tells it from another one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelPin {
@@ -161,7 +162,7 @@ impl From<ModelPin> for ModelName {
     }
 }
 
-/// A sheet, and what would show that it has changed.
+/// A sheet, and what shows that it has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SheetFile {
@@ -174,22 +175,23 @@ pub struct SheetFile {
     pub rows: usize,
     /// The checksum of its text, sixteen hexadecimal digits.
     pub fingerprint: String,
-    /// The SHA-256 of its bytes, under which it is kept beside the journal; upgraded journals do not know it of earlier versions.
+    /// The SHA-256 of its bytes, under which it is kept beside the journal; upgraded journals do not have it of earlier
+    /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// Its columns that the study does not use: whether one is new, nothing else would say.
+    /// Its columns that the study does not use, to notice new ones.
     #[serde(default)]
     pub others: Vec<String>,
 }
 
-/// Any other line: what one request has changed.
+/// Any other line: the changes of one request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
     /// The request.
     #[serde(default)]
     pub from: Origin,
-    /// What it has changed, in order.
+    /// Its changes, in order.
     pub changes: Vec<Entry>,
 }
 
@@ -206,7 +208,7 @@ pub enum Entry {
         /// When the reservation expires, in seconds since 1970.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<u64>,
-        /// What else was asked of them.
+        /// The rest of the request.
         #[serde(default, skip_serializing_if = "Asked::is_plain")]
         asked: Asked,
     },
@@ -214,13 +216,14 @@ pub enum Entry {
     Tell {
         /// Of which rows.
         outcomes: Vec<ToldValue>,
-        /// The name of the person whose reservation had expired; whoever has the row now keeps it. Empty where there was no name.
+        /// The name of the person whose reservation had expired; the row stays with its present holder. Empty if there
+        /// was no name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         late: Option<String>,
     },
     /// The reservations of rows in progress are extended.
     Renew {
-        /// Which.
+        /// Which rows.
         rows: Vec<RowName>,
         /// Until when at least, in seconds since 1970.
         until: u64,
@@ -232,7 +235,7 @@ pub enum Entry {
     },
     /// Reservations have expired.
     Expire {
-        /// Of which rows.
+        /// The rows.
         rows: Vec<RowName>,
     },
     /// The results of rows are deleted: as if they had not been recorded.
@@ -240,7 +243,7 @@ pub enum Entry {
         /// Which.
         rows: Vec<RowName>,
     },
-    /// The goals are these from here on; the direction stays.
+    /// The goals from here on; the direction stays.
     Goals {
         /// The range of possible results.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -248,7 +251,7 @@ pub enum Entry {
         /// Additional objectives and constraints: those from before first, in their order.
         further: Vec<Further>,
     },
-    /// The sheet has changed: its rows from here on, and what was filled in.
+    /// The sheet has changed: its rows from here on, and the results in it.
     Sheet {
         /// The sheet as it is now.
         pool: SheetFile,
@@ -256,7 +259,7 @@ pub enum Entry {
         columns: Vec<Column>,
         /// The rows with results or in progress, and those with an expired reservation: where each was and is, by number from one.
         moved: Vec<[usize; 2]>,
-        /// What was filled in.
+        /// The results that were filled in.
         outcomes: Vec<ToldValue>,
     },
     /// From here on this learned model is used.
@@ -265,7 +268,7 @@ pub enum Entry {
     Undo {},
 }
 
-/// What was asked of suggested rows, beside their number: rows in progress are repeated to the same request alone.
+/// The request for suggested rows, except for their number: rows in progress are repeated to the same request alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
@@ -292,19 +295,19 @@ pub struct RowName {
     /// Its id, where a column gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What stands in it, sixteen hexadecimal digits: found again by this when the sheet has changed.
+    /// A checksum of its cells: the row is found by it when the sheet has changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }
 
 impl RowName {
-    /// What the user calls it.
+    /// The user's name for it.
     pub fn shown(&self) -> String {
         self.id.clone().unwrap_or_else(|| self.row.to_string())
     }
 }
 
-/// What several rows are called.
+/// The user's names for several rows.
 pub fn shown_all(rows: &[RowName]) -> Vec<String> {
     rows.iter().map(RowName::shown).collect()
 }
@@ -327,19 +330,19 @@ pub struct ToldValue {
     /// Whether it is a replicate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
-    /// Whether there is no result because the experiment cannot be made.
+    /// Whether there is no result because the experiment is impossible.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub impossible: bool,
 }
 
-/// What came out of an experiment.
+/// The outcome of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
     /// A number.
     Value(f64),
     /// It was made and failed: as bad as the worst result.
     Failed,
-    /// It cannot be made: says nothing about other rows.
+    /// It is impossible: it says nothing about other rows.
     Impossible,
 }
 
@@ -356,10 +359,10 @@ impl From<Option<f64>> for Outcome {
     }
 }
 
-/// An outcome with the further results that were measured beside it.
+/// An outcome with the further results of the same experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// The one that the study is about.
+    /// The main one.
     pub outcome: Outcome,
     /// The others, in the order of the goals; empty where there are none.
     pub further: Vec<Option<f64>>,
@@ -389,7 +392,7 @@ impl Header {
         table.header().iter().filter(|name| !name.is_empty() && !known.contains(name)).cloned().collect()
     }
 
-    /// What is wanted of the results.
+    /// The goals of the results.
     pub fn goals(&self) -> Goals {
         Goals { direction: self.direction, bounds: self.bounds.unwrap_or_default(), further: self.further.clone() }
     }
@@ -403,7 +406,7 @@ impl ToldValue {
         ToldValue { row, value, further, replaces: false, again: false, impossible }
     }
 
-    /// What came out.
+    /// The outcome.
     pub fn outcome(&self) -> Outcome {
         match self.value {
             Some(value) => Outcome::Value(value),
@@ -417,7 +420,7 @@ impl ToldValue {
 pub fn to_line(record: &impl Serialize) -> Result<String> {
     serde_json::to_string(record).map_err(bug)
 }
-/// Numbers as text: not every reader of JSON gives the very number back that was written.
+/// Numbers as text: not every reader of JSON returns exactly the number that was written.
 mod as_text {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 

@@ -1,4 +1,4 @@
-//! From the lines of a journal to what they come to. `name` is what it is called in messages.
+//! From the lines of a journal to a study's state. `name` is for messages.
 
 use crate::error::{Result, stored};
 use crate::record::{Entry, FORMAT, Header, Keyed, Line};
@@ -8,7 +8,7 @@ use icee_protocol::Problem;
 use serde::Deserialize;
 use std::collections::HashMap;
 
-/// What the lines below a header come to, beside the trials: what every line counts for, also one that was undone.
+/// What the lines below a header add up to, beside the trials: every line counts, also one that was undone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Answers so far, also those that were undone: random numbers depend on it.
@@ -43,7 +43,7 @@ impl Tally {
 
     fn key(&mut self, number: u64, keyed: Option<&Keyed>) {
         if let Some(Keyed { key, request }) = keyed {
-            // The first counts: no line is written for a key that is known.
+            // The first counts: no line is written for a known key.
             self.keys.entry(key.clone()).or_insert_with(|| (number, request.clone()));
         }
     }
@@ -58,12 +58,12 @@ pub fn parse(name: &str, lines: &[String], first: u64) -> Result<Vec<(u64, Line)
     lines.iter().zip(first..).map(parse).collect()
 }
 
-/// Whether a line takes another one back.
+/// Whether a line undoes another one.
 pub fn is_undo(line: &Line) -> bool {
     line.changes == [Entry::Undo {}]
 }
 
-/// The lines that still count: an undo takes away the last one that did.
+/// The lines that still count: an undo removes the last one that did.
 pub fn standing(name: &str, lines: Vec<(u64, Line)>) -> Result<Vec<(u64, Line)>> {
     let mut standing = Vec::with_capacity(lines.len());
     for (number, line) in lines {
@@ -85,7 +85,7 @@ pub fn follow(trials: &mut Trials, name: &str, lines: Vec<(u64, Line)>) -> Resul
     Ok(())
 }
 
-/// What a header and the lines below it come to.
+/// The state after a header and the lines below it.
 pub fn replay(name: &str, header: &Header, lines: &[String]) -> Result<(Trials, Tally)> {
     let lines = parse(name, lines, 2)?;
     let mut tally = Tally::new(header);
@@ -103,7 +103,7 @@ struct Version {
     icee_study: u32,
 }
 
-/// What the first line says.
+/// The header of a journal.
 pub fn header_of(name: &str, news: &News) -> Result<Header> {
     let Some(first) = news.lines.first() else {
         return Err(stored(name, "the file is empty. Delete it and create the study again."));

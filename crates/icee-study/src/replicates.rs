@@ -1,33 +1,33 @@
-//! Rows that were measured several times: how far measurements of one row differ, what is believed of each row, and whether to
+//! Replicates: how far measurements of one row differ, the estimated mean of each row, and whether to
 //! measure one again. In the models' unit, lower is better.
 //!
-//! Rows are taken for draws of one normal distribution and measurements for their values with noise; so the mean of a few lucky
-//! measurements is believed less than that of many. Nothing is said before some row was measured twice.
+//! Rows are treated as draws of one normal distribution and measurements as their true results with noise; so the mean of a
+//! few lucky measurements counts less than that of many. Without replicates there is no estimate.
 
 use icee_bo::belief::Belief;
 use icee_bo::normal::Prediction;
 use icee_bo::pool::Told;
 
-/// Points at which an integral is evaluated, and how many deviations it reaches.
+/// Points at which an integral is evaluated, and how many standard deviations it reaches.
 const POINTS: usize = 200;
 const REACH: f64 = 6.0;
-/// The least variances that count, in units of those of all values: below it nothing differs.
+/// The least variances that count, in units of the variance of all results: below it nothing differs.
 const LEAST: f64 = 1e-9;
-/// The least part of what rows seem to differ by that is believed to be more than noise.
+/// The least share of the apparent variance between rows that counts as more than noise.
 const LEAST_SIGNAL: f64 = 0.05;
 
-/// What is believed of the rows that were told.
+/// The posterior of the measured rows.
 #[derive(Debug)]
 pub struct Replicates {
     /// The variance of a measurement.
     noise: f64,
-    /// Row and belief of its value.
+    /// Row and posterior of its mean.
     rows: Vec<(usize, Prediction)>,
     best: usize,
 }
 
 impl Replicates {
-    /// Of what was told; nothing where no row was measured twice.
+    /// From the results; none if no row has replicates.
     pub fn of(history: &[Told]) -> Option<Replicates> {
         let mut by_row = history.to_vec();
         by_row.sort_by_key(|told| told.candidate);
@@ -56,12 +56,12 @@ impl Replicates {
         Some(Replicates { noise, rows, best })
     }
 
-    /// The row whose value is believed to be the best, and that belief.
+    /// The row with the best posterior mean, and its posterior.
     pub fn best(&self) -> (usize, Prediction) {
         self.rows[self.best]
     }
 
-    /// The probability that it is the best of the rows told.
+    /// The probability that it is the best of the measured rows.
     pub fn sure(&self) -> f64 {
         let (_, Prediction { mean, variance }) = self.best();
         let deviation = variance.sqrt();
@@ -78,7 +78,7 @@ impl Replicates {
         sum / total
     }
 
-    /// The row that is most worth measuring again, and by how much the believed best is expected to become better.
+    /// The row whose replicate is worth most, and the expected improvement of the best posterior mean.
     pub fn worth_repeating(&self) -> (usize, f64) {
         let best = self.rows[self.best].1.mean;
         let others = self.rows.iter().enumerate().filter(|(at, _)| *at != self.best);
@@ -96,15 +96,15 @@ impl Replicates {
         gains.fold((self.rows[self.best].0, 0.0), |most, next| if next.1 > most.1 { next } else { most })
     }
 
-    /// By how much the believed best is expected to become better where a row of this belief is measured.
+    /// The expected improvement of the best posterior mean if a row with this posterior is measured.
     pub fn worth_of(&self, belief: &Belief) -> f64 {
-        // Half of what lies between these quantiles is a normal distribution's deviation.
+        // Half the distance between these quantiles is a normal distribution's standard deviation.
         let deviation = 0.5 * (belief.quantile(0.8413) - belief.quantile(0.1587));
         let belief = Prediction { mean: belief.mean(), variance: (deviation * deviation).max(LEAST) };
         self.after_a_measurement(belief).improvement(self.rows[self.best].1.mean)
     }
 
-    /// What the expected value of a row will be after one more measurement.
+    /// A row's posterior mean after one more measurement.
     fn after_a_measurement(&self, Prediction { mean, variance }: Prediction) -> Belief {
         Belief::Normal(Prediction { mean, variance: variance * variance / (variance + self.noise) })
     }

@@ -1,4 +1,4 @@
-//! A file of results, which may be the sheet of candidates itself: which outcome each line holds, and of which row.
+//! A file of results, which may be the sheet of candidates itself: which outcome each line has, and of which row.
 
 use crate::encode::Encoder;
 use crate::error::{OrProblem, Result};
@@ -8,11 +8,11 @@ use crate::values::Columns;
 use icee_base::table::Table;
 use icee_protocol::Note;
 
-/// The column of values where none is named, and where the sheet has a column of that name that is learned from.
+/// The default column of results, unless an input column of the sheet has that name.
 pub const VALUE: &str = "value";
 const OTHER_VALUE: &str = "result";
 
-/// What the column of values is called where none is named.
+/// The default column of results otherwise.
 pub fn value_column(is_learned: impl Fn(&str) -> bool) -> &'static str {
     if is_learned(VALUE) { OTHER_VALUE } else { VALUE }
 }
@@ -20,30 +20,30 @@ pub fn value_column(is_learned: impl Fn(&str) -> bool) -> &'static str {
 /// The column of row numbers, where rows have no ids: the first of these that is none of the sheet's own.
 const ROWS: [&str; 3] = ["row", "row_number", "row_of_the_sheet"];
 
-/// What the column of row numbers is called beside the columns of a sheet, in all that is written and read.
+/// The name of the column of row numbers beside the columns of a sheet, in all files that are written and read.
 pub fn row_column(is_taken: impl Fn(&str) -> bool) -> &'static str {
     ROWS.into_iter().find(|name| !is_taken(name)).unwrap_or(ROWS[ROWS.len() - 1])
 }
 
-/// A line that holds an outcome.
+/// A line with an outcome.
 pub struct Line {
     /// Its number in the file.
     pub number: usize,
     pub row: Named,
     pub measured: Measured,
-    /// What the line says of the row beside its name.
+    /// What the line says of the row, beside its name.
     pub cells: Vec<Said>,
 }
 
-/// How a line says which row it is about.
+/// How a line names its row.
 pub enum Named {
     /// By its id, or its number.
     Id(String),
-    /// By what stands in the columns that are learned from ([`Encoder::key`]).
+    /// By its input cells ([`Encoder::key`]).
     Cells(u64),
 }
 
-/// A cell of a column that is learned from.
+/// An input cell.
 pub struct Said {
     pub column: String,
     pub cell: String,
@@ -51,11 +51,11 @@ pub struct Said {
     pub number: Option<f64>,
 }
 
-/// Reads the lines in whose column `value` something stands, and what should be known of how they were read. Rows without ids have
+/// Reads the lines with something in the column `value`, and the notes about how they were read. Rows without ids have
 /// their numbers in the column `row`.
 ///
 /// # Errors
-/// Where a column is missing, or with every line whose value makes no sense.
+/// If a column is missing, or with every line whose result cannot be read.
 pub fn read(table: &mut Table, header: &Header, value: &str, row: &str) -> Result<(Vec<Line>, Vec<Note>)> {
     let named = |table: &Table, name: &str| table.header().iter().any(|column| column == name);
     let names = header.id.as_deref().unwrap_or(row);
@@ -64,9 +64,9 @@ pub fn read(table: &mut Table, header: &Header, value: &str, row: &str) -> Resul
         header.columns.iter().map(|column| column.name.as_str()).filter(|name| !named(table, name)).collect();
     if id.is_none() && !missing.is_empty() {
         let near = table.header().iter().find(|name| name.eq_ignore_ascii_case(names));
-        let near = near.map_or_else(String::new, |near| format!("; rename \"{near}\" to \"{names}\" if you mean it"));
+        let near = near.map_or_else(String::new, |near| format!(" Or rename \"{near}\" to \"{names}\"."));
         let problem = format!(
-            "line 1: nothing says which row a line is about: there is no column \"{names}\", nor {} to find rows by their cells{near}",
+            "line 1: no column says which row each line is about. Add a column \"{names}\", or the missing inputs: {}.{near}",
             missing.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
         );
         return Err(table.broken(vec![problem])).or_problem();
@@ -74,7 +74,7 @@ pub fn read(table: &mut Table, header: &Header, value: &str, row: &str) -> Resul
     let encoder = if id.is_none() { Some(Encoder::new(table, &header.columns)?) } else { None };
     let further = header.further.iter().map(|further| further.name.as_str());
     let mut columns = Columns::new(table, std::iter::once(value).chain(further))?;
-    // What rows are found by cannot differ from them.
+    // Cells that rows are found by cannot differ from them.
     let beside = header.columns.iter().filter(|_| id.is_some());
     let beside: Vec<_> = beside.filter_map(|column| Some((table.column(&column.name).ok()?, column))).collect();
     let mut lines = Vec::new();

@@ -1,6 +1,6 @@
-//! A look back: what the study would have said of each row before it was told, and what came out.
+//! A look back: the prediction of each row before its result, and the result.
 //!
-//! Nothing of this stands in the journal. Every forecast is made anew, from what was told before the row.
+//! None of this is in the journal. Every prediction is made anew, from the results before the row.
 
 use crate::answer::{forecast, status_of};
 use crate::error::Result;
@@ -10,10 +10,10 @@ use crate::trials::{Trial, Trials};
 use icee_bo::belief::Belief;
 use icee_protocol::{Forecast, LEVELS, Reviewed, ReviewedRow};
 
-/// Rows that are looked back at: the latest.
+/// How many rows a review covers: the latest.
 const REVIEWED: usize = 64;
 impl Study {
-    /// Looks back at all that was told.
+    /// Reviews all results.
     ///
     /// # Errors
     /// Where the pool cannot be used.
@@ -54,7 +54,7 @@ impl Study {
         Ok(review)
     }
 
-    /// What is believed of some rows; nothing where too little was told.
+    /// Predictions of some rows; none if there are too few results.
     pub(crate) fn forecasts(
         &mut self,
         rows_wanted: &[usize],
@@ -78,7 +78,7 @@ impl Study {
 }
 
 impl Trials {
-    /// What the first outcomes alone come to.
+    /// The state after the first outcomes alone.
     fn first(&self, count: usize) -> Trials {
         let told: Vec<Trial> = self.told[..count].to_vec();
         self.with_told(told)

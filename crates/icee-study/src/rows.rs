@@ -1,4 +1,4 @@
-//! The rows of a study's pool: its file, checked against what it was, and the points that the rows are.
+//! The rows of a study's pool: its file, checked against the journal, and the points of the rows.
 
 use crate::condition::{Condition, UnknownWord};
 use crate::encode::{Column, Encoder, cell_key};
@@ -22,7 +22,7 @@ const SEARCHED: usize = 10_000;
 const HINTS: usize = 20;
 /// Bytes of an id with which it is done: the work grows with the square of the length.
 const HINTED_LENGTH: usize = 200;
-/// Columns in which rows may have to be the same.
+/// How many columns can be asked to have the same cells.
 const MOST_SAME: usize = 256;
 
 /// Numbers that differ by no more than this share are the same, written by another program.
@@ -38,36 +38,36 @@ pub struct Rows {
     /// The rows as points; behind them those of an earlier study, which are marked.
     pub points: Pool,
     id: Option<usize>,
-    /// The columns in which outcomes are filled in, if they are: that of the value first.
+    /// The columns in which outcomes are filled in, if there are any: the main one first.
     results: Vec<String>,
-    /// What each row costs, if that counts.
+    /// The cost of each row, if costs count.
     pub costs: Option<Vec<f64>>,
     /// The columns' units, where they are known.
     units: HashMap<usize, String>,
-    /// What stands in each row's cells ([`Encoder::key`]).
+    /// A key of each row's cells ([`Encoder::key`]).
     keys: Vec<u64>,
     /// For each row the first with the same cells, which stands for all of them; itself where a column names the rows.
     first: Vec<usize>,
-    /// Where the row of each id is, once one was looked for.
+    /// The row of each id, once one was looked up.
     by_id: Option<HashMap<String, usize>>,
 }
 
-/// An outcome in a sheet: of which row, and in which line.
+/// An outcome in a sheet, with its row and line.
 pub type Found = (RowName, usize, Measured);
 
-/// Where a row is that was known before.
+/// Where a known row is now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// There, as it was.
+    /// At this place, unchanged.
     At(usize),
-    /// There, but something else stands in its cells.
+    /// At this place, with other cells.
     Changed(usize),
-    /// Nowhere.
+    /// Not in the sheet.
     Gone,
 }
 
 impl Rows {
-    /// The rows of a sheet; `None` where it is not as the journal says.
+    /// The rows of a sheet; `None` if it is not the one in the journal.
     ///
     /// # Errors
     /// Where it cannot be read.
@@ -78,10 +78,10 @@ impl Rows {
         Rows::encode(table, header).map(Some)
     }
 
-    /// The outcome in each row's cell of values, where there is one, and what should be known of how they were read.
+    /// The outcome in each row's cell of results, if there is one, and the notes about how they were read.
     ///
     /// # Errors
-    /// With every line whose value makes no sense.
+    /// With every line whose result cannot be read.
     pub fn outcomes(&mut self) -> Result<(Vec<Found>, Vec<Note>)> {
         let mut columns = Columns::new(&self.table, self.results.iter().map(String::as_str))?;
         let mut found = Vec::new();
@@ -95,7 +95,7 @@ impl Rows {
         Ok((named.collect(), notes))
     }
 
-    /// Checks that what a line says of a row is what stands there; where either has nothing, nothing is wrong.
+    /// Checks a line's cells against its row; if either is empty, nothing is wrong.
     ///
     /// # Errors
     /// With the column and both cells, in words.
@@ -109,7 +109,7 @@ impl Rows {
                 (Some(here), Some(number)) => (here - number).abs() <= SAME * here.abs().max(number.abs()),
                 _ => false,
             };
-            // What was exported has numbers as they stand in the sheet, whatever the notation.
+            // Exported files have numbers as they are in the sheet, whatever the notation.
             if !is_same && here[place] != *cell && !is_missing(cell) && !is_missing(&here[place]) {
                 let (column, here, there) = (column.clone(), here[place].clone(), cell.clone());
                 return Err(Problem::CellsDiffer { row: row.shown(), column, here, there });
@@ -123,7 +123,7 @@ impl Rows {
         self.table.header()
     }
 
-    /// For each row what stands in some columns, however numbers are written: the same where the cells are the same.
+    /// A key of each row's cells in some columns, however numbers are written: the same if the cells are the same.
     ///
     /// # Errors
     /// Where there is no such column, or the table cannot be read any more.
@@ -155,7 +155,7 @@ impl Rows {
         &self.first
     }
 
-    /// Where each row is now that was known by such a name, found by its id or else by its cells.
+    /// The place of each known row, found by its id or else by its cells.
     ///
     /// # Errors
     /// Where the table cannot be read any more.
@@ -183,7 +183,7 @@ impl Rows {
     pub fn encode(mut table: Table, header: &Header) -> Result<Rows> {
         let place = |name: &Option<String>| name.as_deref().map(|name| table.column(name).or_problem()).transpose();
         let (id, cost) = (place(&header.id)?, place(&header.cost)?);
-        // Where the value is filled in, so is all that is measured beside it.
+        // If the result is filled in here, so are all further ones.
         let results = header.value.iter().chain(header.further.iter().map(|further| &further.name));
         let results: Vec<String> = if header.value.is_some() { results.cloned().collect() } else { vec![] };
         let encoder = Encoder::new(&table, &header.columns)?;
@@ -239,13 +239,13 @@ impl Rows {
         Ok(Rows { table, points, id, results, costs, units, keys, first, by_id: None })
     }
 
-    /// What a row is called.
+    /// The user's name for a row.
     pub fn name(&self, row: usize) -> RowName {
         let id = self.id.map(|column| self.table.cells(row).swap_remove(column));
         RowName { row: row + 1, id, key: self.keys.get(row).copied().map(hex) }
     }
 
-    /// Marks the rows whose cells are those of an earlier row, or of one that is marked already: they are the same
+    /// Marks the rows whose cells equal those of an earlier row, or of one that is marked already: they are the same
     /// experiment. Where a column names the rows, every row is one of its own.
     pub fn mark_repeated(&self, taken: &mut [bool]) {
         let mut seen = vec![false; self.first.len()];
@@ -268,7 +268,7 @@ impl Rows {
         scanned.or_problem()
     }
 
-    /// What a condition compares with that stands nowhere: why it may be that no row satisfies it.
+    /// A text of a condition that does not occur in its column: a reason why no row may satisfy it.
     ///
     /// # Errors
     /// As [`Rows::exclude`].
@@ -276,7 +276,7 @@ impl Rows {
         Condition::parse(condition, &self.table, &self.units)?.unknown_word(&mut self.table)
     }
 
-    /// The first two rows with each of these keys, as far as there are so many.
+    /// The first two rows with each of these keys, as far as there are that many.
     fn first_two_with(&self, wanted: impl Iterator<Item = u64>) -> HashMap<u64, [Option<usize>; 2]> {
         let mut found: HashMap<u64, [Option<usize>; 2]> = wanted.map(|key| (key, [None; 2])).collect();
         for (row, key) in self.keys.iter().enumerate() {
@@ -315,7 +315,7 @@ impl Rows {
         Ok(keys.map(find).collect())
     }
 
-    /// What all rows are called, in their order.
+    /// The names of all rows, in their order.
     ///
     /// # Errors
     /// Where the table cannot be read any more.
@@ -329,7 +329,7 @@ impl Rows {
         scanned.or_problem().map(|()| ids)
     }
 
-    /// A row's cells; the id, the value and columns without a name left out.
+    /// A row's cells; without the id, the results and columns without a name.
     pub fn cells(&self, row: usize) -> Cells {
         let cells = self.table.header().iter().cloned().zip(self.table.cells(row)).enumerate();
         let hidden = |column: usize, name: &String| self.id == Some(column) || self.results.contains(name);
@@ -337,7 +337,7 @@ impl Rows {
         Cells(shown.map(|(_, cell)| cell).collect())
     }
 
-    /// A cell of numbers as every other table reads it: with a decimal point, and without the unit.
+    /// A cell of numbers as other tables read it: with a decimal point, and without the unit.
     pub fn plain(&self, cell: &str, unit: Option<&str>) -> String {
         units::number(&self.table, cell, unit).map_or_else(|| cell.to_owned(), |number| number.to_string())
     }
@@ -392,44 +392,47 @@ impl Rows {
     }
 }
 
-/// What a row costs, or why that cannot be.
+/// The cost in a cell, or why there is none.
 fn price(table: &Table, cell: &str) -> std::result::Result<f64, String> {
     match Cell::read(table, cell) {
         Cell::Number(price) | Cell::Quantity(price, _) if price > 0.0 => Ok(price),
-        _ => Err(format!("a cost is a number above 0, not \"{cell}\"")),
+        _ => Err(format!("\"{cell}\" is not a cost. Enter a number above 0.")),
     }
 }
 
-/// Checks that the ids of a table's rows are there and differ.
+/// Checks that all rows have ids, and that the ids differ.
 ///
 /// # Errors
-/// With every line that has none, or one that another has.
+/// With every line that has none, or one that another line has.
 pub fn check_ids(table: &mut Table, column: usize) -> Result<()> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let name = table.header()[column].clone();
     let scanned = table.scan(|_, row| {
         let id = row.cell(column);
         if id.is_empty() {
-            return Err(format!("column {} ({name}): the id is missing", column + 1));
+            return Err(format!("column {} ({name}): the id is missing. Enter one.", column + 1));
         }
         match seen.get(id) {
             None => {
                 seen.insert(id.to_owned(), row.line);
                 Ok(())
             }
-            Some(line) => Err(format!("column {} ({name}): the id \"{id}\" is in line {line} already", column + 1)),
+            Some(line) => Err(format!(
+                "column {} ({name}): the id \"{id}\" is in line {line} already. Enter another one.",
+                column + 1
+            )),
         }
     });
     scanned.or_problem()
 }
 
-/// A sheet's file as a journal remembers it, seen from the study's folder where it has one.
+/// The path of a sheet as the journal records it, relative to the study's folder if it has one.
 pub fn relative_to(folder: Option<&Path>, file: &Path) -> Result<PathBuf> {
     let absolute = file.canonicalize().map_err(FileError::io(file)).or_problem()?;
     Ok(folder.map_or_else(|| absolute.clone(), |folder| relative(&real(folder), &absolute)))
 }
 
-/// What would show that a sheet has changed, wherever it lies.
+/// What shows that a sheet has changed, wherever it is.
 pub fn contents(table: &Table) -> SheetFile {
     SheetFile {
         path: None,
@@ -458,7 +461,7 @@ fn hex(checksum: u64) -> String {
     format!("{checksum:016x}")
 }
 
-/// The way from a folder to a file, so that both can be moved together; the file itself where they share nothing.
+/// The path from a folder to a file, so that both can be moved together; the file's own path if they share no folder.
 fn relative(folder: &Path, file: &Path) -> PathBuf {
     let (from, to): (Vec<_>, Vec<_>) = (folder.components().collect(), file.components().collect());
     let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();

@@ -3,16 +3,16 @@
 use crate::record::{Asked, RowName, SamplerKind};
 use std::collections::{BTreeMap, HashMap};
 
-/// A row that is being tried.
+/// A row in progress.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunningRow {
     /// Its position in the pool, from zero.
     pub row: usize,
-    /// What the user calls it.
+    /// The user's name for it.
     pub name: RowName,
-    /// When it is to be given back, in seconds since 1970.
+    /// When its reservation expires, in seconds since 1970.
     pub until: Option<u64>,
-    /// Who tries it.
+    /// The person or worker who has reserved it.
     pub by: Option<String>,
     /// The request that it answers.
     pub asked: Asked,
@@ -28,7 +28,8 @@ pub struct Running {
     /// When each was suggested.
     turns: HashMap<usize, u64>,
     suggested: u64,
-    /// Rows that somebody had until his time was up, or another told it, and who may still be at it.
+    /// Rows whose reservation has expired, or whose result another person recorded: their former holder may still
+    /// record one.
     late: BTreeMap<usize, Late>,
 }
 
@@ -50,14 +51,14 @@ impl Running {
         self.rows.len()
     }
 
-    /// A row, if it is among them.
+    /// A row, if it is in progress.
     pub fn get(&self, row: usize) -> Option<&RunningRow> {
         self.rows.get(self.turns.get(&row)?)
     }
 
-    /// Somebody has a row from now on.
+    /// A row is reserved from now on.
     pub fn push(&mut self, running: RunningRow) {
-        // He may have had it before; and so it is when more time is given.
+        // The same person may have had it before: then the reservation is renewed.
         self.forget_late(running.row, |by| *by == running.by);
         self.turns.insert(running.row, self.suggested);
         self.rows.insert(self.suggested, running);
@@ -71,19 +72,19 @@ impl Running {
         }
     }
 
-    /// A row is given back: whoever had it for some time may be late.
+    /// A row is released: a late result may still come from its former holder.
     pub fn give_back(&mut self, row: usize) {
         if let Some(RunningRow { until: Some(_), by, name, .. }) = self.remove(row) {
             self.late.entry(row).or_insert(Late { name, by: vec![] }).by.push(by);
         }
     }
 
-    /// What came out of a row was told, and nobody tries it any more.
+    /// A row has a result, and is no longer in progress.
     pub fn remove(&mut self, row: usize) -> Option<RunningRow> {
         self.rows.remove(&self.turns.remove(&row)?)
     }
 
-    /// The same by one who was late: whoever has it now goes on.
+    /// The same for a late result: the row stays with its present holder.
     pub fn told_late(&mut self, row: usize, name: &str) {
         self.forget_late(row, |by| by.as_deref().unwrap_or_default() == name);
     }
@@ -98,8 +99,8 @@ impl Running {
         }
     }
 
-    /// By what name somebody had a row until his time was up, if he may still tell what came out; it is empty where he did not say one.
-    /// Nobody in particular is whoever has the row now, or any of those.
+    /// The former holder's name, if that person may still record a result; empty if there was no name.
+    /// A request without a name may mean the present holder of the row or any former one.
     pub fn late(&self, row: usize, by: Option<&str>) -> Option<&str> {
         let late = &self.late.get(&row)?.by;
         let had = match by {
@@ -112,12 +113,12 @@ impl Running {
         had.map(|had| had.as_deref().unwrap_or_default())
     }
 
-    /// The rows with which somebody is late.
+    /// The rows for which a late result may come.
     pub fn late_rows(&self) -> impl Iterator<Item = &RowName> {
         self.late.values().map(|late| &late.name)
     }
 
-    /// The same where rows have other numbers; a row that was given back and is not in the sheet any more is nobody's.
+    /// The same with other row numbers; a released row that is gone from the sheet is dropped.
     pub fn moved(
         &self,
         place: impl Fn(&RowName) -> Result<RowName, String>,
@@ -153,7 +154,7 @@ mod tests {
     fn who_is_late_may_tell_once() {
         let mut running = Running::default();
         running.push(lent("ada"));
-        assert_eq!(running.late(3, Some("ada")), None, "while he has it, nobody is");
+        assert_eq!(running.late(3, Some("ada")), None, "while the row is reserved, no other result is late");
         running.give_back(3);
         assert_eq!([Some("ada"), Some("bob"), None].map(|by| running.late(3, by)), [Some("ada"), None, Some("ada")]);
         running.push(lent("bob"));
@@ -176,12 +177,12 @@ mod tests {
         assert_eq!(running.get(3).unwrap().until, Some(7));
         running.extend(3, 9);
         assert_eq!(running.get(3).unwrap().until, Some(9));
-        // Who has a row for ever gives it back for good.
+        // A row that was reserved without a deadline is released for good.
         running.remove(3);
         running.push(RunningRow { until: None, ..lent("ada") });
         running.give_back(3);
         assert_eq!(running.late(3, None), None);
-        // Who did not say who he is may be anybody.
+        // Without a name, it may be any of them.
         running.push(RunningRow { by: None, ..lent("") });
         running.give_back(3);
         assert_eq!((running.late(3, Some("ada")), running.late(3, None)), (Some(""), Some("")));

@@ -9,15 +9,15 @@ use crate::tell::{Repeat, Report, Source};
 use crate::trials::{Trial, Trials};
 use icee_protocol::{GoalsSet, Note, Problem};
 
-/// The word that takes the range away.
+/// The word that removes the range.
 const NONE: &str = "none";
 
 impl Study {
-    /// Changes the goals: another range of results ("none" for none), and goals that are added or take the place of those of the same
-    /// name.
+    /// Changes the goals: another range of results ("none" for none), and goals that are added or replace those of the
+    /// same name.
     ///
     /// # Errors
-    /// Where a goal makes no sense, results lie outside of the range, or nothing is to be changed; then nothing changes.
+    /// If a goal makes no sense, results are outside of the range, or nothing is to be changed; then nothing changes.
     pub fn set_goals(&mut self, bounds: Option<&str>, also: &[String]) -> Result<GoalsSet> {
         let new: Vec<Further> = also.iter().map(|goal| goal.parse()).collect::<Result<_>>()?;
         if bounds.is_none() && new.is_empty() {
@@ -54,7 +54,7 @@ impl Study {
         Ok(GoalsSet { goals, bounds: self.header.bounds.map(Into::into) })
     }
 
-    /// The goals with those that are new: results keep their order in the journal.
+    /// The goals with the new ones: results keep their order in the journal.
     fn changed_goals(&mut self, new: Vec<Further>) -> Result<Vec<Further>> {
         let mut further = self.header.further.clone();
         for goal in new {
@@ -69,12 +69,12 @@ impl Study {
                 None => further.push(goal),
             }
         }
-        // Where results are filled in here, a new one needs a column.
+        // If results are filled in here, a new one needs a column.
         self.load()?;
         if self.header.value.is_some() {
             let sheet = self.loaded()?.header();
             if let Some(goal) = further.iter().find(|goal| !sheet.contains(&goal.name)) {
-                let fault = format!("the sheet has no column \"{}\"; add one", goal.name);
+                let fault = format!("the sheet has no column \"{}\". Add one.", goal.name);
                 return Err(Problem::Table { file: self.sheet_name().display().to_string(), faults: vec![fault] });
             }
         }
@@ -87,8 +87,8 @@ impl Study {
         StudyOptions { direction, bounds, further: further.to_vec(), value, ..StudyOptions::default() }.check()
     }
 
-    /// Completes results by what the sheet has of the new goals already: nothing reads it again before it changes. Where it
-    /// contradicts what is known of a row, nothing is taken from it.
+    /// Adds the results of new goals that the sheet has already: it is not read again before it changes. If a cell
+    /// contradicts a recorded result, the row is left alone.
     fn complete_from_sheet(&mut self) -> Result<()> {
         if self.header.value.is_none() {
             return Ok(());
@@ -109,7 +109,7 @@ impl Study {
         if outcomes.is_empty() { Ok(()) } else { self.change(Entry::Tell { outcomes, late: None }) }
     }
 
-    /// Says of which new goals results are missing; so many were known before.
+    /// Notes which new goals have missing results; so many goals were there before.
     fn note_unmeasured(&mut self, known: usize) {
         let goals = self.header.further.iter().zip(1..).skip(known);
         let lacking = |number| self.trials.told.iter().filter(move |trial| lacks(trial, number)).count();
@@ -163,7 +163,7 @@ mod tests {
             ["higher is better", "at least 95"]
         );
         assert_eq!(study.take_notes(), [Note::GoalUnmeasured { name: "purity".into(), rows: 1 }]);
-        // What was measured before has no such result, so no row keeps the constraint.
+        // Earlier rows have no such result, so no row keeps the constraint.
         assert!(study.best().is_none());
         study.tell_measured("1", 7.0, &[("purity", 96.0)], Repeat::Replace).unwrap();
         assert_eq!(study.best().unwrap().row.value, Some(7.0));

@@ -1,8 +1,8 @@
 //! The sheet as people keep it: rows are added, sorted and filled in while the study goes on.
 //!
-//! The journal says what the sheet was, and every version that was read is kept beside it. Where the file has changed, the rows
-//! with a result or in progress are looked up in the new one, by their ids or their cells, and one line of the journal says where
-//! they are now and what was filled in. What is looked at never depends on what became of the file since.
+//! The journal identifies the sheet, and every version that was imported is kept beside it. If the file has changed,
+//! the rows with a result or in progress are found in the new one, by their ids or their cells, and one line of the
+//! journal records where they are now and which results were filled in. Looks use the kept version, not the file.
 
 use crate::drift::Drift;
 use crate::encode::{Code, Column, Scale};
@@ -21,12 +21,12 @@ use icee_protocol::{CellChange, Conflict, Note, Problem, Updated, shortened};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// What becomes of the rows with a result or in progress.
+/// The rows with a result or in progress, in the new sheet.
 #[derive(Default)]
 struct Moved {
     /// Where each was and is, by number from one.
     places: Vec<[usize; 2]>,
-    /// What is known of rows that have other cells now.
+    /// The results of rows that have other cells now.
     kept: Vec<ToldValue>,
     /// Rows that have other cells now and were suggested as they were.
     withdrawn: Vec<RowName>,
@@ -34,7 +34,7 @@ struct Moved {
     notes: Vec<Note>,
 }
 
-/// What is done with measured rows that have other cells now.
+/// How measured rows with other cells are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Corrected {
     /// They are refused.
@@ -44,12 +44,12 @@ pub enum Corrected {
     Keep,
 }
 
-/// A sheet that is to take the place of the one that was read before.
+/// A sheet that replaces the present one.
 #[derive(Clone, Debug)]
 pub enum NewSheet {
     /// The file that the study follows from now on.
     File(PathBuf),
-    /// Its bytes, in no file.
+    /// Its bytes, if it is in no file.
     Bytes(Vec<u8>),
 }
 
@@ -58,13 +58,14 @@ struct Found {
     bytes: Vec<u8>,
     /// The file that the study follows, from the journal's folder.
     path: Option<PathBuf>,
-    /// What it is called in messages.
+    /// Its name in messages.
     name: PathBuf,
 }
 
 impl Study {
-    /// Updates the study from its sheet: rows added, removed or sorted otherwise, and results filled in. Corrected results need
-    /// [`Repeat::Replace`], and corrected rows [`Corrected::Keep`]. A new sheet takes the place of the one before.
+    /// Updates the study from its sheet: rows added, removed or sorted otherwise, and results filled in. Corrected
+    /// results need [`Repeat::Replace`], and corrected rows [`Corrected::Keep`]. A given sheet replaces the present
+    /// one.
     ///
     /// # Errors
     /// Where a measured row or one in progress is gone or has changed, or the sheet cannot be used; then nothing changes.
@@ -76,7 +77,7 @@ impl Study {
         Ok(self.alone(|study| study.update_alone(repeat, corrected, found))?.0)
     }
 
-    /// The same from a version that was kept, wherever it lay: also where another file had the same text.
+    /// The same from a kept version, wherever it was: also if another file had the same text.
     pub(crate) fn update_from_kept(&mut self, repeat: Repeat, corrected: Corrected, bytes: Vec<u8>) -> Result<Updated> {
         let found = Found { bytes, path: None, name: self.sheet_name() };
         let updated = self.alone(|study| {
@@ -86,7 +87,7 @@ impl Study {
         Ok(updated?.0)
     }
 
-    /// The sheet that is to be read, where it may be another one than before.
+    /// The sheet to read, if it may differ from the present one.
     fn found(&self, new: Option<NewSheet>) -> Result<Option<Found>> {
         match new {
             Some(NewSheet::Bytes(bytes)) => match self.sheet_path() {
@@ -105,14 +106,14 @@ impl Study {
         }
     }
 
-    /// Updates the study where its file has changed: a line of its own, whatever becomes of the request. A file that is gone is only
-    /// mentioned, because the sheet is kept.
+    /// Updates the study if its file has changed: a line of its own, whether or not the request succeeds. A missing
+    /// file is only noted, because the sheet is kept.
     pub(crate) fn follow_sheet(&mut self) -> Result<()> {
         self.follow_sheet_known(false)
     }
 
-    /// The same where rows are about to be named. Rows that are known by their numbers and have just been found to have others: nobody
-    /// can say whether a number is meant as it was or as it is.
+    /// The same before rows are named. If rows are known by their numbers and those have just changed, a number
+    /// may mean the old row or the new one, so the request is refused.
     pub(crate) fn follow_sheet_known(&mut self, named: bool) -> Result<()> {
         self.refresh()?;
         let found = match self.found(None) {
@@ -146,7 +147,7 @@ impl Study {
         }
     }
 
-    /// The same under the lock, and where measured rows and those in progress are now.
+    /// The same under the lock; returns where measured rows and those in progress are now.
     fn update_alone(
         &mut self,
         repeat: Repeat,
@@ -176,7 +177,7 @@ impl Study {
         let header = Header { pool: pool.clone(), columns: columns.clone(), ..self.header.clone() };
         let mut rows = Rows::encode(table, &header)?;
         let Moved { places: moved, kept, withdrawn, notes } = self.moved(&mut rows, corrected, &name)?;
-        // Results are compared with what is known of the rows at their new places.
+        // Results are compared with those of the rows at their new places.
         let entry =
             |outcomes| Entry::Sheet { pool: pool.clone(), columns: columns.clone(), moved: moved.clone(), outcomes };
         let mut after = self.trials.clone();
@@ -215,7 +216,7 @@ impl Study {
                 _ => (vec![], None),
             };
             match (place, corrected, known) {
-                // A row that is measured again is both measured and in progress.
+                // A row in progress may also have a result.
                 (Place::At(row), ..) => moved.places.extend(seen.insert(name.row).then_some([name.row, row + 1])),
                 (Place::Changed(row), Corrected::Keep, Some(known)) => {
                     moved.places.extend(seen.insert(name.row).then_some([name.row, row + 1]));
@@ -237,7 +238,7 @@ impl Study {
                 }),
             }
         }
-        // Where a row with an expired reservation stands now, so that its result can still be recorded.
+        // Rows with an expired reservation are found too, so that a late result can still be recorded.
         let late: Vec<&RowName> = self.trials.late_rows().collect();
         let mut ends: HashSet<usize> = moved.places.iter().map(|[_, is]| *is).collect();
         for (place, name) in rows.places(&late)?.into_iter().zip(late) {
@@ -256,7 +257,7 @@ impl Study {
         Err(Problem::SheetConflicts { sheet: shown(sheet), conflicts, more })
     }
 
-    /// What is different in a row: column by column where the sheet from before is at hand, and otherwise what stands there now.
+    /// The changes in a row: column by column if the earlier sheet is at hand, otherwise its present cells.
     fn edited(&self, name: &RowName, rows: &Rows, row: usize) -> (Vec<CellChange>, Option<String>) {
         let now = rows.cells(row);
         let before = self.cells(name.row);
@@ -273,14 +274,14 @@ impl Study {
     }
 }
 
-/// Said where rows are the same experiment as others.
+/// The note about rows that are the same experiment as others.
 pub(crate) fn repeated(rows: &Rows) -> Option<Note> {
     let again = || rows.first_of_each().iter().enumerate().filter(|(row, first)| row != *first);
     let (row, first) = again().next()?;
     Some(Note::EqualRows { row: row + 1, first: first + 1, rows: again().count() })
 }
 
-/// The results that a new study's sheet has, and what should be known of how they were read.
+/// The results in a new study's sheet, and the notes about how they were read.
 pub(crate) fn first_outcomes(rows: &mut Rows, header: &Header, file: &Path) -> Result<(Vec<ToldValue>, Vec<Note>)> {
     let (lines, said) = rows.outcomes()?;
     let found = Report::of_lines(lines.into_iter(), Source::Sheet);
@@ -288,8 +289,8 @@ pub(crate) fn first_outcomes(rows: &mut Rows, header: &Header, file: &Path) -> R
     told.map(|(outcomes, _)| (outcomes, said)).map_err(|problems| Problem::of_lines(shown(file), problems))
 }
 
-/// The codes of the same columns in a sheet that has changed: other ends and words, but numbers stay numbers and scales
-/// what they were. And the lines that may be no rows.
+/// The codes of the same columns in a changed sheet: with other ends and words, but numbers stay numbers and scales
+/// stay. And the lines that may not be rows.
 fn recoded(table: &mut Table, columns: &[Column]) -> Result<(Vec<Column>, Vec<Note>)> {
     let place = |column: &Column| table.column(&column.name).map_err(renamed);
     let places: Vec<usize> = columns.iter().map(place).collect::<Result<_>>()?;
@@ -319,7 +320,7 @@ fn recoded(table: &mut Table, columns: &[Column]) -> Result<(Vec<Column>, Vec<No
             (Code::Number { unit, .. }, Some(Code::Category { .. })) => {
                 return Err(words_among_numbers(table, name, unit.as_deref())?).or_problem();
             }
-            // It was asked to be categories.
+            // It was declared a category.
             (Code::Category { .. }, Some(Code::Number { .. })) => code.clone(),
         };
         recoded.push(Column { name: name.clone(), code });
@@ -327,25 +328,25 @@ fn recoded(table: &mut Table, columns: &[Column]) -> Result<(Vec<Column>, Vec<No
     Ok((recoded, survey.footers))
 }
 
-/// Said of a column that is not there any more.
+/// The problem of a missing column.
 fn renamed(error: TableError) -> Problem {
     let fault = match error {
-        // Where the file lies is not for every face.
-        TableError::Content { problems, .. } => problems.join("; "),
+        // Not every face may see where the file is.
+        TableError::Content { problems, .. } => problems.join(" ").trim_end_matches('.').to_owned(),
         error => error.to_string(),
     };
     Problem::ColumnGone { fault }
 }
 
-/// Said of a column that had numbers and has words now, line by line.
+/// The error of a column that had numbers and has words now, line by line.
 fn words_among_numbers(table: &mut Table, name: &str, unit: Option<&str>) -> Result<TableError> {
     let place = table.column(name).or_problem()?;
     let words = table.scan(|table, row| {
         let cell = row.cell(place);
         match is_missing(cell) || units::number(table, cell, unit).is_some() {
             true => Ok(()),
-            false => Err(format!("column \"{name}\" has numbers, and \"{cell}\" is none. Correct the cell.")),
+            false => Err(format!("column \"{name}\" has numbers, but \"{cell}\" is not a number. Correct the cell.")),
         }
     });
-    Ok(words.err().unwrap_or_else(|| table.broken(vec![format!("column \"{name}\" had numbers and has words now")])))
+    Ok(words.err().unwrap_or_else(|| table.broken(vec![format!("column \"{name}\" had numbers and has words now.")])))
 }

@@ -1,4 +1,4 @@
-//! The study itself: what it knows, and how it is read and written in turns with other processes.
+//! The study itself: its state, and how it is read and written in turns with other processes.
 
 use crate::error::{Result, bug, shown, stored};
 use crate::formats;
@@ -17,16 +17,16 @@ use std::path::{Path, PathBuf};
 /// Bytes of all versions of a sheet that are kept beside a journal; of more, the oldest but the first are dropped.
 const MOST_KEPT: u64 = 256 << 20;
 
-/// A search for the best row of a sheet, kept in one file, or wherever lines can be appended.
+/// A search for the best row of a sheet, kept in one file, or in any storage of lines.
 pub struct Study {
     pub(crate) journal: Box<dyn Storage>,
-    /// What the journal is called in messages.
+    /// The journal's name in messages.
     name: String,
     /// The folder that paths in the journal start from.
     pub(crate) folder: Option<PathBuf>,
     /// With the sheet and the goals as they are now.
     pub(crate) header: Header,
-    /// As the first line says.
+    /// As in the first line.
     first: Header,
     pub(crate) trials: Trials,
     pub(crate) tally: Tally,
@@ -34,9 +34,9 @@ pub struct Study {
     /// The rows, once they were needed.
     pub(crate) rows: Option<Rows>,
     pub(crate) notes: Vec<Note>,
-    /// The request that is being done.
+    /// The request in progress.
     pub(crate) origin: Origin,
-    /// What it has changed so far, made already and not written down yet.
+    /// Its changes so far, made already and not recorded yet.
     pending: Vec<Entry>,
     /// Versions of the sheet that the pending changes name.
     to_keep: Vec<KeptSheet>,
@@ -87,18 +87,18 @@ impl Study {
         Ok(study)
     }
 
-    /// What is done, once, where a change has to wait for more than a second because another process is at work on the study's
-    /// file (or whatever its storage is called).
+    /// Sets a callback, called once if a change has to wait for more than a second because another process is at work
+    /// on the study's file (or whatever its storage is called).
     pub fn when_waiting(&mut self, say: impl Fn(&Path) + Send + Sync + 'static) {
         self.waiting = Box::new(say);
     }
 
-    /// What the user should know; each note is given once.
+    /// The notes for the user; each is given once.
     pub fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)
     }
 
-    /// What is wanted of the results.
+    /// The goals of the results.
     pub(crate) fn goals(&self) -> Goals {
         self.header.goals()
     }
@@ -107,7 +107,7 @@ impl Study {
         Width::of(&self.header.columns, self.header.earlier.is_some())
     }
 
-    /// What picks the rows, and what is to be said about it.
+    /// The sampler, and the notes about it.
     pub(crate) fn resolve(&self, wanted: Option<SamplerKind>) -> Result<(SamplerKind, Option<Note>)> {
         match wanted {
             Some(wanted) => self.models.resolve(Some(wanted), self.width()),
@@ -115,12 +115,12 @@ impl Study {
         }
     }
 
-    /// What predicts for a sampler.
+    /// The predictor of a sampler.
     pub(crate) fn predictor(&self, sampler: SamplerKind) -> Result<Predictor> {
         self.models.predictor(sampler, self.width(), self.trials.model.as_ref())
     }
 
-    /// The learned model at hand, which must be the one that the study has been using, if any.
+    /// The learned model at hand, which must be the one that the study uses, if any.
     pub(crate) fn check_model(&self, sampler: SamplerKind) -> Result<Option<ModelPin>> {
         let used = self.trials.model.as_ref();
         let here = self.models.pin(self.width(), used).filter(|_| sampler == SamplerKind::Learned);
@@ -132,7 +132,7 @@ impl Study {
         }
     }
 
-    /// What predicts for a look: with the study's own model.
+    /// The predictor for a look: with the study's own model.
     pub(crate) fn looking(&self, sampler: Option<SamplerKind>) -> Result<Predictor> {
         let (sampler, _) = self.resolve(sampler)?;
         self.check_model(sampler)?;
@@ -145,12 +145,12 @@ impl Study {
         Some(self.folder.as_ref().map_or_else(|| path.clone(), |folder| folder.join(path)))
     }
 
-    /// What the sheet is called in messages.
+    /// The sheet's name in messages.
     pub(crate) fn sheet_name(&self) -> PathBuf {
         self.sheet_path().unwrap_or_else(|| PathBuf::from("sheet"))
     }
 
-    /// Reads the sheet as the journal says that it is, if that has not happened yet.
+    /// Reads the sheet that the journal names, if that has not happened yet.
     pub(crate) fn load(&mut self) -> Result<()> {
         if self.rows.is_none() {
             self.rows = Some(self.read_sheet()?);
@@ -161,7 +161,7 @@ impl Study {
     fn read_sheet(&mut self) -> Result<Rows> {
         let hash = self.header.pool.hash.clone();
         let kept = hash.as_deref().map(|hash| self.journal.kept(hash)).transpose()?.flatten();
-        // Somebody may have removed what was kept: the file itself is as good where it has not changed.
+        // The kept version may have been deleted: the file itself is as good if it has not changed.
         let bytes = kept.map_or_else(|| self.read_file(), |bytes| Ok(Some(bytes)));
         let not_kept = || Problem::SheetNotKept { hash: hash.clone().unwrap_or_default() };
         let bytes = bytes.ok().flatten().ok_or_else(not_kept)?;
@@ -183,14 +183,15 @@ impl Study {
         self.rows.as_ref().ok_or_else(not_loaded)
     }
 
-    /// Reads the sheet where that is only for show.
+    /// Reads the sheet for a look.
     pub(crate) fn try_to_load(&mut self) {
         if let Err(problem) = self.load() {
             self.notes.push(Note::Unread { problem: Box::new(problem) });
         }
     }
 
-    /// Does some work while no other process is at work on the study, with all they did taken in. What it changes is one line.
+    /// Does some work while no other process is at work on the study, with all its lines read. The changes are one
+    /// line.
     pub(crate) fn alone<T>(&mut self, work: impl FnOnce(&mut Study) -> Result<T>) -> Result<T> {
         self.lock()?;
         let done = self.catch_up().and_then(|()| work(self)).and_then(|done| self.write().map(|()| done));
@@ -202,7 +203,7 @@ impl Study {
         self.journal.lock(&|| (self.waiting)(name))
     }
 
-    /// Lets the others in; what was not written down is not changed either.
+    /// Releases the lock; changes that were not recorded are dropped.
     fn unlock<T>(&mut self, done: Result<T>) -> Result<T> {
         if done.is_err() {
             self.roll_back();
@@ -212,8 +213,8 @@ impl Study {
         unlocked.map(|()| done)
     }
 
-    /// Writes down what was done since the study was at a position. Where others have written meanwhile nothing of it counts: it is
-    /// done again while no other process is at work on the study.
+    /// Records the changes since the study was at a position. If others have written meanwhile, none of them is made:
+    /// they are made again while no other process is at work on the study.
     pub(crate) fn commit<T>(
         &mut self,
         seen: crate::storage::Position,
@@ -243,7 +244,7 @@ impl Study {
         again(self)
     }
 
-    /// Takes in what is new, and repairs the end of the journal. Only under the lock.
+    /// Reads what is new, and repairs the end of the journal. Only under the lock.
     fn catch_up(&mut self) -> Result<()> {
         let news = self.journal.read()?;
         self.set_aside(&news)?;
@@ -258,7 +259,7 @@ impl Study {
         Ok(())
     }
 
-    /// Takes in what others have written meanwhile, and changes nothing. Changes do so by themselves.
+    /// Reads what others have written meanwhile, and changes nothing. Changes do so by themselves.
     ///
     /// # Errors
     /// Where the journal cannot be used.
@@ -272,7 +273,7 @@ impl Study {
         let name = &self.name;
         let known = self.journal.lines();
         if known == 0 {
-            // The beginning, also of a file that has taken the place of the one that was read before.
+            // From the beginning, also of a file that has taken the place of the one that was read before.
             if header_of(name, news)? != self.first {
                 return Err(stored(name, "it is another study now. Open it anew."));
             }
@@ -280,10 +281,10 @@ impl Study {
         } else if !news.lines.is_empty() {
             let lines = parse(name, &news.lines, known + 1)?;
             if lines.iter().any(|(_, line)| is_undo(line)) {
-                // What was taken in may not count any more.
+                // Earlier lines may be undone now.
                 return self.read_again();
             }
-            // All of them or, where one makes no sense, none.
+            // All of them or, if one is not valid, none.
             let (mut trials, mut tally) = (self.trials.clone(), self.tally.clone());
             lines.iter().for_each(|(number, line)| tally.count(*number, line));
             tally.last = lines.last().map(|(_, line)| line.clone());
@@ -295,7 +296,7 @@ impl Study {
         Ok(())
     }
 
-    /// Knows the sheet and the goals as the journal says they are now.
+    /// Sets the sheet and the goals to what the journal says now.
     fn follow_now(&mut self) {
         let (first, header) = (&self.first, &mut self.header);
         let (pool, columns) = self.trials.sheet.as_ref().map_or((&first.pool, &first.columns), |now| (&now.0, &now.1));
@@ -311,14 +312,14 @@ impl Study {
         }
     }
 
-    /// Takes in the journal from its beginning.
+    /// Reads the journal from its beginning.
     fn read_again(&mut self) -> Result<()> {
         self.journal.rewind();
         let news = self.journal.read()?;
         self.take_in(&news)
     }
 
-    /// All lines of the journal as they stand, whole ones, taken in.
+    /// All whole lines of the journal, read and followed.
     pub(crate) fn all_lines(&mut self) -> Result<Vec<String>> {
         self.journal.rewind();
         let news = self.journal.look()?;
@@ -337,7 +338,7 @@ impl Study {
         }
     }
 
-    /// Makes a change. It is written down at the end of the request.
+    /// Makes a change. It is recorded at the end of the request.
     pub(crate) fn change(&mut self, entry: Entry) -> Result<()> {
         self.trials.check(&entry).map_err(bug)?;
         self.trials.take_in(entry.clone(), self.origin.by.as_deref());
@@ -346,13 +347,13 @@ impl Study {
         Ok(())
     }
 
-    /// The same of a sheet that is kept as soon as the change is written down.
+    /// The same for a sheet, which is kept as soon as the change is recorded.
     pub(crate) fn change_sheet(&mut self, entry: Entry, sheet: KeptSheet) -> Result<()> {
         self.to_keep.push(sheet);
         self.change(entry)
     }
 
-    /// Writes down what was changed, as one line. Only under the lock.
+    /// Records the changes as one line. Only under the lock.
     fn write(&mut self) -> Result<()> {
         if self.pending.is_empty() {
             return Ok(());
@@ -370,7 +371,7 @@ impl Study {
         Ok(())
     }
 
-    /// Refuses a request with a key that another process has done meanwhile. Only under the lock.
+    /// Refuses a request whose key another process has used meanwhile. Only under the lock.
     fn require_new(&self) -> Result<()> {
         let done = self.origin.key.as_ref().is_some_and(|key| self.tally.keys.contains_key(&key.key));
         if done { Err(Problem::ChangedMeanwhile) } else { Ok(()) }
@@ -393,11 +394,11 @@ impl Study {
                 None => gone.push(hash),
             }
         }
-        // One that cannot be dropped takes room, and does no harm.
+        // One that cannot be dropped takes space, and does no harm.
         gone.into_iter().for_each(|hash| drop(self.journal.drop_kept(hash)));
     }
 
-    /// Forgets what was changed and not written down: all is as it was before.
+    /// Drops the changes that were not recorded: all is as it was before.
     pub(crate) fn put_back(&mut self, before: Trials) {
         self.pending.clear();
         self.to_keep.clear();
@@ -405,12 +406,12 @@ impl Study {
         self.follow_now();
     }
 
-    /// Takes back what was changed and not written down.
+    /// Reverts the changes that were not recorded.
     pub(crate) fn roll_back(&mut self) {
         self.to_keep.clear();
         if !std::mem::take(&mut self.pending).is_empty() {
             self.journal.rewind();
-            // Where this fails, the next look begins anew.
+            // If this fails, the next look begins anew.
             let again = self.journal.look().and_then(|news| self.take_in(&news));
             if again.is_err() {
                 self.journal.rewind();
@@ -418,7 +419,7 @@ impl Study {
         }
     }
 
-    /// Takes back the last line that still counts, and gives it; none where there is nothing but the header. Only under the lock.
+    /// Undoes the last line that still counts, and returns it; none if there is only the header. Only under the lock.
     pub(crate) fn undo_last(&mut self) -> Result<Option<Line>> {
         self.require_new()?;
         self.journal.rewind();
@@ -473,9 +474,9 @@ mod tests {
         assert_eq!(kept(&mut study), [true, false, false, true, true]);
         study.prune(0);
         assert_eq!(kept(&mut study), [true, false, false, false, true]);
-        // What is there is a study that can be taken elsewhere.
+        // The files are a study that can be exported.
         assert_eq!(study.bundle().unwrap().sheets.len(), 2);
-        // Undone, a version that was dropped is not there; the next one is read all the same.
+        // After an undo, a version that was dropped is missing; the next one is read all the same.
         study.undo(None).unwrap();
         assert_eq!(study.ask(1, None).unwrap_err().code(), "sheet-not-kept");
         update(&mut study, 8);

@@ -1,4 +1,4 @@
-//! What stands in a pool's columns, and how each is to be coded.
+//! The content of a pool's columns, and how each is to be coded.
 
 use crate::encode::{Code, Column, Scale, level_of};
 use crate::error::{OrProblem, Result, shown};
@@ -10,24 +10,24 @@ use std::collections::HashMap;
 
 /// Categories of one column that have a coordinate of their own.
 const MOST_LEVELS: usize = 32;
-/// Rows from which on texts that are all different say nothing about each other.
+/// From how many rows on texts that are all different cannot be an input.
 const NAMES: usize = 10;
 /// From which ratio of highest to lowest a column may be logarithmic, and how low its median must then lie.
 const LOG_SPAN: f64 = 1e3;
 const LOG_MEDIAN: f64 = 0.1;
 
-/// What was found in a pool's columns.
+/// The findings about a pool's columns.
 #[derive(Debug, PartialEq)]
 pub struct Survey {
-    /// The columns that are learned from.
+    /// The input columns.
     pub columns: Vec<Column>,
-    /// What a user should know about them.
+    /// The notes for the user.
     pub notes: Vec<Note>,
-    /// Lines that may be no rows.
+    /// Lines that may not be rows.
     pub footers: Vec<Note>,
 }
 
-/// What one pass finds out about a column.
+/// The findings of one pass about a column.
 #[derive(Default)]
 struct Seen {
     numbers: Vec<f64>,
@@ -48,7 +48,7 @@ struct Seen {
     share: Option<(usize, String)>,
     /// Whether all of those are numbers with a unit.
     only_units: bool,
-    /// Numbers beside words, with a unit or without, as far as the units are beyond doubt.
+    /// Numbers beside words, with a unit or without, as far as the units are certain.
     among_words: usize,
 }
 
@@ -75,7 +75,7 @@ impl Seen {
         }
     }
 
-    /// Decides, once all cells were seen, what those with units are: numbers if nothing else stands there, and words otherwise.
+    /// Decides after the last cell about cells with units: numbers if the column has nothing else, and words otherwise.
     fn settle(&mut self) {
         let quantities = std::mem::take(&mut self.quantities);
         if self.words == 0 && self.units.common().is_ok() {
@@ -91,8 +91,8 @@ impl Seen {
         self.first_word = self.first_word.take().or(odd);
     }
 
-    /// How its cells were read where another way is possible; and, where words keep numbers from being numbers, what is wrong. Of
-    /// a column that is taken as somebody wants it there is less to say.
+    /// The notes about how its cells were read if another way is possible; and, if words keep numbers from being
+    /// numbers, what is wrong. If the user has declared the column's type, there is less to note.
     fn doubts(&self, name: &str, is_wanted: bool, used: bool) -> (Vec<Note>, Option<Note>) {
         let column = || name.to_owned();
         let mut as_read = Vec::new();
@@ -127,10 +127,10 @@ impl Seen {
     }
 }
 
-/// Looks at the columns at `places` and says how each is coded: as a user wants it, or else as it looks.
+/// Looks at the columns at `places` and decides how each is coded: as the user declares it, or else as it looks.
 ///
 /// # Errors
-/// Where a line is broken, there is no row, or nothing can be learned from any column.
+/// If a line is broken, there is no row, or no column can be used as an input.
 pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -> Result<Survey> {
     let mut seen: Vec<Seen> = places.iter().map(|_| Seen::default()).collect();
     let (mut tail, width) = (Tail::default(), table.header().len());
@@ -186,7 +186,7 @@ pub fn survey(table: &mut Table, places: &[usize], scales: &[(String, Scale)]) -
                 notes.extend(as_read.into_iter().chain(mixed));
                 columns.push(Column { name, code });
             }
-            // How it would have been read is of no interest then, but what is wrong with it is.
+            // How it would have been read does not matter then, but what is wrong with it does.
             Err(why) => notes.push(mixed.unwrap_or(Note::LeftOut { column: name, why })),
         }
     }
@@ -226,7 +226,8 @@ pub(crate) fn is_foreign_quantity(text: &str) -> bool {
     is_foreign(number) && (unit.is_empty() || is_unit(unit))
 }
 
-/// Whether a text that is no number here would be one elsewhere: `1,200.50`, `1 200`, `1'200`, or `1,5` where commas separate cells.
+/// Whether a text that is not a number here would be one elsewhere: `1,200.50`, `1 200`, `1'200`, or `1,5` if commas
+/// separate cells.
 fn is_foreign(text: &str) -> bool {
     let sound = |c: char| c.is_ascii_digit() || ",.'’ \u{a0}\u{202f}".contains(c);
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);

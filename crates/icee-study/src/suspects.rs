@@ -1,4 +1,4 @@
-//! The input columns of a sheet, and those that are perhaps none: results, and running numbers.
+//! The input columns of a sheet, and those that are perhaps not inputs: results, and running numbers.
 
 use crate::create::StudyOptions;
 use crate::encode::Column;
@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 /// Columns of a new study's sheet: no program makes more.
 const MOST_COLUMNS: usize = 1 << 14;
 
-/// Words that name what is measured.
+/// Words that name results.
 const RESULTS: [&str; 16] = [
     "value",
     "yield",
@@ -31,12 +31,12 @@ const RESULTS: [&str; 16] = [
     "error",
     "label",
 ];
-/// The share of cells from which on gaps are many.
+/// From which share of empty cells on a column is mostly empty.
 const MANY_GAPS: f64 = 0.5;
 /// Rows below which a running number proves nothing.
 const FEW: usize = 5;
 
-/// A column of a sheet, as far as it says whether it is an input.
+/// A column of a sheet, and the signs that it is not an input.
 #[derive(Default)]
 struct Seen {
     numbers: usize,
@@ -45,7 +45,7 @@ struct Seen {
     first: Option<f64>,
     /// Whether some cell is not one more than that above.
     is_broken: bool,
-    /// Whether something stands in a row without a result.
+    /// Whether it has something in a row without a result.
     stray: bool,
     units: Units,
 }
@@ -54,7 +54,7 @@ impl Seen {
     fn see(&mut self, row: usize, line: usize, text: &str, cell: &Cell<'_>, is_open: bool) {
         self.stray |= is_open && *cell != Cell::Missing;
         self.units.see(line, text, cell);
-        // A series with a unit was set up, not counted out.
+        // A series with a unit was designed, not counted.
         let number = if let Cell::Number(number) = cell { Some(*number) } else { None };
         if row == 0 {
             self.first = number;
@@ -76,7 +76,7 @@ impl Seen {
     fn suspicion(&self, name: &str, value: Option<(&str, &Seen)>, rows: usize) -> Option<(Grounds, bool)> {
         match value {
             Some((results, value)) if value.empty > 0 && self.empty < rows && !self.stray => {
-                // It is ignored, rather than taken for what the study is about.
+                // It is ignored, rather than taken for the main result.
                 Some((Grounds::WithResults { results: results.to_owned() }, false))
             }
             None if is_result_name(name) => Some((Grounds::NamedLikeResult, true)),
@@ -93,7 +93,7 @@ impl Seen {
 /// # Errors
 /// Where the sheet cannot be read.
 pub(crate) fn suspects(table: &mut Table, options: &StudyOptions) -> Result<Vec<Suspicion>> {
-    // Who names the inputs has thought about it.
+    // Named inputs were chosen on purpose.
     if options.columns.is_some() {
         return Ok(vec![]);
     }
@@ -120,7 +120,7 @@ pub(crate) fn suspects(table: &mut Table, options: &StudyOptions) -> Result<Vec<
     Ok(columns.filter_map(suspicion).collect())
 }
 
-/// Those of them that matter, where these are the inputs: what is not used anyway nobody has to ignore.
+/// Those of them that matter with these inputs: unused columns need not be ignored.
 pub(crate) fn relevant(mut found: Vec<Suspicion>, inputs: &[Column]) -> Vec<Suspicion> {
     found.iter_mut().for_each(|found| found.is_input = inputs.iter().any(|input| input.name == found.column));
     found.retain(|found| found.is_result || found.is_input);
@@ -136,13 +136,13 @@ fn is_result_name(name: &str) -> bool {
 /// Refuses a new study of a sheet that is wider than any program makes them.
 ///
 /// # Errors
-/// As it says.
+/// If it is too wide.
 pub(crate) fn check_width(table: &Table) -> Result<()> {
     let width = table.header().len();
     if width <= MOST_COLUMNS {
         return Ok(());
     }
-    let words = format!("line 1: there are {width} columns; at most {MOST_COLUMNS} are read, so leave some out");
+    let words = format!("line 1: there are {width} columns, but at most {MOST_COLUMNS} are read. Delete some.");
     Err(table.broken(vec![words])).or_problem()
 }
 
@@ -159,7 +159,7 @@ pub(crate) fn chosen_columns(table: &Table, options: &StudyOptions, notes: &mut 
         name.as_deref().map_or(Ok(()), |name| role(name, what))?;
     }
     for Further { name, .. } in &options.further {
-        // Where results are not filled in here, they come from elsewhere.
+        // If results are not filled in here, they come from elsewhere.
         if options.value.is_some() || table.header().contains(name) {
             role(name, ColumnRole::Results)?;
         }
@@ -191,7 +191,7 @@ pub(crate) fn chosen_columns(table: &Table, options: &StudyOptions, notes: &mut 
             notes.push(Note::Unnamed { column: place + 1 });
             continue;
         }
-        // Finds names that stand there twice.
+        // Finds names that occur twice.
         places.push(table.column(name).or_problem()?);
         if options.id.is_none() && name.eq_ignore_ascii_case("id") {
             notes.push(Note::IdIsInput { column: name.clone() });
@@ -223,7 +223,7 @@ mod tests {
         };
         let all = [("no".to_owned(), false), ("Yield (%)".to_owned(), true), ("note".to_owned(), true)];
         assert_eq!(of(StudyOptions::default()), all);
-        // A result beside the one that is known is left out, too.
+        // A result beside the known one is left out, too.
         let known = StudyOptions { value: Some("Yield (%)".into()), ..Default::default() };
         assert_eq!(of(known.clone()), all[..1]);
         std::fs::write(&pool, "no,heat,Yield (%),note\n1,5,3,good\n2,5,,\n3,9,2,\n4,8,,\n5,1,,\n").unwrap();
@@ -232,7 +232,7 @@ mod tests {
         let ignore = vec!["no".to_owned(), "note".to_owned()];
         assert_eq!(of(StudyOptions { ignore, ..Default::default() }), all[1..2]);
         assert_eq!(of(StudyOptions { columns: Some(vec!["heat".into()]), ..Default::default() }), []);
-        // What is left out anyway nobody has to leave out; an empty column may still be meant for results.
+        // Columns that are left out anyway need no note; an empty column may still be meant for results.
         let rows: String = (1..=12).map(|k| format!("{k},{},2026-05-{k:02},,\n", k % 3)).collect();
         std::fs::write(&pool, format!("no,heat,day,Yield,done by\n{rows}")).unwrap();
         let found = found(&pool, &StudyOptions::default());

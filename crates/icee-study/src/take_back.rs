@@ -37,11 +37,11 @@ impl Study {
         self.take_back(ids, check, |rows| Entry::Forget { rows })
     }
 
-    /// Undoes the last step, and says what it was. One who has seen the study with so many lines does not take back what others
-    /// have written since.
+    /// Undoes the last step, and returns it. With the number of lines that the client has seen, lines of others
+    /// that were written since are not undone.
     ///
     /// # Errors
-    /// Where nothing has happened yet, or there are other lines by now.
+    /// If nothing has happened yet, or there are other lines by now.
     pub fn undo(&mut self, lines: Option<u64>) -> Result<Step> {
         let undone = self.alone(|study| match lines {
             Some(lines) if study.lines() != lines => Err(Problem::ChangedMeanwhile),
@@ -50,7 +50,7 @@ impl Study {
         undone.as_ref().map(step).ok_or(Problem::NothingToUndo)
     }
 
-    /// The rows as the journal has them, by what they were called when the sheet was last read; none where one of them has
+    /// The rows as the journal has them, by their names when the sheet was last read; none if one of them has
     /// neither a result nor a suggestion.
     fn find_noted(&self, ids: &[&str]) -> Option<Vec<RowName>> {
         let told = self.trials.told.iter().map(|trial| &trial.name);
@@ -68,9 +68,9 @@ impl Study {
         if ids.is_empty() {
             return Err(Problem::NoRows);
         }
-        // A sheet that cannot be imported must not keep anybody from dropping the row that is in its way.
+        // A sheet that cannot be imported must not keep you from dropping the row that is in its way.
         let broken = match self.follow_sheet_known(true) {
-            // It was imported, and nobody can say whether a number is meant as it was or as it is.
+            // It was imported, and a number may mean the old row or the new one.
             Err(moved @ Problem::NumbersMoved { .. }) => return Err(moved),
             followed => followed.err(),
         };
@@ -86,14 +86,14 @@ impl Study {
     }
 }
 
-/// Rows of which some may have been named twice.
+/// Rows, of which some may have been named twice.
 fn each_once(mut rows: Vec<RowName>) -> Vec<RowName> {
     let mut seen = HashSet::new();
     rows.retain(|row| seen.insert(row.row));
     rows
 }
 
-/// A row in progress: of this person or worker, if that is said.
+/// A row in progress: of this person or worker, if one is named.
 fn running_of<'t>(trials: &'t Trials, row: &RowName, by: Option<&str>) -> Result<&'t RunningRow> {
     let running = trials.running_row(row.row - 1).ok_or_else(|| Problem::NotRunning { row: row.shown() })?;
     match (&running.by, by.map(str::trim)) {
@@ -104,7 +104,7 @@ fn running_of<'t>(trials: &'t Trials, row: &RowName, by: Option<&str>) -> Result
     }
 }
 
-/// What a line did.
+/// The step of a line.
 pub(crate) fn step(line: &Line) -> Step {
     let deeds: Vec<Deed> = line.changes.iter().filter_map(deed).collect();
     let words = render::deeds(&deeds);

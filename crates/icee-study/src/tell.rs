@@ -15,18 +15,18 @@ use icee_protocol::{Counts, Note, Problem, RowProblem};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Rows that a note names before it counts them.
+/// Rows that a note names; more are counted.
 pub(crate) const NAMED: usize = 3;
 
-/// What is done with outcomes of rows that have some already.
+/// How results of rows that have some already are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repeat {
     /// They are refused.
     #[default]
     Refuse,
-    /// They are one more measurement.
+    /// They are replicates.
     Again,
-    /// They take the place of the earlier ones; the journal keeps both.
+    /// They replace the earlier ones; the journal keeps both.
     Replace,
 }
 
@@ -37,14 +37,14 @@ pub(crate) struct Report {
     pub source: Source,
 }
 
-/// Where outcomes stand.
+/// The source of outcomes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Source {
     /// They were typed.
     Typed,
-    /// In a file of results, the first of them in this line.
+    /// They are in a file of results, the first of them in this line.
     File(usize),
-    /// In the study's own sheet.
+    /// They are in the study's own sheet.
     Sheet(usize),
 }
 
@@ -58,7 +58,7 @@ impl Source {
 }
 
 impl Report {
-    /// Outcomes that stand in lines of a file, row by row in the order of the lines.
+    /// Outcomes in the lines of a file, row by row in the order of the lines.
     pub fn of_lines(
         lines: impl Iterator<Item = (RowName, usize, Measured)>,
         source: impl Fn(usize) -> Source,
@@ -73,19 +73,19 @@ impl Report {
         reports
     }
 
-    /// What is known of a row, told once more because other cells stand in it now.
+    /// The results of a row, recorded again because its cells have changed.
     pub fn of_corrected(row: RowName, known: &Known) -> Vec<ToldValue> {
         replacing(Report { row, outcomes: known.outcomes(), source: Source::Typed }.told())
     }
 
-    /// As a journal has it where nothing is known of the row: all but the first are further measurements.
+    /// The records of a row without results: all but the first are replicates.
     pub fn told(&self) -> Vec<ToldValue> {
         let told = self.outcomes.iter().enumerate();
         told.map(|(at, measured)| ToldValue { again: at > 0, ..ToldValue::new(self.row.clone(), measured.clone()) })
             .collect()
     }
 
-    /// Whether the values can be.
+    /// Checks that the results are possible.
     fn check(&self, goals: &Goals) -> Result<()> {
         let row = || self.row.shown();
         for Measured { outcome, further } in &self.outcomes {
@@ -100,7 +100,7 @@ impl Report {
         Ok(())
     }
 
-    /// Some outcomes as further measurements.
+    /// Some outcomes as replicates.
     fn again(&self, outcomes: &[Measured]) -> Vec<ToldValue> {
         let again = |measured: &Measured| {
             let told = ToldValue::new(self.row.clone(), measured.clone());
@@ -120,7 +120,7 @@ impl Study {
         self.tell_by(None, id, outcome, &[], repeat)
     }
 
-    /// The same with further results, by their names; those that are not there were not measured.
+    /// The same with further results, by their names; those that are not named were not measured.
     ///
     /// # Errors
     /// As [`Study::tell`], and where a name is not known.
@@ -134,7 +134,8 @@ impl Study {
         self.tell_by(None, id, outcome, further, repeat)
     }
 
-    /// The same by somebody: where the reservation has expired and someone else has recorded the row, it is a replicate.
+    /// The same by a named person: if the reservation has expired and someone else has recorded the row, it is a
+    /// replicate.
     ///
     /// # Errors
     /// As [`Study::tell_measured`].
@@ -182,19 +183,19 @@ impl Study {
         repeat: Repeat,
     ) -> Result<Counts> {
         let by = self.origin.by.as_deref();
-        // One who says what is to become of it knows that there is a result.
+        // A request that says how to handle results knows that there is one.
         let late = self.trials.late(row.row - 1, by).filter(|_| repeat == Repeat::Refuse).map(str::to_owned);
         let before = self.trials.outcome(row.row - 1);
         let is_replicate = late.is_some() && before.is_some();
         let repeat = if is_replicate { Repeat::Again } else { repeat };
-        // A correction or completion leaves alone what is not named.
+        // A correction or completion leaves further results alone that it does not name.
         if let [known] = before.map(Trial::measurements).unwrap_or_default()
             && repeat != Repeat::Again
         {
             further.iter_mut().zip(&known.further).for_each(|(new, known)| *new = new.or(*known));
         }
         let note = is_replicate.then(|| Note::LateReplicate { row: row.shown() });
-        // What failed has no values.
+        // A failed experiment has no further results.
         let further = if matches!(outcome, Outcome::Value(_)) { further } else { vec![] };
         let report = Report { row, outcomes: vec![Measured { outcome, further }], source: Source::Typed };
         let told = self.record(&[report], repeat, late);
@@ -203,10 +204,10 @@ impl Study {
         Ok(told)
     }
 
-    /// Records all lines of a file of results: the column `value` (the study's own, or "value", where none is named) holds a
-    /// number, the word `failed` or `impossible`, or nothing. Rows are found by the study's id column, by a column with their
-    /// numbers ([`Study::row_column`]), or by their cells. A row that stands there several times has replicates; what was recorded before
-    /// and stands there again is not recorded twice.
+    /// Records all lines of a file of results: the column `value` (the study's own, or "value", where none is named)
+    /// holds a number, the word `failed` or `impossible`, or nothing. Rows are found by the study's id column, by a
+    /// column with their numbers ([`Study::row_column`]), or by their cells. A row with several lines has replicates;
+    /// results that were recorded before are not recorded again.
     ///
     /// # Errors
     /// With every line that cannot be recorded; then nothing changes.
@@ -279,7 +280,7 @@ impl Study {
 }
 
 impl Trials {
-    /// What is to be recorded, or all that is wrong.
+    /// The records of some reports, or all that is wrong.
     pub(crate) fn checked(
         &self,
         reports: &[Report],
@@ -300,17 +301,17 @@ impl Trials {
         if problems.is_empty() { Ok((all, told)) } else { Err(problems) }
     }
 
-    /// What a report adds to what is known of its row.
+    /// What a report adds to the results of its row.
     fn news_of(&self, report: &Report, repeat: Repeat) -> Result<Vec<ToldValue>> {
         let Report { row, outcomes, source } = report;
         let Some(before) = self.outcome(row.row - 1) else { return Ok(report.told()) };
-        // What stands in a file was perhaps told from there before; whoever tells one row means to tell something new.
+        // Lines of a file may have been recorded before; a single row is always meant as a new result.
         let is_typed = *source == Source::Typed && repeat == Repeat::Refuse;
         let was_asked = is_typed && self.is_running(row.row - 1);
         let known = before.known.outcomes();
         let more = beyond(&known, outcomes, |known, new| known == new);
         let completed = more.is_none() && beyond(&known, outcomes, Measured::is_completed_by).is_some();
-        // What was typed, or measured once more, need not stand in a file.
+        // Typed results and replicates need not be in a file.
         let nothing_new =
             *source != Source::Typed && beyond(outcomes, &known, |new, known| new.is_completed_by(known)).is_some();
         match repeat {
@@ -318,7 +319,7 @@ impl Trials {
             Repeat::Again => Ok(report.again(outcomes)),
             _ if more.is_some() && !is_typed => Ok(report.again(&more.unwrap_or_default())),
             _ if nothing_new => Ok(vec![]),
-            // What was measured later of the same experiment stands in the same line.
+            // Results that came later from the same experiment are in the same line.
             Repeat::Replace | Repeat::Refuse if repeat == Repeat::Replace || completed => Ok(replacing(report.told())),
             _ => Err(match source {
                 Source::Sheet(_) => Problem::SheetDiffers {
@@ -334,13 +335,13 @@ impl Trials {
     }
 }
 
-/// Outcomes of a row that take the place of those it has.
+/// Outcomes of a row that replace its present ones.
 fn replacing(mut news: Vec<ToldValue>) -> Vec<ToldValue> {
     news.iter_mut().take(1).for_each(|told| told.replaces = true);
     news
 }
 
-/// What was measured: "5", or "5 (0.7, -)" where there are further results.
+/// A result in words: "5", or "5 (0.7, -)" with further results.
 fn described(outcomes: &[Measured]) -> String {
     let one = |Measured { outcome, further }: &Measured| {
         let value = match outcome {
@@ -355,7 +356,7 @@ fn described(outcomes: &[Measured]) -> String {
     outcomes.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// What is left of some measurements where each of others has found its like among them; none where one has not.
+/// The measurements that remain after each of the others has found its equal among them; none if one has not.
 fn beyond(
     others: &[Measured],
     some: &[Measured],
@@ -371,7 +372,7 @@ fn beyond(
     Some(left)
 }
 
-/// Counts what was found to be new of a row.
+/// Counts the new records of a row.
 fn count(told: &mut Counts, news: &[ToldValue]) {
     match news.first() {
         None => told.unchanged += 1,
@@ -383,7 +384,7 @@ fn count(told: &mut Counts, news: &[ToldValue]) {
 }
 
 impl Known {
-    /// Everything that was told.
+    /// The records of all results.
     fn outcomes(&self) -> Vec<Measured> {
         match self {
             Known::Values(measurements) => measurements

@@ -14,7 +14,7 @@ use icee_protocol::{Bundle, Content, Problem};
 use std::path::{Path, PathBuf};
 
 impl Study {
-    /// The study as it stands, to be taken to another place. Half a line that a crash has left does not come along.
+    /// The study as a bundle, to be taken to another place. Half a line that a crash has left is not included.
     ///
     /// # Errors
     /// Where the journal or the sheet cannot be read.
@@ -42,10 +42,10 @@ pub struct Package {
 }
 
 impl Package {
-    /// Checks a bundle: the lines make sense, and its latest sheet is there.
+    /// Checks a bundle: its lines are valid, and its latest sheet is included.
     ///
     /// # Errors
-    /// Where not.
+    /// If they are not.
     pub fn of(bundle: &Bundle) -> Result<Package> {
         let name = "journal";
         let lines = lines_of(bundle.journal.as_bytes())?;
@@ -63,13 +63,13 @@ impl Package {
     /// Creates the study.
     ///
     /// # Errors
-    /// Where there is one, or it cannot be written; then nothing is left behind.
+    /// If there is one, or it cannot be written; then nothing is left behind.
     pub fn create(&self, home: &dyn Home) -> Result<()> {
         home.create(&self.lines, &self.sheets)
     }
 }
 
-/// Writes a bundle to files: its journal there, its sheets in a folder beside it, which is given back. Never over a file.
+/// Writes a bundle to files: its journal there, its sheets in a folder beside it, which is returned. Never over a file.
 ///
 /// # Errors
 /// Where something is in the way, or cannot be written; then no journal is left behind.
@@ -79,7 +79,7 @@ pub fn write_files(journal: &Path, bundle: &Bundle) -> Result<PathBuf> {
     Ok(sheets_of(journal))
 }
 
-/// The same lines where no sheet is in a file: what they say of paths is about another machine.
+/// The same lines without paths of sheets: they belong to another machine.
 pub(crate) fn without_files(name: &str, lines: &[String]) -> Result<Vec<String>> {
     let mut header: Header = serde_json::from_str(&lines[0]).map_err(bug)?;
     header.pool.path = None;
@@ -141,7 +141,7 @@ mod tests {
         let there = scratch.file("b/t.jsonl");
         let home = JournalFile(there.clone());
         Package::of(&bundle).unwrap().create(&home).unwrap();
-        // The sheet has come along; the path in the journal is followed no more.
+        // The sheet is in the bundle; the path in the journal is no longer followed.
         std::fs::write(&pool, "other\n1\n").unwrap();
         let mut moved = Study::open(&there, Models::default()).unwrap();
         assert_eq!(moved.sheet_path(), None);

@@ -1,4 +1,4 @@
-//! What a journal says so far: which rows have results, which failed or are impossible, which are in progress.
+//! The state of a journal: which rows have results, which failed or are impossible, which are in progress.
 
 use crate::encode::Column;
 use crate::goals::{Bounds, Further, Goals};
@@ -11,68 +11,68 @@ use std::collections::{HashMap, HashSet};
 pub struct Trial {
     /// Its position in the pool, from zero.
     pub row: usize,
-    /// What the user calls it.
+    /// The user's name for it.
     pub name: RowName,
-    /// What came out.
+    /// The outcome.
     pub known: Known,
 }
 
-/// What is known of a row that was told.
+/// The outcome of a measured row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Known {
-    /// Measurements, at least one, in the order told.
+    /// Measurements, at least one, in the order recorded.
     Values(Vec<Measurement>),
     /// The experiment failed.
     Failed,
-    /// It cannot be made.
+    /// It is impossible.
     Impossible,
 }
 
 /// One measurement of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// The value that the study is about.
+    /// The main result.
     pub value: f64,
-    /// The further ones, in the order of the header.
+    /// The further results, in the order of the header.
     pub further: Vec<Option<f64>>,
 }
 
 impl Measurement {
-    /// An outcome by its number: 0 is the one that the study is about.
+    /// An outcome by its number: 0 is the main one.
     pub fn outcome(&self, number: usize) -> Option<f64> {
         if number == 0 { Some(self.value) } else { self.further.get(number - 1).copied().flatten() }
     }
 }
 
 impl Trial {
-    /// The value, the mean of several.
+    /// The main result, the mean of its replicates.
     pub fn value(&self) -> Option<f64> {
         self.outcome(0)
     }
 
-    /// An outcome by its number, the mean of several; none where it was not measured.
+    /// An outcome by its number, the mean of its replicates; none if it was not measured.
     pub fn outcome(&self, number: usize) -> Option<f64> {
         let mut values = self.outcomes(number);
         let first = values.next()?;
         match values.count() {
             0 => Some(first),
-            // Divided first: sums of great numbers may be none.
+            // Divided first: sums of large numbers may overflow.
             more => Some(self.outcomes(number).map(|value| value / (more + 1) as f64).sum()),
         }
     }
 
-    /// All that was measured of an outcome.
+    /// All measurements of an outcome.
     pub fn outcomes(&self, number: usize) -> impl Iterator<Item = f64> {
         self.measurements().iter().filter_map(move |measurement| measurement.outcome(number))
     }
 
-    /// All that was measured.
+    /// All measurements.
     pub fn measurements(&self) -> &[Measurement] {
         if let Known::Values(measurements) = &self.known { measurements } else { &[] }
     }
 }
 
-/// The outcomes in the order told, and the rows that were suggested and not told yet, in the order suggested.
+/// The outcomes in the order recorded, and the rows in progress in the order suggested.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trials {
     /// Rows with an outcome.
@@ -85,9 +85,9 @@ pub struct Trials {
     pub goals: Option<(Option<Bounds>, Vec<Further>)>,
     /// The rows of the pool.
     rows: usize,
-    /// Outcomes of an experiment beside the one that the study is about.
+    /// How many further results there are.
     further: usize,
-    /// Where a row stands in `told`.
+    /// The place of a row in `told`.
     places: HashMap<usize, usize>,
     running: Running,
 }
@@ -102,7 +102,7 @@ impl Trials {
     /// As a study begins.
     ///
     /// # Errors
-    /// In words, where the header's results make no sense.
+    /// In words, if the header's results are not valid.
     pub fn beginning(header: &Header) -> Result<Trials, String> {
         let mut trials = Trials::new(header);
         trials.apply(Entry::Tell { outcomes: header.outcomes.clone(), late: None }, None)?;
@@ -131,7 +131,7 @@ impl Trials {
         self.places.get(&row).map(|&place| &self.told[place])
     }
 
-    /// The rows that are being tried, in the order suggested.
+    /// The rows in progress, in the order suggested.
     pub fn running(&self) -> impl Iterator<Item = &RunningRow> {
         self.running.iter()
     }
@@ -146,7 +146,7 @@ impl Trials {
         self.running.get(row).is_some()
     }
 
-    /// The name of the person whose reservation of a row has expired, and who may still record it.
+    /// The name of the person whose reservation of a row has expired, and who may still record a result.
     pub fn late(&self, row: usize, by: Option<&str>) -> Option<&str> {
         self.running.late(row, by)
     }
@@ -156,24 +156,25 @@ impl Trials {
         self.running.late_rows()
     }
 
-    /// Whether somebody records a row that another has reserved: that one may be at it still, and a later result counts as well.
+    /// Whether a person records a row that another has reserved: that one may still be working on it, and a later
+    /// result counts as well.
     fn is_taken_from_another(&self, told: &ToldValue, by: Option<&str>) -> bool {
         let Some(running) = self.running_row(told.row.row - 1) else { return false };
         let another = matches!((running.by.as_deref(), by), (Some(holder), Some(by)) if holder != by);
         another && running.until.is_some() && !self.is_completed_by(told)
     }
 
-    /// Whether something is filled in of an experiment that was made: it says nothing about the one that is being made.
+    /// Whether it completes the result of an earlier experiment: that says nothing about the one in progress.
     fn is_completed_by(&self, told: &ToldValue) -> bool {
         told.replaces && self.outcome(told.row.row - 1).is_some_and(|trial| trial.value() == told.value)
     }
 
-    /// How many they are.
+    /// How many there are.
     pub fn count_running(&self) -> usize {
         self.running.len()
     }
 
-    /// Follows a line of the journal, or says why it makes no sense after those before it.
+    /// Follows a line of the journal, or says why it is not valid after those before it.
     ///
     /// # Errors
     /// In words; then some of its changes may have been made.
@@ -182,7 +183,7 @@ impl Trials {
         line.changes.into_iter().try_for_each(|entry| self.apply(entry, by))
     }
 
-    /// The same of one change, by somebody.
+    /// The same of one change, by a person.
     ///
     /// # Errors
     /// In words; then nothing has changed.
@@ -192,7 +193,7 @@ impl Trials {
         Ok(())
     }
 
-    /// Why a line makes no sense after those before it, if so.
+    /// Why a line is not valid after those before it, if so.
     pub fn check(&self, entry: &Entry) -> Result<(), String> {
         let position = |name: &RowName| {
             let known = (1..=self.rows).contains(&name.row);
@@ -225,7 +226,7 @@ impl Trials {
             Entry::Ask { rows: names, .. } => {
                 for name in names {
                     let row = position(name)?;
-                    // A row that has a value may be measured again.
+                    // A row with a result may be measured again.
                     let over = self.outcome(row).is_some_and(|trial| trial.value().is_none());
                     if over || self.is_running(row) || !new.insert(row) {
                         return Err(format!("row {} is suggested a second time", name.row));
@@ -248,10 +249,12 @@ impl Trials {
                     }
                     let known = self.places.contains_key(&row) || !new.insert(row);
                     match (known, told.replaces, told.again) {
-                        (true, false, false) => return Err(format!("row {} is told a second time", told.row.row)),
+                        (true, false, false) => return Err(format!("row {} has a second result", told.row.row)),
                         (false, true, _) => return Err(format!("row {} has nothing to replace", told.row.row)),
-                        (false, _, true) => return Err(format!("row {} was not told before", told.row.row)),
-                        (_, true, true) => return Err(format!("row {} is told again and replaced", told.row.row)),
+                        (false, _, true) => return Err(format!("row {} has no earlier result", told.row.row)),
+                        (_, true, true) => {
+                            return Err(format!("row {} is both a replicate and a correction", told.row.row));
+                        }
                         _ => {}
                     }
                 }
@@ -274,7 +277,7 @@ impl Trials {
             Entry::Tell { outcomes, late } => {
                 for told in outcomes {
                     if late.is_none() && self.is_taken_from_another(&told, by) {
-                        // Released, it is known who had it.
+                        // After its release, its former holder is known.
                         self.running.give_back(told.row.row - 1);
                     }
                     self.learn(told, late.as_deref());
@@ -297,12 +300,12 @@ impl Trials {
                 }
                 outcomes.into_iter().for_each(|told| self.learn(told, None));
             }
-            // Whoever reads a journal leaves out what was undone.
+            // Readers of a journal leave out lines that were undone.
             Entry::Undo {} => {}
         }
     }
 
-    /// A study of the same rows in which this was told, and nothing is running.
+    /// A study of the same rows with these results, and nothing in progress.
     pub fn with_told(&self, told: Vec<Trial>) -> Trials {
         let places = told.iter().enumerate().map(|(place, trial)| (trial.row, place)).collect();
         let (model, sheet, goals) = (self.model.clone(), self.sheet.clone(), self.goals.clone());
@@ -318,7 +321,7 @@ impl Trials {
         }
     }
 
-    /// The same trials where the rows have other numbers.
+    /// The same trials with other row numbers.
     fn moved(&self, rows: usize, moved: &[[usize; 2]]) -> Result<Trials, String> {
         let places: HashMap<usize, usize> = moved.iter().map(|&[was, is]| (was, is)).collect();
         let moved_to: HashSet<usize> = places.values().copied().collect();
@@ -340,7 +343,7 @@ impl Trials {
         Ok(after)
     }
 
-    /// Other goals: what was not measured so far is missing.
+    /// Other goals: results that were not measured so far are missing.
     fn aim_at(&mut self, bounds: Option<Bounds>, further: Vec<Further>) {
         self.further = further.len();
         for trial in &mut self.told {
@@ -366,9 +369,9 @@ impl Trials {
         match self.places.get(&row).map(|&place| &mut self.told[place]) {
             Some(trial) => match (&mut trial.known, new) {
                 (Known::Values(values), Known::Values(new)) if told.again => values.extend(new),
-                // A value takes the place of none; another attempt without one changes nothing.
+                // A result replaces a failure; another attempt without one changes nothing.
                 (Known::Values(_), _) if told.again => {}
-                // With it goes what stood in the row, which may have been corrected.
+                // The earlier cells of the row go with it; they may have been corrected.
                 (known, new) => (*known, trial.name) = (new, told.row),
             },
             None => {
@@ -378,7 +381,7 @@ impl Trials {
         }
     }
 
-    /// The best value told of those rows of which all limits hold, the earliest of several.
+    /// The best row among those that keep all constraints, the earliest of several.
     pub fn best(&self, goals: &Goals) -> Option<&Trial> {
         let loss = |trial: &Trial| {
             let holds = |(further, number): (&Further, usize)| {
@@ -401,7 +404,7 @@ impl Trials {
         self.told.iter().filter(|trial| trial.outcomes(number).next().is_some()).count()
     }
 
-    /// For every row of the pool, whether it has been suggested or told.
+    /// For every row of the pool, whether it has a result or is in progress.
     pub fn taken(&self, rows: usize) -> Vec<bool> {
         let mut taken = vec![false; rows];
         let told = self.told.iter().map(|trial| trial.row);
@@ -460,7 +463,7 @@ mod tests {
             trials.apply(entry, None).unwrap();
         }
         assert_eq!(running(&trials), [1]);
-        // To measure it again; told so, it is not running any more.
+        // It was suggested again; with this result, it is no longer in progress.
         trials.apply(ask(3), None).unwrap();
         trials.apply(again(3, 2.0), None).unwrap();
         assert!(!trials.is_running(2));
@@ -489,7 +492,7 @@ mod tests {
         assert_eq!(trials.outcome(3).unwrap().row, 3);
         let impossible = ToldValue::new(name(5), Outcome::Impossible.into());
         trials.apply(Entry::Tell { outcomes: vec![impossible], late: None }, None).unwrap();
-        // It is not to be asked for, and models hear nothing of it.
+        // It must not be suggested, and models do not see it.
         assert!(trials.taken(5)[4]);
         let history = aim(&trials, Direction::Maximize).history;
         assert_eq!(history.iter().map(|told| told.candidate).collect::<Vec<_>>(), [3, 3]);
@@ -504,7 +507,7 @@ mod tests {
         }
     }
 
-    /// With a look at all running rows for each that is told, this would take minutes.
+    /// If every record searched all rows in progress, this would take minutes.
     #[test]
     fn a_long_journal_is_followed_row_by_row() {
         let rows = 200_000;

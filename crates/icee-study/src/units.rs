@@ -1,22 +1,22 @@
 //! Numbers with a unit: `20 C`, `2 %`, `0.5mol`.
 //!
-//! A cell alone does not say whether `7B` is seven B or a name; its column does. So a column is looked at as a whole ([`Units`]), and
-//! whoever reads its cells afterwards is told which unit it has ([`number`]).
+//! A cell alone does not show whether `7B` is seven B or a name; its column does. So a column is looked at as a whole
+//! ([`Units`]), and its unit is passed to later readers of its cells ([`number`]).
 
 use icee_base::table::{Table, is_missing};
 
 /// Characters of a unit.
 const LONGEST: usize = 20;
-/// Different units of one column that are looked at; more say nothing new.
+/// Different units of one column that are recorded; more add nothing.
 const MOST: usize = 3;
 /// Signs that a unit may begin with, beside letters.
 const FIRST: &str = "%‰°′″€$£";
 /// Signs that may follow, beside those, letters, and digits as exponents.
 const LATER: &str = "/·*^-−⁻⁺⁰¹²³⁴⁵⁶⁷⁸⁹";
-/// Words that stand in place of a value and are no unit of it.
+/// Words in place of a value that are not units.
 const NO_UNITS: [&str; 2] = [crate::values::FAILED, crate::values::IMPOSSIBLE];
 
-/// What stands in a cell, as far as the cell alone can say.
+/// The content of a cell, as far as the cell alone shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'a> {
     /// Nothing.
@@ -29,7 +29,7 @@ pub enum Cell<'a> {
     Word,
 }
 
-/// What follows a number in a cell.
+/// The text after a number in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit<'a> {
     pub text: &'a str,
@@ -100,7 +100,7 @@ pub(crate) fn is_unit(text: &str) -> bool {
     let few = (1..=2).contains(&words.clone().count());
     let short = text.len() <= 4 * LONGEST && text.chars().count() <= LONGEST;
     let known = NO_UNITS.iter().any(|word| text.eq_ignore_ascii_case(word));
-    // 0x10 and 2 e3 are numbers that somebody wrote otherwise.
+    // 0x10 and 2 e3 are numbers in another notation.
     let digits = text.strip_prefix(['x', 'X', 'e', 'E']).is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()));
     let number = digits && text.len() > 1;
     short && few && !known && !number && words.clone().all(is_unit_word)
@@ -112,7 +112,7 @@ fn is_unit_word(word: &str) -> bool {
     word.chars().all(|c| {
         let sound = match before {
             None => begins(c),
-            // An exponent stands behind a letter or a sign of its own: in D/3D there is none.
+            // An exponent follows a letter or a sign of its own: in D/3D there is none.
             Some(before) if c.is_ascii_digit() => char::is_alphanumeric(before) || "^-−".contains(before),
             Some(_) => begins(c) || LATER.contains(c),
         };
@@ -121,12 +121,12 @@ fn is_unit_word(word: &str) -> bool {
     })
 }
 
-/// The units that were seen in a column.
+/// The units in a column.
 #[derive(Debug, Default)]
 pub struct Units {
     /// The first cell with each of the first few.
     seen: Vec<Sight>,
-    /// Whether a cell is beyond doubt.
+    /// Whether a cell certainly has a unit.
     certain: bool,
     /// The first number without one, and its line.
     plain: Option<(usize, String)>,
@@ -140,12 +140,12 @@ pub struct Sight {
     pub cell: String,
 }
 
-/// Why the numbers of a column have no unit in common.
+/// Why the numbers of a column have no common unit.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Trouble<'a> {
     /// Two cells have different ones.
     Differ(&'a Sight, &'a Sight),
-    /// All have a letter that may be no unit, but for a number that stands alone in that line.
+    /// All have a letter that may not be a unit, except for a number that stands alone in that line.
     Doubtful(&'a Sight, usize),
 }
 
@@ -186,13 +186,13 @@ impl Units {
         self.plain.as_ref()
     }
 
-    /// Whether there is one unit, beyond doubt.
+    /// Whether there is one unit for certain.
     pub fn is_one(&self) -> bool {
         self.certain && self.seen.len() == 1
     }
 
-    /// Two cells with different units, where they look like units rather than like parts of names: there are few, and they are
-    /// written like units.
+    /// Two cells with different units, if they look like units rather than like parts of names: there are few, and they
+    /// are written like units.
     pub fn mixed(&self) -> Option<(&Sight, &Sight)> {
         match self.seen.as_slice() {
             [first, second] if self.certain => Some((first, second)),
@@ -200,7 +200,7 @@ impl Units {
         }
     }
 
-    /// The first cell that no column of numbers has.
+    /// The first cell that cannot be in a column of numbers.
     pub fn first_odd(&self) -> Option<(usize, &str)> {
         let sight = match self.common() {
             Ok(_) => return None,

@@ -1,4 +1,4 @@
-//! What a workbook's file unpacks to, measured before anything of it is kept.
+//! The unpacked size of a workbook's file, measured before anything of it is kept.
 
 use crate::error::Result;
 use crate::formats::broken;
@@ -7,35 +7,35 @@ use std::io::{Cursor, Read, Write};
 use std::path::Path;
 use zip::ZipArchive;
 
-/// What merged cells are called in a sheet's file.
+/// The name of merged cells in a sheet's file.
 const MERGED: &str = "mergeCell";
 
-/// A file that is no whole workbook.
+/// A file that is not a whole workbook.
 pub fn damaged(path: &Path, error: impl std::fmt::Display) -> Problem {
-    broken(path, format!("cannot be read as a sheet ({error}); save it again as .xlsx, or as CSV"))
+    broken(path, format!("the file cannot be read as a sheet ({error}). Save it again as .xlsx, or as CSV."))
 }
 
-/// Refuses an archive that is no workbook of the kind that is read, or unpacks to more than is sensible. What it says of its own
-/// sizes may be wrong, so it is unpacked and thrown away. Says whether there may be merged cells.
+/// Refuses an archive that is not a workbook of a supported kind, or unpacks to too much. The sizes that it claims
+/// may be wrong, so it is unpacked and thrown away. Returns whether there may be merged cells.
 pub fn measure(path: &Path, bytes: &[u8], most: u64) -> Result<bool> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(path, error))?;
     let has = |name: &str| archive.index_for_name(name).is_some();
     if has("xl/workbook.bin") || has("content.xml") {
-        return Err(broken(path, "is a sheet of a kind that is not read; save it as .xlsx, or as CSV"));
+        return Err(broken(path, "this kind of sheet is not read. Save it as .xlsx, or as CSV."));
     }
     let mut left = most;
     let mut merged = Search::default();
     for index in 0..archive.len() {
         let entry = archive.by_index(index).map_err(|error| damaged(path, error))?;
         let size = std::io::copy(&mut entry.take(left + 1), &mut merged).map_err(|error| damaged(path, error))?;
-        left = left
-            .checked_sub(size)
-            .ok_or_else(|| broken(path, format!("unpacks to more than {} MiB; save the sheet as CSV", most >> 20)))?;
+        left = left.checked_sub(size).ok_or_else(|| {
+            broken(path, format!("the file unpacks to more than {} MiB. Save the sheet as CSV.", most >> 20))
+        })?;
     }
     Ok(merged.found)
 }
 
-/// Looks out for merged cells in what passes by, piece by piece.
+/// Looks for merged cells in a stream, piece by piece.
 #[derive(Default)]
 struct Search {
     /// The end of the pieces before, in which a word may begin.

@@ -1,7 +1,7 @@
-//! Journals of format 5, as the format of today. Nothing else reads them.
+//! Journals of format 5, converted to today's format. No other module reads them.
 //!
-//! Each line becomes one line. What was drawn is recorded, so it stays; draws from here on depend on the number of answers, as in
-//! every journal of today.
+//! Each line becomes one line. Earlier draws are recorded, so they stay; draws from here on depend on the number of
+//! answers, as in every journal of today.
 
 use crate::error::{OrProblem, Result, bug, shown, stored};
 use crate::formats;
@@ -25,15 +25,15 @@ const OLD: u64 = 5;
 pub struct Upgraded {
     /// How many lines it has.
     pub lines: u64,
-    /// The format that it had.
+    /// Its former format.
     pub from: u32,
-    /// Where the journal lies as it was.
+    /// Where the original journal is kept.
     pub backup: PathBuf,
-    /// Whether its sheet was found, and is kept beside it now.
+    /// Whether its sheet was found, and is now kept beside it.
     pub sheet: bool,
 }
 
-/// Upgrades a journal in its place; what it was lies beside it.
+/// Upgrades a journal in its place; the original is kept beside it.
 ///
 /// # Errors
 /// Where it is no journal of format 5, or something cannot be written; then it is as it was.
@@ -79,7 +79,7 @@ fn upgraded(path: &Path) -> Result<Upgraded> {
         let line: Line = serde_json::from_value(line).map_err(wrong)?;
         all.push(to_line(&line)?);
     }
-    // What comes out makes sense before anything is written.
+    // The result is checked before anything is written.
     let (trials, _) = replay(&name, &header, &all[1..])?;
     let kept = sheet.filter(|(kept, _)| trials.now(&header).pool.hash.as_ref() == Some(&kept.hash));
     if let Some((kept, _)) = &kept {
@@ -97,7 +97,8 @@ fn upgraded(path: &Path) -> Result<Upgraded> {
     Ok(Upgraded { lines: all.len() as u64, from: 5, backup, sheet: kept.is_some() })
 }
 
-/// The sheet as it lies now, and its fingerprint: one beside the journal has come along with it, and goes before the path in it.
+/// The present sheet and its fingerprint: a file beside the journal was moved with it, and is preferred to the path in
+/// it.
 fn sheet_of(journal: &Path, path: Option<&str>) -> Option<(KeptSheet, String)> {
     let beside = ["sheet.csv", "sheet.xlsx"].map(|ending| journal.with_extension(ending));
     let file = beside.into_iter().find(|file| file.is_file()).or_else(|| Some(folder_of(journal).join(path?)))?;
@@ -107,7 +108,8 @@ fn sheet_of(journal: &Path, path: Option<&str>) -> Option<(KeptSheet, String)> {
     Some((KeptSheet::new(bytes), contents(&table).fingerprint))
 }
 
-/// A sheet of the journal under the hash of the one that is there, if that is it. One that came along is in no file from now on.
+/// A sheet of the journal under the hash of the given one, if it is the same. One that was moved along is in no file
+/// from now on.
 fn with_hash(pool: &mut Value, sheet: Option<&(KeptSheet, String)>) -> Result<()> {
     let Some(map) = pool.as_object_mut() else { return Err(stored("journal", "a sheet is no object")) };
     if let Some((kept, fingerprint)) = sheet

@@ -1,4 +1,4 @@
-//! The columns in which outcomes stand, and what their cells come to. One look at a cell does not always say what it means: units
+//! The columns of outcomes, and the meaning of their cells. One cell does not always show what it means: units
 //! and notations are those of the whole column.
 
 use crate::error::{OrProblem, Result};
@@ -8,34 +8,34 @@ use crate::units::{Cell, Trouble, Units};
 use icee_base::table::{Row, Table};
 use icee_protocol::Note;
 
-/// What stands in place of a value where the experiment failed, and where it cannot be made.
+/// The words for an experiment that failed, and for one that is impossible.
 pub const FAILED: &str = "failed";
 /// See [`FAILED`].
 pub const IMPOSSIBLE: &str = "impossible";
-/// The unit that is a factor, too: 0.6 is as good a way to say 60 % as 60 is.
+/// This unit is also a factor: 60 % may be written as 0.6 or as 60.
 const PERCENT: &str = "%";
-/// Ways of saying that nothing is known, beside those that every table has; no row has them for a value.
+/// Words for a missing value, beside those of every table; as results they are refused.
 const NOTHING: [&str; 8] = ["-", "–", "—", "?", "n.d.", "nd", "n.b.", "missing"];
-/// Signs of limits, and of numbers that are not exact.
+/// Signs of limits, and of inexact numbers.
 const LIMITS: &str = "<>≤≥";
 const ABOUT: &str = "~≈±";
 
-/// The columns in which the outcomes of an experiment stand.
+/// The columns with the outcomes of an experiment.
 pub struct Columns {
     value: Option<ValueColumn>,
-    /// None where a file does not have it: what is not there was not measured.
+    /// None if a file does not have it: then it was not measured.
     further: Vec<Option<ValueColumn>>,
-    /// Lines that have further outcomes and no value yet.
+    /// Lines that have further outcomes and no main result yet.
     waiting: usize,
     /// The first number of the file with a decimal comma, and its line.
     comma: Option<(usize, String)>,
 }
 
 impl Columns {
-    /// The columns of these names: of the value that the study is about, and of the further ones in the order of the header.
+    /// The columns of these names: of the main result, and of the further ones in the order of the header.
     ///
     /// # Errors
-    /// Where there is no column of the value.
+    /// If there is no column of the main result.
     pub fn new<'a>(table: &Table, mut names: impl Iterator<Item = &'a str>) -> Result<Columns> {
         let value = names.next().map(|name| ValueColumn::new(table, name)).transpose()?;
         let known = |name: &str| table.header().iter().any(|column| column == name);
@@ -43,10 +43,10 @@ impl Columns {
         Ok(Columns { value, further: further.collect::<Result<_>>()?, waiting: 0, comma: None })
     }
 
-    /// What stands in the next line; nothing where the cell of the value is empty.
+    /// The outcome in the next line; none if the cell of the main result is empty.
     ///
     /// # Errors
-    /// Where something makes no sense.
+    /// If a cell cannot be read.
     pub fn measured(&mut self, table: &Table, row: &Row<'_>) -> std::result::Result<Option<Measured>, String> {
         let Some(value) = &mut self.value else { return Ok(None) };
         if self.comma.is_none() && table.has_decimal_commas() {
@@ -73,17 +73,17 @@ impl Columns {
             match column.outcome(table, row)? {
                 None => Ok(None),
                 Some(Outcome::Value(value)) => Ok(Some(value)),
-                Some(_) => Err(column.wrong("a number is needed beside a value")),
+                Some(_) => Err(column.wrong("a further result is a number. Enter a number, or leave the cell empty.")),
             }
         };
         let further = self.further.iter_mut().map(number).collect::<std::result::Result<_, _>>()?;
         Ok(Some(Measured { outcome, further }))
     }
 
-    /// Checks, after the last line, that the numbers of a column are written alike; says what should be known of them.
+    /// Checks, after the last line, that the numbers of a column are written alike; returns the notes.
     ///
     /// # Errors
-    /// Where they are not.
+    /// If they are not.
     pub fn finish(self, table: &Table) -> Result<Vec<Note>> {
         let mut notes = Vec::new();
         notes.extend((self.waiting > 0).then_some(Note::Waiting { rows: self.waiting }));
@@ -95,7 +95,7 @@ impl Columns {
     }
 }
 
-/// A column of values, whose numbers have one unit or none.
+/// A column of results, whose numbers have one unit or none.
 struct ValueColumn {
     place: usize,
     name: String,
@@ -116,7 +116,7 @@ impl ValueColumn {
         format!("column {} ({}): {problem}", self.place + 1, self.name)
     }
 
-    /// What stands in the cell of the next line; nothing where it is empty.
+    /// The outcome in the cell of the next line; none if it is empty.
     fn outcome(&mut self, table: &Table, row: &Row<'_>) -> std::result::Result<Option<Outcome>, String> {
         let text = row.cell(self.place);
         let cell = Cell::read(table, text);
@@ -134,7 +134,7 @@ impl ValueColumn {
             Cell::Number(number) => Ok(Some(Outcome::Value(number))),
             Cell::Quantity(number, unit) => match self.units.common() {
                 Err(Trouble::Differ(first, _)) if first.unit != unit.text => Err(self.wrong(&format!(
-                    "\"{text}\" is in {}, and \"{}\" in line {} is in {}; all values must have one unit",
+                    "\"{text}\" is in {}, but \"{}\" in line {} is in {}. Give all results in one unit.",
                     unit.text, first.cell, first.line, first.unit
                 ))),
                 _ => Ok(Some(Outcome::Value(number))),
@@ -146,14 +146,14 @@ impl ValueColumn {
         }
     }
 
-    /// That its numbers are written alike: one that is not may mean another number. `comma` is a number of the file, of this column
-    /// or another, with a decimal comma.
+    /// Checks that its numbers are written alike: another notation may mean another number. `comma` is a number of the
+    /// file, of this column or another, with a decimal comma.
     fn check(&self, comma: Option<&(usize, String)>) -> std::result::Result<(), String> {
         if let (Some((at, comma)), Some((line, grouped))) = (comma, &self.grouped) {
             return Err(format!(
                 "line {line}: {}",
                 self.wrong(&format!(
-                    "\"{grouped}\" may be {} or {}, because \"{comma}\" in line {at} has a decimal comma; write the one that is meant",
+                    "\"{grouped}\" may mean {} or {}, because \"{comma}\" in line {at} has a decimal comma. Write the one you mean.",
                     grouped.replace('.', ""),
                     grouped.replace('.', ",")
                 ))
@@ -164,7 +164,7 @@ impl ValueColumn {
                 "line {}: {}",
                 sight.line,
                 self.wrong(&format!(
-                    "\"{}\" is a number and a letter, and line {plain} has a number alone; if the letter is a unit, leave a blank before it",
+                    "\"{}\" is a number and a letter, but line {plain} has a number alone. If the letter is a unit, put a space before it.",
                     sight.cell
                 ))
             )),
@@ -172,14 +172,14 @@ impl ValueColumn {
                 let first = self.units.first().map_or_else(String::new, |first| {
                     format!("\"{}\" in line {} is in %", first.cell, first.line)
                 });
-                let problem = format!("{first}, and \"{plain}\" may be in % or a share of 1; write all values alike");
+                let problem = format!("{first}, so \"{plain}\" may be in % or a share of 1. Write all results alike.");
                 Err(format!("line {line}: {}", self.wrong(&problem)))
             }
             _ => Ok(()),
         }
     }
 
-    /// How its numbers were taken where another way is possible, but not likely.
+    /// The notes on how its numbers were read if another way is possible, but not likely.
     fn doubts(&self) -> Vec<Note> {
         let mut doubts = Vec::new();
         if let (Ok(Some(unit)), Some((line, plain))) = (self.units.common(), self.units.plain()) {
@@ -194,32 +194,30 @@ impl ValueColumn {
     }
 }
 
-/// Why a text is no value, and what to write instead.
+/// Why a text is not a result, and what to enter instead.
 fn no_value(table: &Table, text: &str) -> String {
     let lower = text.to_lowercase();
     if NOTHING.contains(&lower.as_str()) {
         return format!(
-            "\"{text}\" is no number; where nothing was measured leave the cell empty, and where the experiment failed write {FAILED}"
+            "\"{text}\" is not a number. Leave the cell empty if nothing was measured. Enter {FAILED} if the experiment failed."
         );
     }
     let begins = |signs: &str| text.starts_with(|c| signs.contains(c));
     if begins(LIMITS) {
         let limit = text.trim_start_matches(|c: char| LIMITS.contains(c) || c == '=' || c.is_whitespace());
-        return format!(
-            "\"{text}\" is no number; of a value that is only known to lie beyond a limit, write the limit: {limit}"
-        );
+        return format!("\"{text}\" is not a number. Enter {limit} (the limit) instead.");
     }
     if begins(ABOUT) || text.contains(['±', '~']) {
-        return format!("\"{text}\" is no number; write the value alone, without how exact it is");
+        return format!("\"{text}\" is not a number. Enter the number alone, without its uncertainty.");
     }
     if is_foreign_quantity(text) {
         let here = if table.has_decimal_commas() { "1200,5 or 1200.5" } else { "1200.5" };
         return format!(
-            "\"{text}\" is a number in another notation; in this file write it like {here}, without separators of thousands"
+            "\"{text}\" is a number in another notation. Write it like {here} in this file, without thousands separators."
         );
     }
     format!(
-        "\"{text}\" is not a finite number, nor the word {FAILED} or {IMPOSSIBLE}; where nothing is known yet, leave the cell empty"
+        "\"{text}\" is not a number. Enter a number, {FAILED} or {IMPOSSIBLE}. Leave the cell empty if there is no result yet."
     )
 }
 
@@ -228,7 +226,7 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// The outcomes of a column of a file, and what is noted.
+    /// The outcomes of a column of a file, and the notes.
     fn noted(cells: &[&str], other: &str) -> std::result::Result<(Vec<Outcome>, Vec<Note>), String> {
         let text = format!("row;other;got\n1;{other};{}\n", cells.join("\n1;1;"));
         let mut table = Table::of_bytes(Path::new("got.csv"), text.into()).unwrap();
@@ -255,21 +253,21 @@ mod tests {
         for (cells, said) in [
             (
                 &["85 %", "3 g", "4 %", "5 g"][..],
-                "line 3: column 3 (got): \"3 g\" is in g, and \"85 %\" in line 2 is in %",
+                "line 3: column 3 (got): \"3 g\" is in g, but \"85 %\" in line 2 is in %",
             ),
             (&["85 %", "3 g", "4 %", "5 g"], "\n  line 5: "),
-            (&["85", "7B", "1"], "line 3: column 3 (got): \"7B\" is a number and a letter, and line 2 has"),
-            (&["85", "3 of 4"], "line 3: column 3 (got): \"3 of 4\" is not a finite number"),
+            (&["85", "7B", "1"], "line 3: column 3 (got): \"7B\" is a number and a letter, but line 2 has"),
+            (&["85", "3 of 4"], "line 3: column 3 (got): \"3 of 4\" is not a number. Enter"),
             // 0.6 may be 60 % or less than one.
             (
                 &["50 %", "0,6"],
-                "line 3: column 3 (got): \"50 %\" in line 2 is in %, and \"0,6\" may be in % or a share of 1",
+                "line 3: column 3 (got): \"50 %\" in line 2 is in %, so \"0,6\" may be in % or a share of 1",
             ),
         ] {
             let error = outcomes(cells).unwrap_err();
             assert!(error.contains(said) && !error.contains("line 4"), "{error}");
         }
-        // A number beside grams can hardly be anything else, but nobody has said so.
+        // A number beside grams is almost certainly in grams, but the file does not say so.
         let (values, notes) = noted(&["85 g", "1,5"], "1").unwrap();
         assert_eq!(values, [a, b]);
         let assumed = Note::UnitAssumed { column: "got".into(), unit: "g".into(), cell: "1,5".into(), line: 3 };
@@ -280,7 +278,7 @@ mod tests {
     fn points_that_may_separate_thousands_are_asked_about() {
         let both = noted(&["41,2", "1.250"], "1").unwrap_err();
         let said =
-            "line 3: column 3 (got): \"1.250\" may be 1250 or 1,250, because \"41,2\" in line 2 has a decimal comma";
+            "line 3: column 3 (got): \"1.250\" may mean 1250 or 1,250, because \"41,2\" in line 2 has a decimal comma";
         assert!(both.contains(said), "{both}");
         assert!(noted(&["1.250 g", "2"], "0,5").unwrap_err().contains("because \"0,5\" in line 2 has"));
         let (values, notes) = noted(&["1.250", "2.500"], "0.5").unwrap();
@@ -293,15 +291,15 @@ mod tests {
     #[test]
     fn what_is_no_value_is_answered_with_what_to_write() {
         for (cell, said) in [
-            ("<0.1", "write the limit: 0.1"),
-            ("≥ 5 g", "write the limit: 5 g"),
-            ("n.d.", "leave the cell empty, and where the experiment failed write failed"),
-            ("-", "leave the cell empty, and"),
-            ("~6", "write the value alone"),
-            ("5 ± 0.1", "write the value alone"),
-            ("1.234,5", "in another notation; in this file write it like 1200,5 or 1200.5"),
+            ("<0.1", "Enter 0.1 (the limit)"),
+            ("≥ 5 g", "Enter 5 g (the limit)"),
+            ("n.d.", "Leave the cell empty if nothing was measured. Enter failed if"),
+            ("-", "Leave the cell empty if nothing"),
+            ("~6", "Enter the number alone"),
+            ("5 ± 0.1", "Enter the number alone"),
+            ("1.234,5", "in another notation. Write it like 1200,5 or 1200.5"),
             ("1'200", "in another notation"),
-            ("tried twice", "nor the word failed or impossible"),
+            ("tried twice", "Enter a number, failed or impossible."),
         ] {
             let error = outcomes(&[cell]).unwrap_err();
             assert!(error.contains(said), "{error}");
@@ -309,9 +307,6 @@ mod tests {
         let mut table = Table::of_bytes(Path::new("got.tsv"), "got\ta\n3,2\t1\n".into()).unwrap();
         let mut columns = Columns::new(&table, ["got"].into_iter()).unwrap();
         let error = table.scan(|table, row| columns.measured(table, row).map(drop)).unwrap_err().to_string();
-        assert!(
-            error.contains("\"3,2\" is a number in another notation; in this file write it like 1200.5,"),
-            "{error}"
-        );
+        assert!(error.contains("\"3,2\" is a number in another notation. Write it like 1200.5 in"), "{error}");
     }
 }

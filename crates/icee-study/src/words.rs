@@ -1,4 +1,4 @@
-//! What people type, as what it means: numbers, directions, ranges, goals and times.
+//! The meaning of typed text: numbers, directions, ranges, goals and times.
 
 use crate::error::Result;
 use crate::goals::{Bounds, Direction, Further, Wanted};
@@ -60,7 +60,7 @@ impl FromStr for Further {
             }
         }
         let wrong = || Problem::NotAGoal { text: all.clone() };
-        // The last word says it; names may have blanks.
+        // The last word is the goal; names may have blanks.
         let (name, wish) =
             text.split_once('=').or_else(|| text.trim().rsplit_once(char::is_whitespace)).ok_or_else(wrong)?;
         if name.trim_end().ends_with(['<', '>', '!']) {
@@ -77,7 +77,7 @@ impl FromStr for Further {
 /// A time such as 90m, 8h or 3d, in seconds.
 ///
 /// # Errors
-/// Where it is none.
+/// If it is not a time.
 pub fn duration(text: &str) -> Result<u64> {
     let wrong = || Problem::NotATime { text: text.to_owned() };
     let text = text.trim();
@@ -94,7 +94,7 @@ pub fn duration(text: &str) -> Result<u64> {
     if (1.0..=1e10).contains(&total) { Ok(total as u64) } else { Err(wrong()) }
 }
 
-/// A number as people type it: with a decimal comma, too, unless that might separate thousands.
+/// A typed number: also with a decimal comma, unless that might separate thousands.
 fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     let comma = text.split_once(',').filter(|(_, digits)| digits.len() != 3 && !text.contains('.'));
@@ -102,10 +102,10 @@ fn number(text: &str) -> Option<f64> {
     plain.parse().ok()
 }
 
-/// The number of a request, which may be one as people type it.
+/// The number of a request, which may be text.
 ///
 /// # Errors
-/// Where it is none.
+/// If it is not a number.
 pub fn amount(amount: &Amount) -> Result<f64> {
     let text = match amount {
         Amount::Number(number) => return Ok(*number),

@@ -1,11 +1,11 @@
 //! Workbooks, `.xlsx` and `.xlsm`, as CSV.
 //!
-//! - Of the sheets the first that can be seen and has cells is read. Line 7 of the text is row 7 of the sheet: rows without cells
+//! - The first visible sheet with cells is read. Line 7 of the text is row 7 of the sheet: rows without cells
 //!   are empty lines, line breaks inside of cells are blanks. Rows and columns around the cells are left out.
-//! - Numbers are written so that they read the same. Dates are text, 2024-05-31; formulas are what they came to. What stands in cells
-//!   that are merged stands in each of their rows.
-//! - A file may claim anything: cells are taken one after the other and counted, and what the file unpacks to is measured before
-//!   anything is kept of it.
+//! - Numbers are written so that they read the same. Dates are text, 2024-05-31; formulas are read as their
+//!   results. The content of merged cells is in each of their rows.
+//! - A file may claim anything: cells are read one after the other and counted, and the unpacked size is measured
+//!   before anything is kept of it.
 
 use crate::error::{OrProblem, Result};
 use crate::formats::broken;
@@ -16,14 +16,14 @@ use icee_base::table::TableError;
 use std::io::Cursor;
 use std::path::Path;
 
-/// Bytes that a file unpacks to, and of the text that is made of it, where nobody wants less.
+/// The default limit of the bytes that a file unpacks to, and of its text.
 pub const MOST_UNPACKED: u64 = 1 << 30;
 /// Cells with errors that are shown.
 const SHOWN: usize = 20;
 /// Sheets that are named.
 const NAMED: usize = 3;
 
-/// The first sheet with cells of a workbook, as CSV, and what should be known of how it was read.
+/// The first sheet with cells of a workbook, as CSV, and the notes about how it was read.
 ///
 /// # Errors
 /// Where it is damaged, too large, or has errors in its cells.
@@ -33,7 +33,7 @@ pub fn text_of(path: &Path, bytes: &[u8], most: u64) -> Result<(String, Vec<Stri
     let seen = |sheet: &&calamine::Sheet| sheet.typ == SheetType::WorkSheet && sheet.visible == SheetVisible::Visible;
     let sheets: Vec<String> = book.sheets_metadata().iter().filter(seen).map(|sheet| sheet.name.clone()).collect();
     for (at, sheet) in sheets.iter().enumerate() {
-        // Merged cells are listed behind the others: to know them is to read a sheet twice.
+        // Merged cells are listed after the others: to know them, a sheet is read twice.
         let merged = if has_merged { book.merge_cells_by_sheet_name(sheet) } else { Ok(vec![]) };
         let merged = merged.map_err(|error| damaged(path, error))?;
         let mut grid = Grid::new(most, merged.iter().map(|region| [region.start, region.end]));
@@ -48,7 +48,7 @@ pub fn text_of(path: &Path, bytes: &[u8], most: u64) -> Result<(String, Vec<Stri
                     broken(path, format!("cell {} of sheet \"{sheet}\" {problem}", name_of(row, column)))
                 })?,
                 Err(problem) if problems.len() < SHOWN => problems.push(format!(
-                    "cell {} of sheet \"{sheet}\" is the error {problem}; mend it, or empty it where nothing is known",
+                    "cell {} of sheet \"{sheet}\" has an error ({problem}). Correct it, or leave the cell empty.",
                     name_of(row, column)
                 )),
                 Err(_) => {}
@@ -58,7 +58,7 @@ pub fn text_of(path: &Path, bytes: &[u8], most: u64) -> Result<(String, Vec<Stri
             return Err(TableError::Content { path: path.to_owned(), problems }).or_problem();
         }
         if !grid.is_empty() {
-            let large = || broken(path, format!("sheet \"{sheet}\" is too large; save it as CSV"));
+            let large = || broken(path, format!("sheet \"{sheet}\" is too large. Save it as CSV."));
             let (text, filled) = grid.finish().ok_or_else(large)?;
             drop(cells);
             let unread: Vec<&String> = sheets[at + 1..].iter().filter(|sheet| has_cells(&mut book, sheet)).collect();
@@ -66,17 +66,16 @@ pub fn text_of(path: &Path, bytes: &[u8], most: u64) -> Result<(String, Vec<Stri
             return Ok((text, remarks));
         }
     }
-    Err(broken(path, "has no sheet with cells; the first row must name the columns"))
+    Err(broken(path, "the workbook has no sheet with cells. The first row must name the columns."))
 }
 
-/// Said where other sheets of a workbook have cells, too.
+/// The note about other sheets of a workbook that have cells, too.
 fn others(read: &str, unread: &[&String]) -> Option<String> {
     let mut named: Vec<String> = unread.iter().take(NAMED).map(|name| format!("\"{name}\"")).collect();
     named.extend((unread.len() > NAMED).then(|| format!("{} more", unread.len() - NAMED)));
-    let are = if unread.len() == 1 { "is" } else { "are" };
     (!named.is_empty()).then(|| {
         format!(
-            "the sheet \"{read}\" of the workbook is read, {} {are} not; the one that is meant has to be the first",
+            "Only the sheet \"{read}\" of the workbook is read, not {}. To use another one, move it to the front.",
             named.join(", ")
         )
     })
@@ -101,13 +100,13 @@ impl Unsaved {
         let more = if self.count > 1 { format!(" (and {} more)", self.count - 1) } else { String::new() };
         self.first.map(|first| {
             format!(
-                "cell {first}{more} has a formula without a result and is read as empty; open the workbook in Excel or LibreOffice and save it there"
+                "Cell {first}{more} has a formula without a result and is read as empty. Open the workbook in Excel or LibreOffice and save it there."
             )
         })
     }
 }
 
-/// Whether something stands in a sheet. One that cannot be read is no business of who reads another.
+/// Whether a sheet has content. One that cannot be read does not matter to readers of another.
 fn has_cells(book: &mut Xlsx<Cursor<&[u8]>>, sheet: &str) -> bool {
     let Ok(mut cells) = book.worksheet_cells_reader(sheet) else { return false };
     while let Ok(Some(cell)) = cells.next_cell() {
@@ -118,7 +117,7 @@ fn has_cells(book: &mut Xlsx<Cursor<&[u8]>>, sheet: &str) -> bool {
     false
 }
 
-/// A cell as text, or the error that stands in it.
+/// A cell as text, or its error.
 fn text_of_cell(cell: &DataRef<'_>) -> std::result::Result<String, String> {
     Ok(match cell {
         DataRef::Empty => String::new(),
@@ -132,7 +131,7 @@ fn text_of_cell(cell: &DataRef<'_>) -> std::result::Result<String, String> {
     })
 }
 
-/// A number that reads as itself, without the hundreds of digits that some would have.
+/// A number that reads back as itself, without the hundreds of digits that some would have.
 fn text_of_number(number: f64) -> String {
     let size = number.abs();
     if size == 0.0 || (1e-5..1e17).contains(&size) { number.to_string() } else { format!("{number:e}") }
@@ -224,7 +223,7 @@ mod tests {
         ])
     }
 
-    /// A workbook as people have them: an empty sheet, and a table that begins in B3.
+    /// A typical workbook: an empty sheet, and a table that begins in B3.
     fn usual() -> Vec<u8> {
         let mut book = Workbook::new();
         book.add_worksheet();
@@ -238,7 +237,7 @@ mod tests {
         sheet.write(3, 2, "a, b\nc").unwrap();
         sheet.write_with_format(3, 3, ExcelDateTime::from_ymd(2024, 5, 31).unwrap(), &day).unwrap();
         sheet.write(3, 4, true).unwrap();
-        // An empty row, and one with gaps.
+        // An empty row, and one with empty cells.
         sheet.write(5, 1, 1e300).unwrap();
         let time = ExcelDateTime::from_ymd(2024, 5, 31).unwrap().and_hms(13, 30, 0).unwrap();
         sheet.write_with_format(5, 3, &time, &minute).unwrap();
@@ -255,11 +254,11 @@ mod tests {
         let read = |bytes| table(Path::new("pool.xlsx"), bytes).unwrap();
         let recipes = read(book.save_to_buffer().unwrap());
         assert_eq!(recipes.header(), ["flour"]);
-        assert!(recipes.doubts()[0].starts_with("the sheet \"Recipes\" of the workbook is read, \"Notes\" is not"));
-        // Whoever looks for a column of another sheet hears of it, too.
+        assert!(recipes.doubts()[0].starts_with("Only the sheet \"Recipes\" of the workbook is read, not \"Notes\"."));
+        // The remark also helps if the missing column is in another sheet.
         let missing = recipes.column("score").unwrap_err().to_string();
         assert!(
-            missing.contains("\"Recipes\" of the workbook is read, \"Notes\" is not; the one that is meant"),
+            missing.contains("\"Recipes\" of the workbook is read, not \"Notes\". To use another one"),
             "{missing}"
         );
         assert!(read(usual()).doubts().is_empty());
@@ -279,7 +278,7 @@ mod tests {
     fn what_stands_in_merged_cells_stands_in_each_of_their_rows() {
         let mut book = Workbook::new();
         let (sheet, plain) = (book.add_worksheet(), Format::new());
-        // Names that are merged are names, and a row in which nothing else stands is none.
+        // Merged names are names, and a row without other content does not count.
         sheet.merge_range(0, 0, 1, 0, "flour", &plain).unwrap();
         sheet.write(0, 1, "heat").unwrap();
         sheet.merge_range(2, 0, 5, 0, "rye, \"dark\"", &plain).unwrap();
@@ -300,7 +299,7 @@ mod tests {
         ];
         assert_eq!(rows(&bytes).unwrap().1, expected);
         let doubts = table(Path::new("pool.xlsx"), bytes).unwrap().doubts();
-        assert_eq!(doubts, ["what stands in the merged cells A3:A6 and 1 more is read in each of their rows"]);
+        assert_eq!(doubts, ["The content of merged cells (A3:A6 and 1 more) is read in each of their rows."]);
     }
 
     #[test]
@@ -328,9 +327,9 @@ mod tests {
                      <row r=\"4\"><c r=\"A4\"><v>1</v></c><c r=\"B4\" t=\"str\"><f>T(A4)</f><v></v></c></row>\
                      <row r=\"5\"><c r=\"A5\"><v>1</v></c><c r=\"B5\"><f>A5*2</f><v></v></c></row>";
         let doubts = table(Path::new("pool.xlsx"), book(cells)).unwrap().doubts();
-        // A text that came to nothing is a result.
+        // A text that is empty is a result.
         let [doubt] = doubts.as_slice() else { panic!("{doubts:?}") };
-        assert!(doubt.starts_with("cell B2 (and 1 more) has a formula without a result"), "{doubt}");
+        assert!(doubt.starts_with("Cell B2 (and 1 more) has a formula without a result"), "{doubt}");
     }
 
     #[test]
@@ -352,19 +351,19 @@ mod tests {
     fn what_is_no_sheet_is_answered_with_a_way_out() {
         let row = "<row r=\"1\"><c r=\"A1\" t=\"str\"><v>a</v></c></row>";
         for (bytes, said) in [
-            (b"PAR1\x15".to_vec(), "is a Parquet file; save it as CSV, with pandas"),
+            (b"PAR1\x15".to_vec(), "is a Parquet file. Save it as CSV, for example with pandas"),
             (b"\xd0\xcf\x11\xe0\xa1".to_vec(), "is an old Excel file (.xls), or one with a password"),
             (b"PK\x03\x04".to_vec(), "cannot be read as a sheet"),
-            (archive(&[("content.xml", "")]), "of a kind that is not read"),
+            (archive(&[("content.xml", "")]), "this kind of sheet is not read"),
             (archive(&[("a.txt", "a")]), "cannot be read as a sheet"),
             (book(""), "has no sheet with cells"),
             (
                 book(&format!("{row}<row r=\"7\"><c r=\"B7\" t=\"e\"><v>#DIV/0!</v></c></row>")),
-                "cell B7 of sheet \"Data\" is the error #DIV/0!",
+                "cell B7 of sheet \"Data\" has an error (#DIV/0!). Correct it",
             ),
             (book(&format!("{row}{row}")), "cell A1 of sheet \"Data\" is out of order"),
-            (book("<row><c r=\"XFE1\"><v>1</v></c></row>"), "cell XFE1 of sheet \"Data\" stands outside"),
-            (book("<row><c r=\"A1048577\"><v>1</v></c></row>"), "outside of any sheet"),
+            (book("<row><c r=\"XFE1\"><v>1</v></c></row>"), "cell XFE1 of sheet \"Data\" is outside"),
+            (book("<row><c r=\"A1048577\"><v>1</v></c></row>"), "outside the limits of a sheet"),
         ] {
             let error = table(Path::new("pool.xlsx"), bytes).unwrap_err().to_string();
             assert!(error.starts_with("pool.xlsx: ") && error.contains(said), "{error}");
@@ -380,7 +379,7 @@ mod tests {
         assert!(measure(path, &bytes, 2 << 20).unwrap_err().to_string().contains("unpacks to more than 2 MiB"));
         assert!(text_of(path, &usual(), 1 << 10).unwrap_err().to_string().contains("unpacks to more than"));
         assert!(check_unpacked(&usual(), 1 << 20).is_ok() && check_unpacked(&usual(), 1 << 10).is_err());
-        // Two cells at the ends of the largest sheet, with one in each row between, are no reason to keep a billion commas.
+        // Two cells at the ends of the largest sheet, with one in each row between, must not keep a billion commas.
         let far: String =
             (2..=1 << 17).map(|row| format!("<row r=\"{row}\"><c r=\"A{row}\"><v>1</v></c></row>")).collect();
         let error =

@@ -111,7 +111,7 @@ fn what_is_gained_is_worth_its_price() {
         let with = StudyOptions { cost: Some("price".into()), ..options(&pool) };
         let error = Study::create(&scratch.0.join("bad.jsonl"), &with, Default::default()).err().unwrap();
         let Problem::Table { faults, .. } = error else { panic!("{error}") };
-        assert_eq!(faults, [format!("line 2: column 2 (price): a cost is a number above 0, not \"{price}\"")]);
+        assert_eq!(faults, [format!("line 2: column 2 (price): \"{price}\" is not a cost. Enter a number above 0.")]);
     }
 }
 
@@ -142,7 +142,7 @@ fn rows_of_a_batch_share_a_setting() {
         let same = vec!["heat".to_owned()];
         let refused = study.suggest(&AskOptions { same, ..ask(5) }).unwrap_err();
         let Problem::Table { faults, .. } = &refused else { panic!("{refused}") };
-        assert_eq!(faults[..], ["line 1: no column \"heat\"; there are temp, x"]);
+        assert_eq!(faults[..], ["line 1: no column \"heat\". Columns: temp, x."]);
     }
 }
 

@@ -20,7 +20,7 @@ fn a_file_of_results_names_rows_by_their_cells() {
     let nameless = scratch.write("results.csv", "flour,yield\noat,7\n");
     let refused = study.tell_csv(&nameless, None, Repeat::Refuse).unwrap_err();
     let Problem::Table { faults, .. } = &refused else { panic!("{refused}") };
-    assert!(faults[0].starts_with("line 1: nothing says which row a line is about"), "{faults:?}");
+    assert!(faults[0].starts_with("line 1: no column says which row each line is about."), "{faults:?}");
 }
 
 /// What is wrong with the only line that something is wrong with.
@@ -101,7 +101,7 @@ fn what_was_exported_is_read_back_whatever_the_columns_are_called() {
     let file = scratch.write("told.csv", "Row_Number,value\n1,7\n");
     let refused = study.tell_csv(&file, None, Repeat::Refuse).unwrap_err();
     let Problem::Table { faults, .. } = &refused else { panic!("{refused}") };
-    assert!(faults[0].ends_with("rename \"Row_Number\" to \"row_number\" if you mean it"), "{faults:?}");
+    assert!(faults[0].ends_with("Or rename \"Row_Number\" to \"row_number\"."), "{faults:?}");
 }
 
 #[test]
@@ -165,9 +165,9 @@ fn values_that_may_mean_another_number_are_refused_in_the_sheet_too() {
         faults.join("; ")
     };
     let mixed = create("heat,yield\n180,50 %\n190,\n200,0.6\n");
-    assert!(mixed.contains("line 4: column 2 (yield): \"50 %\" in line 2 is in %, and \"0.6\" may be"), "{mixed}");
+    assert!(mixed.contains("line 4: column 2 (yield): \"50 %\" in line 2 is in %, so \"0.6\" may be"), "{mixed}");
     let thousands = create("heat;yield\n1,5;\n2;1.234\n");
-    assert!(thousands.contains("line 3: column 2 (yield): \"1.234\" may be 1234 or 1,234"), "{thousands}");
+    assert!(thousands.contains("line 3: column 2 (yield): \"1.234\" may mean 1234 or 1,234"), "{thousands}");
     let pool = scratch.write("sheet.csv", "heat,yield\n180,5 g\n190,\n200,6\n");
     let notes = scratch.create("s.jsonl", &with_value(&pool)).take_notes();
     let (column, unit, cell) = ("yield".to_owned(), "g".to_owned(), "6".to_owned());

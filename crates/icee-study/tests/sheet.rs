@@ -27,7 +27,7 @@ fn what_is_filled_in_is_told_and_the_column_is_not_learned_from() {
     let broken = sheet(&scratch, &["180,rye,4 or 5", "200,rye,3"]);
     let refused = Study::create(&scratch.0.join("t.jsonl"), &with_value(&broken), Default::default()).err().unwrap();
     let Problem::Table { faults, .. } = &refused else { panic!("{refused}") };
-    assert!(faults[0].starts_with("line 2: column 3 (yield): \"4 or 5\" is not a finite number"), "{faults:?}");
+    assert!(faults[0].starts_with("line 2: column 3 (yield): \"4 or 5\" is not a number. Enter"), "{faults:?}");
     assert!(!scratch.0.join("t.jsonl").exists());
 }
 
@@ -107,7 +107,7 @@ fn told_rows_that_vanish_or_change_are_named() {
     sheet(&scratch, &worded.iter().map(String::as_str).collect::<Vec<_>>());
     let refused = study.update(Repeat::Refuse, Corrected::Refuse, None).unwrap_err();
     let Problem::Table { faults, .. } = &refused else { panic!("{refused}") };
-    assert_eq!(faults[..], ["line 5: column \"heat\" has numbers, and \"hot\" is none. Correct the cell."]);
+    assert_eq!(faults[..], ["line 5: column \"heat\" has numbers, but \"hot\" is not a number. Correct the cell."]);
 }
 
 /// Why a sheet was refused.

@@ -10,28 +10,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The state to go on from.
+/// The state to resume from.
 const STATE: &str = "training.safetensors";
 /// The metrics of every step.
 pub(crate) const METRICS: &str = "metrics.csv";
-/// The file that whoever trains has locked.
+/// The lock file of training.
 pub(crate) const LOCK: &str = "lock";
-/// What made the run.
+/// The origin of the run.
 pub(crate) const INFO: &str = "run.json";
 /// Every setting.
 pub(crate) const CONFIG: &str = "config.toml";
-/// How often a lock that is held is tried again, and after how long: whoever only looks holds it for a moment.
+/// How often a lock that is held is tried again, and after how long: readers hold it for a moment only.
 const TRIES: (usize, Duration) = (3, Duration::from_millis(20));
 
 /// A run's folder. As long as it lives, no other process can train in it.
 #[derive(Clone, Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    /// The system lets go of the lock when the process ends, however it ends.
+    /// The system releases the lock when the process ends, however it ends.
     _lock: Arc<File>,
 }
 
-/// What made the run, for whoever wants to make it again.
+/// The origin of the run, for repeating it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunInfo {
     /// The version of this crate.
@@ -40,7 +40,7 @@ pub struct RunInfo {
     pub device: String,
     /// Operating system and architecture.
     pub platform: String,
-    /// The log that was learned from, where it was not a world: the whole path, so that it is found from any folder.
+    /// The log that was learned from, if it was not a world: the whole path, so that it is found from any folder.
     pub logs: Option<PathBuf>,
     /// The log's checksum.
     pub logs_checksum: Option<String>,
@@ -50,17 +50,17 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
-    /// What lies in a run folder, also while a process trains there.
+    /// The content of a run folder, also while a process trains there.
     ///
     /// # Errors
-    /// Where there is none, or it is damaged.
+    /// If there is none, or it is damaged.
     pub fn read(folder: &Path) -> Result<RunInfo> {
         let file = folder.join(INFO);
         let text = fs::read_to_string(&file).map_err(FileError::io(&file))?;
         Ok(serde_json::from_str(&text).map_err(|e| FileError::content(&file, e.to_string()))?)
     }
 
-    /// What makes a run here and now; `data` is [`Problem::data_file`].
+    /// The origin of a run that begins here and now; `data` is [`Problem::data_file`].
     #[must_use]
     pub fn new(device: &Device, data: Option<&DataFile>) -> RunInfo {
         let whole = |data: &DataFile| std::path::absolute(&data.path).unwrap_or_else(|_| data.path.clone());
@@ -79,7 +79,7 @@ impl RunFolder {
     /// Makes a new folder under `root`, named after the run and the time, with the config and the run's origin in it.
     ///
     /// # Errors
-    /// Where it exists already, or cannot be written.
+    /// If it exists already, or cannot be written.
     pub fn create(root: &Path, problem: &dyn Problem, info: &RunInfo) -> Result<RunFolder> {
         if let Some(logs) = info.logs.as_ref().filter(|logs| logs.to_str().is_none()) {
             return Err(FileError::content(logs, "the path is not UTF-8 and cannot be written down; rename it").into());
@@ -112,7 +112,7 @@ impl RunFolder {
     /// An existing run.
     ///
     /// # Errors
-    /// Where there is no training state to go on from, or another process trains here.
+    /// If there is no training state to resume from, or another process trains here.
     pub fn open(path: &Path) -> Result<RunFolder> {
         if !path.join(STATE).is_file() {
             let problem = format!("no {STATE} here; give the folder of a run that has saved at least once");
@@ -123,14 +123,15 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// Deletes what whoever was killed while saving has left: files as large as the model that never got their names.
+    /// Deletes leftovers of a process that was killed while saving: files as large as the model, without their final
+    /// names.
     fn sweep(&self) {
         let ours = [STATE, METRICS, TENSORS];
         let folders = [self.path.clone(), self.checkpoint()];
         for entry in folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.ends_with(".tmp") && ours.iter().any(|ours| name.starts_with(&format!("{ours}."))) {
-                // What cannot be deleted is only in the way.
+                // Leftovers do no harm.
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -159,10 +160,10 @@ impl RunFolder {
         Ok(RunFolder { path, _lock: Arc::new(lock) })
     }
 
-    /// What made the run.
+    /// The origin of the run.
     ///
     /// # Errors
-    /// Where the file is missing or damaged.
+    /// If the file is missing or damaged.
     pub fn info(&self) -> Result<RunInfo> {
         RunInfo::read(&self.path)
     }
@@ -179,7 +180,7 @@ impl RunFolder {
         self.path.join("checkpoint")
     }
 
-    /// The state to go on from.
+    /// The state to resume from.
     #[must_use]
     pub fn state(&self) -> PathBuf {
         self.path.join(STATE)

@@ -8,20 +8,20 @@ use std::path::Path;
 /// More than any run writes: a hundred million numbers.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The columns of a `metrics.csv`. A number is read when it is asked for.
+/// The columns of a `metrics.csv`. Numbers are parsed on request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
-    /// All columns but that of the step.
+    /// All columns except for the step.
     names: Vec<String>,
     /// The lines below the header, only whole ones.
     lines: String,
 }
 
 impl History {
-    /// The metrics in a run folder; of a run that has not begun, none.
+    /// The metrics in a run folder; none if the run has not begun.
     ///
     /// # Errors
-    /// Where they cannot be read, or are no metrics.
+    /// If they cannot be read, or are not metrics.
     pub fn of_run(folder: &Path) -> Result<History> {
         History::read(&folder.join(METRICS))
     }
@@ -35,7 +35,7 @@ impl History {
             return Err(FileError::content(path, "it is too large for the metrics of a run").into());
         };
         let text = String::from_utf8_lossy(&bytes);
-        // Whoever writes may be in the middle of a line, also of the first.
+        // The writer may be in the middle of a line, also of the first.
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let (header, lines) = whole.split_once('\n').unwrap_or((whole, ""));
         let mut names = header.split(',').map(String::from);
@@ -60,7 +60,7 @@ impl History {
         &self.names
     }
 
-    /// The values of a metric with their steps: only where it was measured. None where there is no such metric.
+    /// The values of a metric with their steps, only those measured. None if there is no such metric.
     #[must_use]
     pub fn values(&self, name: &str) -> Option<Vec<(u64, f64)>> {
         let place = self.names.iter().position(|known| known == name)?;
@@ -78,7 +78,7 @@ impl History {
         self.values(name)?.last().map(|(_, value)| *value)
     }
 
-    /// The last step that is written down.
+    /// The last recorded step.
     #[must_use]
     pub fn last_step(&self) -> u64 {
         self.lines.lines().rev().find_map(|line| line.split(',').next()?.parse().ok()).unwrap_or(0)

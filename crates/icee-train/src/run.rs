@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// What is told while it runs. All methods do nothing unless written.
+/// Callbacks while it runs. All methods do nothing unless overridden.
 pub trait Observer {
     /// A step is done.
     fn step(&mut self, report: &StepReport) {
@@ -22,8 +22,8 @@ pub trait Observer {
         let _ = (step, evaluation);
     }
 
-    /// A checkpoint is written, and holds the networks of this step. What to go on from may be saved more often: the checkpoint keeps the
-    /// networks that do best on what is held out.
+    /// A checkpoint is written, and holds the networks of this step. The state to resume from may be saved more often:
+    /// the checkpoint keeps the networks that do best on held-out data.
     fn saved(&mut self, step: u64, checkpoint: &Path) {
         let _ = (step, checkpoint);
     }
@@ -45,7 +45,7 @@ pub struct StepReport {
     pub loss: f64,
     /// The learning rate.
     pub rate: f32,
-    /// Tokens a second since training began or went on, evaluations not counted.
+    /// Tokens a second since training began or was resumed, evaluations not counted.
     pub tokens_per_second: f64,
 }
 
@@ -54,7 +54,7 @@ pub struct StepReport {
 pub struct Limits<'a> {
     /// Minutes of wall-clock time.
     pub max_minutes: Option<f64>,
-    /// Set by whoever wants it to stop after the step it is in.
+    /// Set from outside to stop after the current step.
     pub stop: Option<&'a AtomicBool>,
 }
 
@@ -65,9 +65,9 @@ pub enum Stopped {
     Finished,
     /// Asked to.
     Interrupted,
-    /// The time was up.
+    /// The time limit was reached.
     OutOfTime,
-    /// What is held out was only getting worse.
+    /// The held-out loss was only getting worse.
     Overfitting,
 }
 
@@ -78,20 +78,20 @@ pub struct Summary {
     pub step: u64,
     /// Why it stopped.
     pub stopped: Stopped,
-    /// The last evaluation; where the best networks are kept, theirs.
+    /// The last evaluation; if the best networks are kept, theirs.
     pub evaluation: Option<HeldOutMetrics>,
-    /// Where the best networks are kept: the step of the checkpoint to act with.
+    /// If the best networks are kept: the step of the checkpoint to act with.
     pub best: Option<u64>,
-    /// What [`Problem::judge`](crate::Problem::judge) says of the checkpoint, where it was asked.
+    /// The result of [`Problem::judge`](crate::Problem::judge) for the checkpoint, if it was asked for.
     pub judgement: Option<Judgement>,
     /// Seconds of wall-clock time.
     pub seconds: f64,
 }
 
-/// Trains from where `trainer` stands to its last step, into a run folder.
+/// Trains from the step of `trainer` to its last step, into a run folder.
 ///
 /// # Errors
-/// [`Error::Diverged`] where the loss is no longer a number; else whatever fails.
+/// [`Error::Diverged`] if the loss is no longer a number; else any other error.
 pub fn train(
     trainer: &mut Trainer<'_>,
     folder: &RunFolder,
@@ -166,7 +166,7 @@ fn run(
         let due = step == steps || (every > 0 && step.is_multiple_of(every));
         let fresh = if due { trainer.evaluate()? } else { None };
         metrics.write(step, rate, &update, &fed.metrics, tokens_per_second, fresh.as_ref())?;
-        // Without anything to go by, the last networks are the ones to act with.
+        // Without evaluations, the last networks are the ones to act with.
         let mut to_act = held_out.best().is_none();
         let mut improved = false;
         if let Some(fresh) = fresh {

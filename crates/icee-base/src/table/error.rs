@@ -112,6 +112,6 @@ pub fn not_text(path: &Path, error: &std::string::FromUtf8Error) -> TableError {
     } else {
         "not UTF-8 text"
     };
-    let problems = vec![format!("line {line}, column {column}: {kind}; save the file as CSV in UTF-8")];
+    let problems = vec![format!("line {line}, column {column}: {kind}. Save the file as CSV in UTF-8.")];
     TableError::Content { path: path.to_owned(), problems }
 }

@@ -33,7 +33,7 @@ pub struct Table {
     places: HashMap<String, (usize, Option<usize>)>,
     /// Lines above the rows: the header and, in some files made for Excel, one that names the separator.
     above: usize,
-    /// What whoever made a text of another kind of file has to say of it.
+    /// Remarks about how a file of another kind became this text.
     remarks: Vec<String>,
     /// Where each row begins; filled by the first scan.
     starts: Vec<u64>,
@@ -93,7 +93,7 @@ impl Table {
         let mut reader = table.reader(table.text.as_bytes());
         let found = (0..above).all(|_| reader.read_byte_record(&mut record).unwrap_or(false));
         if !found {
-            return Err(table.broken(vec!["the file is empty: the first line must name the columns".into()]));
+            return Err(table.broken(vec!["the file is empty. The first line must name the columns.".into()]));
         }
         let header = Row { index: 0, line: 1, record: &record };
         table.header = (0..record.len()).map(|column| header.cell(column).to_owned()).collect();
@@ -120,7 +120,7 @@ impl Table {
         Table { remarks, ..self }
     }
 
-    /// What somebody who reads it should know: the remarks, and whether the first line does not look like names.
+    /// Notes for readers: the remarks, and whether the first line does not look like names.
     pub fn doubts(&self) -> Vec<String> {
         self.remarks.iter().cloned().chain(self.no_names()).collect()
     }
@@ -129,16 +129,19 @@ impl Table {
     fn no_names(&self) -> Option<String> {
         let mut named = self.header.iter().filter(|name| !name.is_empty());
         match (named.next(), named.next()) {
-            // A column of numbers without a name, as pandas writes one, is no title's doing.
+            // A column of numbers without a name, as pandas writes one, does not mean a title.
             (Some(title), None) if self.widest_beginning() > self.header.len().min(2) => {
                 let title = beginning(title);
                 Some(format!(
-                    "\"{title}\" in the first line looks like a title; delete the lines above the column names"
+                    "\"{title}\" in the first line looks like a title. Delete the lines above the column names."
                 ))
             }
-            (Some(first), _) if self.header.iter().all(|name| name.is_empty() || self.number(name).is_some()) => Some(
-                format!("the first line (\"{}\", …) looks like a row; it has to name the columns", beginning(first)),
-            ),
+            (Some(first), _) if self.header.iter().all(|name| name.is_empty() || self.number(name).is_some()) => {
+                Some(format!(
+                    "The first line (\"{}\", …) looks like a row. Add a line above it that names the columns.",
+                    beginning(first)
+                ))
+            }
             _ => None,
         }
     }
@@ -173,25 +176,24 @@ impl Table {
         match self.places.get(name).copied() {
             Some((place, None)) => Ok(place),
             Some((first, Some(second))) => Err(self.broken(vec![format!(
-                "line 1: columns {} and {} are both named \"{name}\"; rename one of them",
+                "line 1: columns {} and {} are both named \"{name}\". Rename one of them.",
                 first + 1,
                 second + 1
             )])),
             None => {
                 let known = self.header.iter().filter(|name| !name.is_empty());
+                let more = known.clone().count().saturating_sub(SHOWN);
                 let mut shown: Vec<String> = known.take(SHOWN).map(|name| beginning(name)).collect();
-                if self.header.len() > SHOWN {
-                    shown.push("…".into());
-                }
+                shown.extend((more > 0).then(|| format!("and {more} more")));
                 // The work grows with the square of the length.
                 let short: Vec<&String> = self.header.iter().take(SEARCHED).filter(|name| name.len() <= NAME).collect();
                 let near = if name.len() <= NAME { nearest(name, &short) } else { vec![] };
                 // One letter is near any other.
                 let near = near.first().filter(|near| name.chars().count() > 2 || near.eq_ignore_ascii_case(name));
-                let near = near.map_or_else(String::new, |near| format!("did you mean \"{near}\"? "));
-                let there = format!("{near}there are {}", shown.join(", "));
-                let mut problems = vec![format!("line 1: no column \"{}\"; {there}", beginning(name))];
-                // It may stand in what was not read.
+                let near = near.map_or_else(String::new, |near| format!("Did you mean \"{near}\"? "));
+                let there = format!("{near}Columns: {}.", shown.join(", "));
+                let mut problems = vec![format!("line 1: no column \"{}\". {there}", beginning(name))];
+                // The column may be in a part that was not read.
                 problems.extend(self.doubts());
                 Err(self.broken(problems))
             }
@@ -212,7 +214,7 @@ impl Table {
         parsed.ok().filter(|number| number.is_finite())
     }
 
-    /// Visits every row in order. What is wrong with a row, `visit` says without naming the line.
+    /// Visits every row in order. `visit` returns what is wrong with a row, without naming the line.
     ///
     /// # Errors
     /// With every broken line: too few or too many cells, or whatever `visit` has found.
@@ -235,11 +237,8 @@ impl Table {
                     starts.push(start);
                     line.advance(self.text.as_bytes(), start);
                     let row = Row { index, line: line.number, record: &record };
-                    let problem = if record.len() == width {
-                        visit(self, &row)
-                    } else {
-                        Err(format!("{} cell(s) where the header has {width}", record.len()))
-                    };
+                    let problem =
+                        if record.len() == width { visit(self, &row) } else { Err(miscounted(record.len(), width)) };
                     if let Err(text) = problem {
                         problems.note(line.number, text);
                     }
@@ -250,7 +249,7 @@ impl Table {
         }
         let last = starts.last().copied().unwrap_or_default();
         if ends_within_quotes(self.text.get(last as usize..).unwrap_or_default(), self.delimiter) {
-            let text = "a quote is opened in this row and never closed".into();
+            let text = "this row opens a quote and never closes it. Close it, or delete it.".into();
             problems.note(line.number, text);
         }
         let mut problems = problems.said();
@@ -307,6 +306,12 @@ impl LineCount {
         self.number += passed.iter().filter(|&&byte| byte == b'\n').count();
         self.counted = start + blank;
     }
+}
+
+/// Said of a row that has not as many cells as the header.
+fn miscounted(cells: usize, width: usize) -> String {
+    let plural = if cells == 1 { "" } else { "s" };
+    format!("{cells} cell{plural}, but the header has {width}. Check separators and quotes.")
 }
 
 /// Whether a cell says that its value is not known.
@@ -406,10 +411,16 @@ mod tests {
     fn broken_files_are_answered_with_line_and_column() {
         for (bytes, said) in [
             (&b""[..], "pool.csv: the file is empty"),
-            (b"a,b\n1,2\n1\n\n1,2,3\n", "line 3: 1 cell(s) where the header has 2\n  line 5: 3 cell(s)"),
-            (b"a,b\n1,2\n1,\"2\n3,4\n5,6\n", "line 3: a quote is opened in this row and never closed"),
-            (b"a,\"b\n1,2\n", "line 1: a quote is opened"),
-            (b"a,b\n1\n1,2,3\n2\n3\n", "lines 2, 4, 5: 1 cell(s) where the header has 2\n  line 3: 3 cell(s)"),
+            (
+                b"a,b\n1,2\n1\n\n1,2,3\n",
+                "line 3: 1 cell, but the header has 2. Check separators and quotes.\n  line 5: 3 cells, but",
+            ),
+            (b"a,b\n1,2\n1,\"2\n3,4\n5,6\n", "line 3: this row opens a quote and never closes it."),
+            (b"a,\"b\n1,2\n", "line 1: this row opens a quote"),
+            (
+                b"a,b\n1\n1,2,3\n2\n3\n",
+                "lines 2, 4, 5: 1 cell, but the header has 2. Check separators and quotes.\n  line 3: 3 cells, but",
+            ),
             (b"a,b\n1,2\n1,\xe9\n", "line 3, column 2: not UTF-8 text"),
             (b"\xff\xfea\0", "it is UTF-16"),
         ] {
@@ -417,9 +428,9 @@ mod tests {
             assert!(found.contains(said), "{found}");
         }
         let (table, _) = read(b"a,a,b\n1,2,3\n").unwrap();
-        assert!(table.column("B").unwrap_err().to_string().contains("no column \"B\"; did you mean \"b\"? there"));
+        assert!(table.column("B").unwrap_err().to_string().contains("no column \"B\". Did you mean \"b\"? Columns:"));
         assert!(table.column("a").unwrap_err().to_string().contains("columns 1 and 2 are both named"));
-        assert!(table.column("c").unwrap_err().to_string().contains("no column \"c\"; there are a, a, b"));
+        assert!(table.column("c").unwrap_err().to_string().contains("no column \"c\". Columns: a, a, b."));
     }
 
     #[test]
@@ -427,7 +438,7 @@ mod tests {
         for (text, said) in [
             ("Bread trial\n\nflour,heat\na,1\n", "\"Bread trial\" in the first line looks like a title"),
             ("Bread trial;;\n;;\nflour;heat;score\na;1;2\n", "\"Bread trial\" in the first line looks like a title"),
-            ("1.5,200\n2.5,210\n", "the first line (\"1.5\", …) looks like a row"),
+            ("1.5,200\n2.5,210\n", "The first line (\"1.5\", …) looks like a row"),
         ] {
             let table = Table::of_bytes(Path::new("pool.csv"), text.into()).unwrap();
             assert!(table.doubts()[0].contains(said), "{:?}", table.doubts());
@@ -438,7 +449,7 @@ mod tests {
             assert!(table.doubts().is_empty(), "{text}");
         }
         let error = read(b"Bread trial\nflour,heat\na,1\n").unwrap_err().to_string();
-        assert!(error.contains("lines 2, 3: 2 cell(s)") && error.contains("looks like a title"), "{error}");
+        assert!(error.contains("lines 2, 3: 2 cells, but") && error.contains("looks like a title"), "{error}");
     }
 
     proptest! {

@@ -1,9 +1,9 @@
 //! Tables as people have them, with values as experiments give them: what a learned optimiser for real tables is
 //! trained on.
 //!
-//! A design says which rows there are ([`columns`](crate::columns): numbers, grids, categories, gaps), a surface what is true of each, a
-//! response what is measured. Histories are at random or by a search that sees only what it was told, so they give nothing away
-//! of what has not been seen.
+//! A design makes the rows ([`columns`](crate::columns): numbers, grids, categories, missing values), a surface their
+//! true results, a response the measured ones. Histories are at random or by a search that sees only its own results,
+//! so they reveal nothing of other rows.
 
 mod design;
 mod factors;

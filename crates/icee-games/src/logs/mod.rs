@@ -464,7 +464,7 @@ mod tests {
             "line 4: observation",
             "line 5: reward",
             "line 6: probability",
-            "line 7: 5 cell(s) where the header has 7",
+            "line 7: 5 cells, but the header has 7.",
             "line 8: observation is of another kind",
         ] {
             assert!(said.contains(part), "{part}: {said}");

@@ -14,15 +14,15 @@ use std::path::Path;
 /// The folder.
 pub struct Folder {
     journals: place::Folder,
-    /// Held as long as the server lives: open studies are one server's.
+    /// Held as long as the server lives: one server at a time has the folder.
     _alone: File,
 }
 
 impl Folder {
-    /// Takes a folder for oneself.
+    /// Takes a folder for this server.
     ///
     /// # Errors
-    /// Where another server has it, or it cannot be used.
+    /// If another server has it, or it cannot be used.
     pub fn open(folder: &Path) -> std::result::Result<Folder, ServeError> {
         std::fs::create_dir_all(folder).map_err(FileError::io(folder))?;
         let path = folder.join(".serve.lock");

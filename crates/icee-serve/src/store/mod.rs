@@ -24,7 +24,7 @@ use std::time::SystemTime;
 /// Where studies are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A folder of journals and sheets, which one server at a time has for itself.
+    /// A folder of journals and sheets, used by one server at a time.
     Folder(PathBuf),
     /// The address of a PostgreSQL database.
     Postgres(String),
@@ -54,7 +54,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// An address that may be shown. What it has besides user, host, database and what is said of TLS may be a secret, too.
+/// An address that may be shown. Anything besides user, host, database and the TLS settings may be a secret, too.
 fn without_password(url: &str) -> String {
     let (url, query) = url.split_once('?').unwrap_or((url, ""));
     let is_tls = |pair: &&str| pair.starts_with("sslmode=") || pair.starts_with("sslrootcert=");
@@ -71,7 +71,7 @@ impl Place {
     /// Takes the place for a server.
     ///
     /// # Errors
-    /// Where another server has the folder for itself, or it cannot be used.
+    /// If another server has the folder, or it cannot be used.
     pub(crate) fn open(&self) -> std::result::Result<Box<dyn Store>, ServeError> {
         Ok(match self {
             Place::Folder(folder) => Box::new(folder::Folder::open(folder)?),
@@ -102,27 +102,27 @@ impl Place {
     }
 }
 
-/// What a server needs of where studies are kept.
+/// What a server needs of a store.
 pub trait Store: icee_study::Place {
-    /// What it is called in messages to the administrator, without secrets.
+    /// Its name in messages to the administrator, without secrets.
     fn name(&self) -> String;
 
-    /// That name, where clients are not to see it.
+    /// That name, if clients must not see it.
     fn hidden(&self) -> Option<&str> {
         None
     }
 
-    /// Who may do what there.
+    /// The tokens.
     fn tokens(&self) -> Tokens;
 
-    /// What a study looks like from outside; none where there is none.
+    /// The state of a study, known without opening it; none if there is no such study.
     fn stamp(&self, name: &StudyName) -> Result<Option<Stamp>>;
 
     /// A study, and the turns with it.
     fn open(&self, name: &StudyName) -> Result<(Box<dyn Home>, Box<dyn Turns>)>;
 }
 
-/// What a file looks like from outside.
+/// The state of a file, by its metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     modified: Option<SystemTime>,
@@ -142,7 +142,7 @@ impl Stamp {
         Some(Stamp { modified: known.modified().ok(), bytes: known.len(), number })
     }
 
-    /// The same of what is no file: its number, and how much there is of it.
+    /// The same of what is not a file: its number, and its size.
     pub fn numbered(number: u64, bytes: u64) -> Stamp {
         Stamp { modified: None, bytes, number }
     }

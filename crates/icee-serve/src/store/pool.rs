@@ -1,4 +1,4 @@
-//! Connections to a database: a few, used in turns, and made anew where they were lost.
+//! Connections to a database: a few, shared, and made anew after they were lost.
 
 use super::{migrate, tls};
 use crate::failure::ServeError;
@@ -12,10 +12,10 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// Connections of one server, at most.
 const MOST: usize = 16;
-/// How many of them turns with studies have at most, which keep theirs as long as they last: the rest is for looks and
+/// How many of them turns with studies may take, which keep theirs as long as they last: the others are for looks and
 /// tokens.
 const MOST_TURNS: usize = 12;
-/// How long one waits for one of them.
+/// How long to wait for one of them.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a new one may take.
 const CONNECTING: Duration = Duration::from_secs(5);
@@ -24,7 +24,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// How often both ends make sure that the other is there while nothing is sent: first after this time, then every so
 /// often, so often.
 const ALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration::from_secs(10), 3);
-/// What is acknowledged is on disk, whatever the database does by default. Lost connections are noticed. And
+/// Acknowledged changes are on disk, whatever the database's default. Lost connections are noticed. And
 /// nothing takes for ever: five minutes are enough for the largest body that a server takes.
 const SETTINGS: &str = "SET synchronous_commit = on; SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; \
                         SET tcp_keepalives_count = 3; SET statement_timeout = '5min'";
@@ -47,7 +47,7 @@ struct State {
     turns: usize,
 }
 
-/// A connection in use; the pool has it again when it goes.
+/// A connection in use; it returns to the pool when this is dropped.
 pub struct Connection {
     client: Option<Client>,
     pool: Arc<Pool>,
@@ -77,7 +77,7 @@ impl Drop for Connection {
         state.out -= 1;
         state.turns -= usize::from(self.turn);
         state.idle.extend(self.client.take().filter(|client| !client.is_closed()));
-        // Not everybody who waits may have it.
+        // Only a share of those that wait may have it.
         self.pool.freed.notify_all();
     }
 }
@@ -128,7 +128,7 @@ impl Pool {
         }
     }
 
-    /// What the database is called in messages.
+    /// The database's name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -173,7 +173,7 @@ impl Pool {
         Ok(connection)
     }
 
-    /// Does what may be done twice: where an old connection turns out to be dead, with a new one.
+    /// Does something that may be done twice: if an old connection turns out to be dead, with a new one.
     ///
     /// # Errors
     /// Where that does not help, or the work says so.
@@ -193,7 +193,7 @@ impl Pool {
         }
     }
 
-    /// Gives up connections that are not in use: where one is dead, the others are, too.
+    /// Drops connections that are not in use: if one is dead, the others are, too.
     pub fn forget_idle(&self) {
         let idle = std::mem::take(&mut self.state().idle);
         drop(idle);
@@ -208,17 +208,17 @@ impl Pool {
         }
     }
 
-    /// Said where it may be otherwise in a moment.
+    /// The problem of a temporary failure.
     pub fn unavailable(&self, fault: String) -> Problem {
         Problem::Unavailable { name: self.name.clone(), fault }
     }
 }
 
-/// What the database refuses because others are at work there.
+/// Errors that the database reports because others are at work there.
 const PASSING: [SqlState; 3] =
     [SqlState::QUERY_CANCELED, SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED];
 
-/// Whether it is the connection that went wrong, or the database that is about to end or not there yet.
+/// Whether the connection is broken, or the database is stopping or not running yet.
 pub fn is_lost(error: &postgres::Error) -> bool {
     let passing = [
         &SqlState::ADMIN_SHUTDOWN,
@@ -233,7 +233,7 @@ pub fn is_lost(error: &postgres::Error) -> bool {
     }
 }
 
-/// An error with all that lies behind it.
+/// An error with all its causes.
 pub fn in_words(error: &postgres::Error) -> String {
     let mut words = error.to_string();
     let mut source = std::error::Error::source(error);

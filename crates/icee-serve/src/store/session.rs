@@ -1,7 +1,7 @@
 //! A session with a database: one connection, which has the lock of a study, and over which everything is written.
 //!
-//! The lock is the connection's. If the connection is lost, the lock goes to others, and nothing can be written over it
-//! any more: a server that was cut off can do no harm.
+//! The lock is the connection's. If the connection is lost, the lock goes to others, and nothing more can be written
+//! over it: a server that was cut off can do no harm.
 
 use super::migrate::LOCKS;
 use super::pool::{Connection, Pool, is_lost};
@@ -11,14 +11,14 @@ use postgres::error::SqlState;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long one waits in the database before one lets others have the connection.
+/// How long a wait in the database lasts before the connection is returned for others.
 const SLICE: Duration = Duration::from_secs(1);
-/// The same where it is to be said that one waits; zero would be for ever.
+/// The same if the wait is to be reported; zero would be for ever.
 const LEAST: Duration = Duration::from_millis(1);
-/// As good as for ever.
+/// Practically for ever.
 const LONGEST: Duration = Duration::from_secs(1 << 32);
 
-/// The session of one who works with a study.
+/// The session of a storage with a database.
 pub struct Session {
     pool: Arc<Pool>,
     held: Mutex<Held>,
@@ -30,7 +30,7 @@ struct Held {
     connection: Option<Connection>,
     /// A server has the lock for a whole request, and its study takes it again inside.
     locks: usize,
-    /// Whose lock it is.
+    /// The owner of the lock.
     study: i32,
 }
 
@@ -48,14 +48,14 @@ impl Session {
         self.pool.unavailable("the connection was lost".into())
     }
 
-    /// Waits for the lock of a study, and calls `waiting` where that takes longer than `first`; after `most`, if it is
-    /// said, one gives up.
+    /// Waits for the lock of a study, and calls `waiting` if that takes longer than `first`; gives up after `most`, if
+    /// it is given.
     ///
     /// The database serves those that wait in the order in which they came. But waiting there takes a connection, so
     /// that is returned every second, for requests whose studies are free.
     ///
     /// # Errors
-    /// Where it cannot be had; then it is not held.
+    /// If it is not available; then it is not held.
     pub fn lock(&self, study: i32, first: Duration, waiting: &dyn Fn(), most: Option<Duration>) -> Result<()> {
         let mut held = self.held();
         if held.locks > 0 {
@@ -105,7 +105,7 @@ impl Session {
         }
     }
 
-    /// Lets the others in, as soon as all who have locked it here have unlocked it.
+    /// Releases the lock, after as many calls as there were to `lock`.
     pub fn unlock(&self) {
         let mut held = self.held();
         held.locks = held.locks.saturating_sub(1);
@@ -121,7 +121,7 @@ impl Session {
         }
     }
 
-    /// Does what may be done twice: over the connection that has the lock, or any.
+    /// Does something that may be done twice: over the connection that has the lock, or any.
     ///
     /// # Errors
     /// Where it cannot be done.

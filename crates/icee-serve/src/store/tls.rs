@@ -15,10 +15,10 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// What an address of a database says, and how connections to it are encrypted.
+/// The settings in an address of a database, and how connections to it are encrypted.
 ///
 /// # Errors
-/// Where it is not understood, or the certificates that it names cannot be read. The words do not repeat the address.
+/// If it is invalid, or the certificates that it names cannot be read. The words do not repeat the address.
 pub fn parse(url: &str) -> Result<(Config, MakeRustlsConnect), String> {
     let Address { url, mode, authorities } = Address::split(url);
     let wrong = |error| format!("{}. Write postgres://USER@HOST/DATABASE.", in_words(&error));
@@ -29,7 +29,7 @@ pub fn parse(url: &str) -> Result<(Config, MakeRustlsConnect), String> {
     }
     let is_named = authorities.is_some() || std::env::var_os("SSL_CERT_FILE").is_some();
     if mode == Mode::VerifyCa && !is_named {
-        // Public authorities sign for anybody.
+        // Public authorities sign for any owner of a domain.
         return Err("sslmode=verify-ca needs sslrootcert=FILE, or use sslmode=verify-full".into());
     }
     let roots = match mode == Mode::VerifyFull || is_required && is_named {
@@ -107,8 +107,8 @@ fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-/// Takes a certificate of one of the authorities, whichever host it is for; without authorities any certificate: then
-/// nobody can listen, but the other end may be anybody.
+/// Accepts a certificate of one of the authorities, whichever host it is for; without authorities any certificate: then
+/// the connection is encrypted, but the other end is not verified.
 #[derive(Debug)]
 struct AnyHost {
     roots: Option<RootCertStore>,
@@ -116,7 +116,7 @@ struct AnyHost {
 }
 
 impl AnyHost {
-    /// What the signature of a handshake is worth. rustls cannot read certificates of X.509 version 1, which `openssl
+    /// Verifies the signature of a handshake. rustls cannot read certificates of X.509 version 1, which `openssl
     /// x509 -req` makes: where they are not verified anyway, to encrypt is better than not to connect.
     fn tolerate(&self, verified: Result<HandshakeSignatureValid, Error>) -> Result<HandshakeSignatureValid, Error> {
         match verified {

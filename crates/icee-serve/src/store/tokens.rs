@@ -1,4 +1,4 @@
-//! Tokens in a database, for all its servers. That there ever was one is kept apart from them: when the last one was
+//! Tokens in a database, for all its servers. That there ever was one is kept apart from them: after the last one was
 //! revoked, every request still needs a token.
 
 use super::pool::Pool;

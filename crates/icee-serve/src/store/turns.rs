@@ -1,4 +1,4 @@
-//! Whose turn it is with a study, among the servers that share it.
+//! Turns with a study, among the servers that share it.
 
 use super::session::Session;
 use crate::clock::now;
@@ -17,10 +17,10 @@ pub trait Turns: Send {
     /// another study's by now: then the turn has not begun, and the study has to be opened again.
     ///
     /// # Errors
-    /// Where it takes too long, or the place cannot be reached.
+    /// If it takes too long, or the place cannot be reached.
     fn begin(&mut self) -> Result<Option<u64>>;
 
-    /// Lets the others go on.
+    /// Ends the turn.
     fn end(&mut self);
 }
 
@@ -39,7 +39,7 @@ impl Turns for Alone {
 pub struct Shared {
     pub session: Arc<Session>,
     pub study: i32,
-    /// What the study was called when it was opened.
+    /// The study's name when it was opened.
     pub name: String,
 }
 

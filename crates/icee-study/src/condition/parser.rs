@@ -4,12 +4,12 @@ use super::{Column, Comparison, Condition, Node, Value, beginning};
 use icee_base::table::{Table, TableError};
 use std::collections::HashMap;
 
-/// How deep brackets and nots may stand in each other.
+/// How deep brackets and `not`s may be nested.
 const DEEPEST: usize = 64;
 /// Values that a condition compares with: each is compared with a cell of every row.
 pub const MOST_VALUES: usize = 1000;
 
-/// Reads a condition, or says what is wrong with it.
+/// Parses a condition, or says what is wrong with it.
 pub fn parse(text: &str, table: &Table, units: &HashMap<usize, String>) -> Parsed<Condition> {
     let tokens = tokens(text)?;
     let mut parser = Parser { text, tokens: &tokens, at: 0, depth: 0, values: 0, table, units, columns: vec![] };
@@ -19,7 +19,7 @@ pub fn parse(text: &str, table: &Table, units: &HashMap<usize, String>) -> Parse
         Some(Token::Comma) if parser.is_decimal_comma() => {
             Err("a number is written with a point here, like 2.5".into())
         }
-        Some(token) => Err(format!("{} is one too many; join conditions by and, or", token.shown())),
+        Some(token) => Err(format!("{} is one too many. Join conditions by and, or", token.shown())),
     }
 }
 
@@ -47,13 +47,15 @@ impl Token {
     }
 }
 
-/// A token and where it stands in the text: from and to.
+/// A token and its place in the text: from and to.
 type Placed = (Token, usize, usize);
 
-/// Said of a column that is not there. A condition is typed: it has no line, and where the sheet lies is not for every face.
+/// The fault of an unknown column. A condition is typed: it has no line, and not every face may see where the sheet is.
 fn missing(error: TableError) -> String {
     match error {
-        TableError::Content { problems, .. } => problems.join("; ").trim_start_matches("line 1: ").to_owned(),
+        TableError::Content { problems, .. } => {
+            problems.join(" ").trim_start_matches("line 1: ").trim_end_matches('.').to_owned()
+        }
         error => error.to_string(),
     }
 }
@@ -99,7 +101,7 @@ fn comparison(rest: &str) -> Result<(Token, usize), String> {
     let found = ALL.iter().find(|(sign, _)| rest.starts_with(sign));
     found
         .map(|(sign, comparison)| (Token::Comparison(*comparison), sign.len()))
-        .ok_or_else(|| "\"!\" alone is no comparison; there are < <= > >= = !=".into())
+        .ok_or_else(|| "\"!\" alone is not a comparison. Use < <= > >= = !=".into())
 }
 
 struct Parser<'a> {
@@ -111,7 +113,7 @@ struct Parser<'a> {
     values: usize,
     table: &'a Table,
     units: &'a HashMap<usize, String>,
-    /// Those that were named so far.
+    /// Columns named so far.
     columns: Vec<Column>,
 }
 
@@ -126,7 +128,7 @@ impl<'a> Parser<'a> {
         self.token(self.at)
     }
 
-    /// Whether the comma at hand stands between two numbers: 2,5.
+    /// Whether this comma is between two numbers: 2,5.
     fn is_decimal_comma(&self) -> bool {
         let is_number = |at: usize| match self.token(at) {
             Some(Token::Word(word)) => self.table.number(word).is_some(),
@@ -176,7 +178,8 @@ impl<'a> Parser<'a> {
         Ok(node)
     }
 
-    /// The column whose name stands here, in quotes or not: of several names without quotes, the longest that a comparison follows.
+    /// The column whose name begins here, quoted or not: of several names without quotes, the longest that a comparison
+    /// follows.
     fn column(&mut self) -> Parsed<String> {
         if let Some((Token::Word(_), from, _)) = self.tokens.get(self.at) {
             let begins = |name: &&String| !name.is_empty() && self.text[*from..].starts_with(name.as_str());
@@ -190,7 +193,7 @@ impl<'a> Parser<'a> {
         self.word("the name of a column")
     }
 
-    /// Where a comparison stands, if what stands before it ends there in the text.
+    /// The place of a comparison, if the text before it ends there.
     fn compared_behind(&self, end: usize) -> Option<usize> {
         let next = self.tokens.partition_point(|(_, from, _)| *from < end);
         let name = self.tokens.get(self.at..next)?;
@@ -199,7 +202,7 @@ impl<'a> Parser<'a> {
         (is_whole && is_name && self.is_compared(next)).then_some(next)
     }
 
-    /// Whether a comparison stands there.
+    /// Whether a comparison begins there.
     fn is_compared(&self, at: usize) -> bool {
         match self.token(at) {
             Some(Token::Comparison(_)) => true,
@@ -212,7 +215,7 @@ impl<'a> Parser<'a> {
         let name = self.column()?;
         let hint = match self.next() {
             Some(_) if !self.is_compared(self.at) => {
-                "; a name with blanks or signs stands in quotes, like \"size (%)\" < 3"
+                ". Put a name with blanks or signs in quotes, like \"size (%)\" < 3"
             }
             _ => "",
         };
@@ -252,7 +255,7 @@ impl<'a> Parser<'a> {
         let value = self.word("a value")?;
         self.values += 1;
         if self.values > MOST_VALUES {
-            return Err(format!("there are more than {MOST_VALUES} values; ask for fewer at once"));
+            return Err(format!("there are more than {MOST_VALUES} values. Ask for fewer at once"));
         }
         if let Some(unit) = column.unit.as_ref().filter(|_| self.table.number(&value).is_some()) {
             let words: Vec<&str> = unit.split_whitespace().collect();
@@ -264,7 +267,7 @@ impl<'a> Parser<'a> {
             if let Some(Token::Word(next)) = self.next().filter(|_| !named)
                 && other(next)
             {
-                return Err(format!("\"{value} {next}\": the column is in {unit}; join conditions by and, or"));
+                return Err(format!("\"{value} {next}\": the column is in {unit}. Join conditions by and, or"));
             }
         }
         Ok(column.value(self.table, value))

@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::scope;
 
-/// Rows of the pools that are tried, and questions of each who asks at the same time.
+/// Rows of the pools that are tried, and requests of each of two askers at the same time.
 const ROWS: usize = 24;
 const QUESTIONS: usize = 8;
 
-/// A folder that is gone with it.
+/// A folder that is deleted with this value.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -41,7 +41,7 @@ impl Drop for Folder {
     }
 }
 
-/// Writes a pool of points that leave no large gap, the first of which have a value.
+/// Writes a pool of points without large gaps, the first of which have a result.
 fn write_pool(path: &Path, rows: usize) -> Result<()> {
     let mut text = String::from("a,b,kind,value\n");
     for row in 1..=rows {
@@ -62,12 +62,12 @@ fn options(pool: &Path, sampler: SamplerKind) -> StudyOptions {
     StudyOptions { pool, value, sampler: Some(sampler), seed: 5, ..StudyOptions::default() }
 }
 
-/// What a study said, step by step.
+/// A study's answers, step by step.
 #[derive(Default)]
 struct Transcript(Vec<String>);
 
 impl Transcript {
-    /// Notes down what a step gave, and gives it back.
+    /// Notes down a step's result, and returns it.
     fn note<T: Debug>(&mut self, step: &str, result: Result<T>) -> Result<T> {
         match &result {
             Ok(answer) => self.0.push(format!("{step}: {answer:?}")),
@@ -76,8 +76,7 @@ impl Transcript {
         result
     }
 
-    /// All there is to know of a study, and what was said beside it, but for where its pool lies, of which storages have their own
-    /// view.
+    /// The whole state of a study and its notes, except for where its pool is: storages differ in that.
     fn state(&mut self, step: &str, study: &mut Study) {
         let mut summary = study.summary(None);
         summary.pool = None;
@@ -85,7 +84,7 @@ impl Transcript {
     }
 }
 
-/// Drives a study by all it can do, by two handles in turn, and says what was answered.
+/// Drives a study through all it can do, by two handles in turn, and returns the answers.
 fn drive(home: &dyn Home, pool: &Path) -> Result<Vec<String>> {
     write_pool(pool, ROWS)?;
     let mut said = Transcript::default();
@@ -120,7 +119,7 @@ fn drive(home: &dyn Home, pool: &Path) -> Result<Vec<String>> {
     drop((study, other));
 
     let mut study = Study::open_in(home, Models::default())?;
-    said.state("open once more", &mut study);
+    said.state("opened again", &mut study);
     for _ in 0..3 {
         said.note("undo", study.undo(None))?;
     }
@@ -129,7 +128,7 @@ fn drive(home: &dyn Home, pool: &Path) -> Result<Vec<String>> {
     Ok(said.0)
 }
 
-/// A study gives the same answers as one in a file, and leaves the same lines.
+/// A study gives the same answers as one in a file, and writes the same lines.
 pub(super) fn check_answers(home: &dyn Home) -> Checked {
     let folder = done(home, Folder::new())?;
     let (pool, file) = (folder.0.join("pool.csv"), JournalFile(folder.0.join("study.jsonl")));
@@ -146,7 +145,7 @@ pub(super) fn check_answers(home: &dyn Home) -> Checked {
     Ok(())
 }
 
-/// A line without the sheet's path, which may be written as it is seen from a folder.
+/// A line without the sheet's path, which may be relative to a folder.
 fn placeless(line: &str) -> Option<Value> {
     let mut line: Value = serde_json::from_str(line).ok()?;
     line.pointer_mut("/pool/path").map(Value::take);
@@ -156,7 +155,7 @@ fn placeless(line: &str) -> Option<Value> {
     Some(line)
 }
 
-/// Two who ask at the same time are not given the same rows.
+/// Two who ask at the same time get different rows.
 pub(super) fn check_asked_at_once(home: &dyn Home) -> Checked {
     let folder = done(home, Folder::new())?;
     let pool = folder.0.join("pool.csv");
@@ -174,6 +173,6 @@ pub(super) fn check_asked_at_once(home: &dyn Home) -> Checked {
     let [one, two] = scope(|scope| [scope.spawn(ask), scope.spawn(ask)].map(|asking| joined(home, asking)));
     let rows = [one?, two?].concat();
     let different: HashSet<usize> = rows.iter().copied().collect();
-    let rule = "two who ask at the same time are not given the same rows";
+    let rule = "two requests at the same time get different rows";
     require(different.len() == 2 * QUESTIONS, home, rule, || format!("{rows:?}"))
 }
