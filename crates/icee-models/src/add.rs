@@ -229,7 +229,7 @@ mod tests {
         assert!(add(&addition("file", true)).is_err());
 
         let folder = add(&addition("mine", false)).unwrap();
-        assert!(add(&addition("mine", false)).unwrap_err().to_string().contains("replace it on purpose"));
+        assert!(add(&addition("mine", false)).unwrap_err().to_string().contains("use another name"));
         fs::write(folder.join(CARD), "an old card").unwrap();
         add(&addition("mine", true)).unwrap();
         assert_ne!(fs::read_to_string(folder.join(CARD)).unwrap(), "an old card");

@@ -54,7 +54,7 @@ pub enum Error {
     #[error("\"{0}\" is not a model name; use letters, digits, `-` and `_`, as in dark-room__icee")]
     NoName(String),
     /// A model of that name exists already.
-    #[error("{} exists already; use another name, or replace it on purpose", .0.display())]
+    #[error("{} exists already; use another name", .0.display())]
     Exists(PathBuf),
     /// What bears the name of a model is none, and is not replaced.
     #[error("{} is not replaced: {why}; use another name, or move it away", folder.display())]

@@ -1,6 +1,6 @@
 //! `icee models`: lists the trained models with their returns, and makes a model from a run.
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use icee_models::add::{Addition, add};
 use icee_models::recipes;
 use icee_models::results::milestones;
@@ -91,7 +91,11 @@ pub fn run(args: &Args, store: &ModelStore) -> anyhow::Result<()> {
             let AddArgs { run, name, eval, to, force } = args;
             let models = to.as_deref().unwrap_or(store.first());
             let addition = Addition { run, name, models, evaluation: eval.as_deref(), force: *force };
-            writeln!(out, "{}", add(&addition)?.display())?;
+            let added = add(&addition).map_err(|error| match error {
+                icee_models::Error::Exists(_) => anyhow!("{error}, or --force to replace it"),
+                error => error.into(),
+            })?;
+            writeln!(out, "{}", added.display())?;
         }
         Some(Action::Card { name }) => {
             let card = store.find(name)?.card();
