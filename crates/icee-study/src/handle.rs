@@ -215,6 +215,8 @@ fn done(study: &mut Study, name: &StudyName, request: Request, context: &Context
             let (renewed, until) = (texts(&rows)?, context.until(&within)?);
             let by = context.by(by);
             study.renew(&refs(&renewed), until, by.as_deref())?;
+            // One that was longer stays so.
+            let until = study.reserved_until(&refs(&renewed)).unwrap_or(until);
             Reply::Renew(Renewed { renewed, until })
         }
         Request::Withdraw(Withdraw { rows, by }) => {

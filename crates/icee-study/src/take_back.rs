@@ -50,6 +50,12 @@ impl Study {
         undone.as_ref().map(step).ok_or(Problem::NothingToUndo)
     }
 
+    /// When the first reservation of these rows expires, in seconds since 1970.
+    pub(crate) fn reserved_until(&self, ids: &[&str]) -> Option<u64> {
+        let rows = self.find_noted(ids)?;
+        rows.iter().filter_map(|name| self.trials.running_row(name.row - 1)?.until).min()
+    }
+
     /// The rows as the journal has them, by their names when the sheet was last read; none if one of them has
     /// neither a result nor a suggestion.
     fn find_noted(&self, ids: &[&str]) -> Option<Vec<RowName>> {

@@ -84,7 +84,7 @@ pub struct CreateArgs {
 /// Suggest rows to try next.
 ///
 /// Each row comes with a prediction, its 95 % interval (without measurement noise) and the probability of beating the
-/// best. The last line is the probability that a better row is left: it helps to decide when to stop. Predictions
+/// best. With one objective, the last line is the probability that a better row is left, to decide when to stop. Predictions
 /// begin with two results; before that, rows are spread over the sheet. Rows of one answer differ, so that they can
 /// be tried at the same time.
 ///
@@ -106,7 +106,7 @@ pub struct AskArgs {
     /// that have spaces or signs: '"Pigment %" < 10 and solvent = "butyl acetate"'.
     #[arg(long = "where", value_name = "CONDITION")]
     pub condition: Option<String>,
-    /// Suggest only new rows, also while others are in progress.
+    /// Suggest only new rows, even while others are in progress.
     #[arg(long)]
     pub more: bool,
     /// Columns that are the same in all rows of the answer, separated by commas.
@@ -258,7 +258,7 @@ pub struct WithdrawArgs {
 /// Whose rows they are.
 #[derive(Args)]
 pub struct HolderArgs {
-    /// Your name. Fails if someone else holds a row.
+    /// Your name. Fails if someone else has reserved a row; without it, anyone's.
     ///
     /// With --at it is by default the name of the token.
     #[arg(long, value_name = "NAME")]

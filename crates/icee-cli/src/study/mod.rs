@@ -61,9 +61,9 @@ enum StudyCommand {
     Forget(RowsArgs),
     /// Undo the last step.
     ///
-    /// A step is all that one command has changed: a suggestion, results, an update from the sheet, a release, a
-    /// deletion of results, other goals. `icee study show` prints the last one. Repeat it to undo the steps before. The
-    /// journal keeps everything.
+    /// A step is a suggestion, results, an update from the sheet, a release, a deletion of results, or other goals.
+    /// `icee study show` prints the last one. Repeat undo to undo the steps before. An update from the sheet that you
+    /// undo is imported again by the next ask, unless you correct the sheet first. The journal keeps everything.
     Undo(StudyArgs),
     Goals(GoalsArgs),
     /// Print the best row or, with several objectives, the Pareto front.
@@ -73,7 +73,7 @@ enum StudyCommand {
     Why(WhyArgs),
     /// Print the mean prediction for each value of each column.
     Effects(StudyArgs),
-    /// Print the rows in progress: who has them, until when, the predictions.
+    /// Print the rows in progress: reserved by whom, until when, their predictions.
     Running(StudyArgs),
     /// Compare each result with what was predicted of it before.
     ///

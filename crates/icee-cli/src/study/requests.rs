@@ -65,7 +65,7 @@ impl TellArgs {
             (Some(_), []) => (),
             (Some(_), [column]) => tell.column = Some(column.clone()),
             (Some(_), _) => {
-                bail!("With --csv, --value is the one column of results. Further results are found by their names.")
+                bail!("With --csv, --value is the one column of results. Additional results are found by their names.")
             }
             (None, values) => (tell.value, tell.further) = results(values)?,
         }
@@ -89,7 +89,7 @@ fn results(values: &[String]) -> anyhow::Result<(Option<Amount>, BTreeMap<String
         match (earlier, name) {
             (None, _) => (),
             (Some(_), Some(name)) => bail!("The result \"{name}\" is given twice."),
-            (Some(_), None) => bail!("Two results are given. Name further ones: --value NAME=RESULT."),
+            (Some(_), None) => bail!("Two results are given. Name additional ones: --value NAME=RESULT."),
         }
     }
     Ok((result, further))

@@ -46,8 +46,11 @@ pub fn answer(out: &mut impl Write, answer: &Answer, shown: &Shown<'_>) -> anyho
         }
     }
     if answer.still_running {
-        let name = shown.name;
-        writeln!(out, "in progress: record results (`icee study tell {name}`), or ask for other rows (--more)")?;
+        let (name, options) = (shown.name, shown.options);
+        writeln!(
+            out,
+            "in progress: record results (`icee study tell {name}{options}`), or ask for other rows (--more)"
+        )?;
     }
     Ok(())
 }

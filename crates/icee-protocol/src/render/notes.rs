@@ -43,7 +43,7 @@ pub fn words(note: &Note, reader: &Reader) -> String {
         ),
         Note::Expired { rows } => format!("Reservations expired: {}.", super::rows_named(rows)),
         Note::OthersRunning { rows } => {
-            format!("{rows} other {} in progress.", many(*rows, "row is", "rows are"))
+            format!("You have {rows} more {} in progress.", many(*rows, "row", "rows"))
         }
         Note::SheetUpdated { rows_before, rows, told } => {
             format!("The sheet has changed: {}.", changed(*rows_before, *rows, told))
@@ -70,10 +70,11 @@ pub fn words(note: &Note, reader: &Reader) -> String {
             format!("{} {is} far from all results so far ({low} to {high}). {}", listed(named, *more), slip(*in_sheet))
         }
         Note::StillInSheet { column } => format!(
-            "The sheet's column {column} may still have these results. Empty the cells, or they are recorded again."
+            "The sheet's column {column} may still have these results. Empty those cells; otherwise the next change of the sheet \
+             records them again."
         ),
         Note::Waiting { rows } => format!(
-            "{rows} {} further results and no main result yet. They count when it is there.",
+            "{rows} {} additional results but no main result. They are used once you record it.",
             many(*rows, "row has", "rows have")
         ),
 
@@ -86,7 +87,7 @@ pub fn words(note: &Note, reader: &Reader) -> String {
         Note::NewColumns { columns, more } => {
             let all = columns.len() + more;
             format!(
-                "{} {} new in the sheet and not used. To use {}, start a new study.",
+                "{} {} new in the sheet and not used. To use {} as inputs, create a new study.",
                 listed(columns.iter().map(|column| format!("\"{column}\"")), *more),
                 many(all, "is", "are"),
                 many(all, "it", "them")
@@ -171,7 +172,9 @@ pub fn words(note: &Note, reader: &Reader) -> String {
             format!("Column \"{column}\": numbers without a unit are taken to be in {unit} (\"{cell}\", line {line}).")
         }
 
-        Note::EarlierFirst => "The earlier study has results of the first goal alone.".into(),
+        Note::EarlierFirst => {
+            "The earlier study has results for the first goal only. They are used for that goal.".into()
+        }
         Note::EarlierOpposed { study, high_there } => {
             let (there, here) = if *high_there { ("high", "low") } else { ("low", "high") };
             format!(
@@ -184,7 +187,7 @@ pub fn words(note: &Note, reader: &Reader) -> String {
         Note::PartShown { shown, of } => format!("The latest {shown} of {of} results are shown."),
         Note::GoalUnmeasured { name, rows } => {
             let (rows_have, they) = if *rows == 1 { ("row has", "It does") } else { ("rows have", "They do") };
-            format!("{rows} measured {rows_have} no result for \"{name}\" yet. {they} not count until then.")
+            format!("{rows} measured {rows_have} no result for \"{name}\". {they} not count until you record one.")
         }
     }
 }
@@ -214,7 +217,7 @@ fn absent(column: &str, rows: &[(String, String)], more: usize) -> String {
 
 /// The way out of a slip.
 fn slip(in_sheet: bool) -> &'static str {
-    if in_sheet { "If that was a slip, correct the sheet, or undo." } else { "If that was a slip, undo." }
+    if in_sheet { "If that was a mistake, correct the sheet, then undo." } else { "If that was a mistake, undo." }
 }
 
 fn used_words(used: bool) -> &'static str {

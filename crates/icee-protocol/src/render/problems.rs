@@ -58,7 +58,7 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
             Face::Plain | Face::Page => fault.clone(),
         },
         Problem::Refused { fault, .. } | Problem::Address { fault } => fault.clone(),
-        Problem::Bug { fault } => format!("The program has made a mistake ({fault}). Please report it."),
+        Problem::Bug { fault } => format!("Internal error ({fault}). Please report it."),
         Problem::OtherModel { pinned, here } => format!(
             "This study uses the model {pinned}; this program has {here}, which may suggest other rows.{}",
             match reader.face {
@@ -74,7 +74,7 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         Problem::Model { fault } => fault.clone(),
         Problem::Unknown { what, name, nearest, known } => match nearest.first() {
             Some(near) => format!("Unknown {what} \"{name}\". Did you mean \"{near}\"?"),
-            None if known.is_empty() => format!("Unknown {what} \"{name}\": there is none."),
+            None if known.is_empty() => format!("Unknown {what} \"{name}\": this study has none."),
             None => format!("Unknown {what} \"{name}\". There are: {}.", known.join(", ")),
         },
         Problem::DirectionMissing => {
@@ -88,10 +88,10 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
             format!("Which results are good, high or low ones?{}", hint("Give ", either, "."))
         }
         Problem::DirectionAndTarget => "Give a direction or a target, not both.".into(),
-        Problem::NotADirection { text } => format!("\"{text}\" is no direction. Write maximize or minimize."),
-        Problem::NotARange { text } => format!("\"{text}\" is no range. Write 0..100, 0.. or ..100."),
+        Problem::NotADirection { text } => format!("\"{text}\" is not a direction. Write maximize or minimize."),
+        Problem::NotARange { text } => format!("\"{text}\" is not a range. Write 0..100, 0.. or ..100."),
         Problem::NotAGoal { text } => {
-            format!("\"{text}\" is no goal. Write \"price min\", \"purity >= 95\" or \"pH = 7\".")
+            format!("\"{text}\" is not a goal. Write \"price min\", \"purity >= 95\" or \"pH = 7\".")
         }
         Problem::TwoLimits { text } => {
             format!("\"{text}\" has two limits. Give one, or the middle as a target: \"pH = 7\".")
@@ -103,7 +103,7 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         Problem::WordForValue { word } => {
             format!("\"{word}\" is not a number.{}", hint("Use ", set(Set::Flag(word)), " in place of a result."))
         }
-        Problem::NotATime { text } => format!("\"{text}\" is no time. Write 90m, 8h or 3d."),
+        Problem::NotATime { text } => format!("\"{text}\" is not a duration. Write 90m, 8h or 3d."),
         Problem::NotFinite { text } => format!("{text} is not a finite number."),
         Problem::RangeReversed { low, high } => {
             format!("The range {low} to {high} is empty. Give the lower end first.")
@@ -173,8 +173,9 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         }
         Problem::NoRowWithCells => "No row has these cells.".into(),
         Problem::NumbersMoved { sheet, was, is } => format!(
-            "Row numbers in {sheet} have changed: row {was} is now row {is}. Nothing was done. Check the number and repeat.{}",
-            hint("A column that names the rows avoids this: ", set(Set::Option("id")), ".")
+            "The updated sheet {sheet} has other row numbers: row {was} is now row {is}, for example. The sheet was imported; your \
+             request was not carried out. Check your row number and repeat.{}",
+            hint("To avoid this, create studies with a column that names the rows: ", set(Set::Option("id")), ".")
         ),
         Problem::CellsDiffer { row, column, here, there } => format!(
             "row {row} has the {column} \"{here}\" in the sheet and \"{there}\" here. Correct the line, or leave that cell empty."
@@ -205,11 +206,12 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
         Problem::NoResults { file, column } => format!("{file}: no row has a result in the column \"{column}\"."),
         Problem::WhichResult => {
             let failed = set(Set::Flag("failed")).zip(set(Set::Flag("impossible")));
-            let failed = failed.map(|(failed, impossible)| format!("{failed} or {impossible}"));
-            format!("Give one result: a number, failed, or impossible.{}", hint("For the latter: ", failed, "."))
+            let failed = failed.map(|(failed, impossible)| format!("{failed}, {impossible}"));
+            format!("Give one result: a number, failed, or impossible.{}", hint("Without a number: ", failed, "."))
         }
         Problem::MainResultMissing => {
-            "The main result is missing. Give it beside the further ones, also if it is recorded already.".into()
+            "The main result is missing. Give it together with the additional results, also if it is recorded already."
+                .into()
         }
         Problem::ResultTwice { name } => format!("The result \"{name}\" is given twice."),
         Problem::RowAndFile => "Give a row with its result, or a file of results.".into(),
@@ -222,10 +224,10 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
 
         Problem::Count { count, most, several } => {
             let of = if *several { " in a study with several results" } else { "" };
-            format!("{count} rows cannot be suggested at once. Ask for 1 to {most}{of}.")
+            format!("Cannot suggest {count} rows at once. Ask for 1 to {most}{of}.")
         }
         Problem::PersonName { most } => format!("A name has 1 to {most} characters, on one line."),
-        Problem::Condition { condition, fault } => format!("The condition \"{condition}\" makes no sense: {fault}."),
+        Problem::Condition { condition, fault } => format!("Cannot read the condition \"{condition}\": {fault}."),
         Problem::NoneSatisfies { condition, unknown } => {
             let unknown = unknown.as_ref().map_or_else(String::new, |(word, column, there)| {
                 format!(" \"{word}\" does not occur in \"{column}\", which has {}.", there.join(", "))
@@ -251,7 +253,7 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
             };
             format!(
                 "The sheet {path} is gone. Put it back{}.",
-                pool.map_or_else(String::new, |pool| format!(", or say where it lies now: {pool}"))
+                pool.map_or_else(String::new, |pool| format!(", or give its new path: {pool}"))
             )
         }
         Problem::SheetNewer => "Someone else has updated the study from a newer sheet. Repeat the request.".into(),
@@ -272,7 +274,7 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
             format!("Row {row} is reserved by {holder}.{}", hint("To act in that name: ", by, "."))
         }
         Problem::NothingToForget { row } => format!("Row {row} has no result to delete."),
-        Problem::NothingToUndo => "Nothing has happened yet, so there is nothing to undo.".into(),
+        Problem::NothingToUndo => "There is nothing to undo.".into(),
         Problem::ChangedMeanwhile => "The study has changed since you looked. Look again, then undo.".into(),
         Problem::TooFewResults { needed, known } => {
             format!(
@@ -280,9 +282,11 @@ pub fn words(problem: &Problem, reader: &Reader) -> String {
                 many(*known, "is", "are")
             )
         }
-        Problem::Ahead { count, most } => format!("A page looks 1 to {most} rows ahead, not {count}."),
+        Problem::Ahead { count, most } => format!("Cannot look {count} rows ahead. Choose 1 to {most}."),
         Problem::TopZero => "Ask for at least one row.".into(),
-        Problem::OtherSheet => "The sheet is not the one that the journal is about.".into(),
+        Problem::OtherSheet => {
+            "The sheet does not belong to this journal. Use the sheet that was exported with it.".into()
+        }
         Problem::KeyUnusable { longest } => {
             format!("An Idempotency-Key has 1 to {longest} visible ASCII characters, such as a UUID.")
         }
