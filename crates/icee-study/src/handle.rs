@@ -16,8 +16,9 @@ use crate::transfer::without_files;
 use crate::words::{amount, duration};
 use icee_protocol::{
     Answer, Ask, Content, Exported, Forget, Forgotten, InProgress, Note, Page, Problem, Renew, Renewed, Reply, Request,
-    Sheet, StudyName, Suggestion, Summary, Tell, Told, Undo, Undone, Update, Withdraw, Withdrawn,
+    Sheet, StudyName, Suggestion, Summary, Tell, Told, Undo, Undone, Update, Verb, Withdraw, Withdrawn,
 };
+use serde::Serialize;
 use std::path::Path;
 
 /// Characters of a key.
@@ -64,19 +65,19 @@ impl Context<'_> {
 }
 
 /// When a request was made, and with which key.
-pub(crate) fn origin_of(request: &Request, context: &Context<'_>) -> Result<Origin> {
-    let key = context.key.map(|key| keyed(key, context.who, request)).transpose()?;
+pub(crate) fn origin_of(verb: Verb, request: &impl Serialize, context: &Context<'_>) -> Result<Origin> {
+    let key = context.key.map(|key| keyed(key, context.who, verb, request)).transpose()?;
     Ok(Origin { at: Some(context.now), by: context.who.map(str::to_owned), key })
 }
 
 /// Checksums of a key and a request: the journal does not give the key away.
-fn keyed(key: &str, who: Option<&str>, request: &Request) -> Result<Keyed> {
+fn keyed(key: &str, who: Option<&str>, verb: Verb, request: &impl Serialize) -> Result<Keyed> {
     if !(1..=LONGEST_KEY).contains(&key.len()) || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(Problem::KeyUnusable { longest: LONGEST_KEY });
     }
     let short = |text: &[u8]| digest(text)[..32].to_owned();
     let token = who.unwrap_or_default();
-    let request = serde_json::to_vec(request).map_err(bug)?;
+    let request = serde_json::to_vec(&(verb.name(), request)).map_err(bug)?;
     Ok(Keyed { key: short(format!("{} {token} {key}", token.len()).as_bytes()), request: short(&request) })
 }
 
@@ -107,7 +108,7 @@ pub fn handle(
     study.refresh()?;
     study.origin = Origin::default();
     if request.verb().changes() {
-        study.origin = origin_of(&request, context)?;
+        study.origin = origin_of(request.verb(), &request, context)?;
         if let Some(line) = known(study, context)? {
             return repeated(study, name, request, context, line);
         }

@@ -10,12 +10,12 @@ use crate::memory::InMemory;
 use crate::models::Models;
 use crate::record::Origin;
 use crate::storage::Home;
-use crate::study::{Study, journal_path};
+use crate::study::Study;
 use crate::transfer::{Package, put_away};
 use crate::words::amount;
 use icee_base::files::FileError;
 use icee_protocol::{
-    Bundle, Column, Create, Gone, Import, Line, Note, Problem, Request, StudyName, Summary, Surveyed, Texts,
+    Bundle, Column, Create, Gone, Import, Line, Note, Problem, StudyName, Summary, Surveyed, Texts, Verb,
 };
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ pub struct Folder(pub PathBuf);
 impl Folder {
     /// The journal of a study.
     pub fn path(&self, name: &StudyName) -> PathBuf {
-        journal_path(&self.0, name)
+        self.0.join(format!("{name}.jsonl"))
     }
 }
 
@@ -75,15 +75,15 @@ impl Place for Folder {
     }
 
     fn exists(&self, name: &StudyName) -> Result<bool> {
-        Ok(journal_path(&self.0, name).exists())
+        Ok(self.path(name).exists())
     }
 
     fn home(&self, name: &StudyName) -> Result<Box<dyn Home>> {
-        Ok(Box::new(JournalFile(journal_path(&self.0, name))))
+        Ok(Box::new(JournalFile(self.path(name))))
     }
 
     fn put_away(&self, name: &StudyName, now: u64) -> Result<Option<String>> {
-        put_away(&journal_path(&self.0, name), now).map(|place| Some(place.display().to_string()))
+        put_away(&self.path(name), now).map(|place| Some(place.display().to_string()))
     }
 }
 
@@ -110,7 +110,7 @@ pub fn create(
     context: &Context<'_>,
 ) -> Result<(Summary, Vec<Note>)> {
     let name = request.name.clone().ok_or(Problem::NameMissing)?;
-    let origin = origin_of(&Request::Create(request.clone()), context)?;
+    let origin = origin_of(Verb::Create, &request, context)?;
     let home = place.home(&name)?;
     if place.exists(&name)? {
         return repeated(&*home, &name, &origin, models);
@@ -118,21 +118,23 @@ pub fn create(
     let direction = direction(&request)?.ok_or(Problem::DirectionMissing)?;
     let sheet = request.sheet.take().ok_or(Problem::SheetMissing)?;
     let options = StudyOptions { direction, ..options(Some(place), &request, sheet_of(sheet, context)?)? };
-    let (mut study, _) = Study::create_from(&*home, &options, models, origin)?;
+    let (study, _) = Study::create_from(&*home, &options, models, origin)?;
+    Ok(summed_up(study))
+}
+
+/// What a new study looks like.
+fn summed_up(mut study: Study) -> (Summary, Vec<Note>) {
     let summary = study.summary(None);
-    Ok((summary, study.take_notes()))
+    (summary, study.take_notes())
 }
 
 /// An existing study counts as created if the same request made it.
 fn repeated(home: &dyn Home, name: &StudyName, origin: &Origin, models: Models) -> Result<(Summary, Vec<Note>)> {
     let taken = || Problem::StudyExists { name: name.to_string() };
     let key = origin.key.as_ref().ok_or_else(taken)?;
-    let mut study = Study::open_in(home, models)?;
+    let study = Study::open_in(home, models)?;
     match study.tally.keys.get(&key.key) {
-        Some((1, request)) if *request == key.request => {
-            let summary = study.summary(None);
-            Ok((summary, study.take_notes()))
-        }
+        Some((1, request)) if *request == key.request => Ok(summed_up(study)),
         _ => Err(taken()),
     }
 }
@@ -152,13 +154,10 @@ pub fn import(place: &dyn Place, request: Import, models: Models) -> Result<(Sum
         if study.all_lines()? != package.lines {
             return Err(Problem::StudyExists { name: name.to_string() });
         }
-        let summary = study.summary(None);
-        return Ok((summary, study.take_notes()));
+        return Ok(summed_up(study));
     }
     package.create(&*home)?;
-    let mut study = Study::open_in(&*home, models)?;
-    let summary = study.summary(None);
-    Ok((summary, study.take_notes()))
+    Study::open_in(&*home, models).map(summed_up)
 }
 
 /// How a sheet is read: a study of it in memory, of which nothing is kept.

@@ -359,15 +359,17 @@ impl Study {
             return Ok(());
         }
         self.require_new()?;
-        for sheet in std::mem::take(&mut self.to_keep) {
-            self.journal.keep(&sheet)?;
-        }
+        let sheets = std::mem::take(&mut self.to_keep);
+        sheets.iter().try_for_each(|sheet| self.journal.keep(sheet))?;
         let line = Line { from: self.origin.clone(), changes: self.pending.clone() };
         self.journal.append(&to_line(&line)?)?;
         self.pending.clear();
         self.tally.count(self.journal.lines(), &line);
         self.tally.last = Some(line);
-        self.prune(MOST_KEPT);
+        // To prune reads the sheets: only a new one can make them too many.
+        if !sheets.is_empty() {
+            self.prune(MOST_KEPT);
+        }
         Ok(())
     }
 
@@ -437,11 +439,6 @@ impl Study {
 
 fn not_loaded() -> Problem {
     bug("the sheet is not loaded")
-}
-
-/// The file of a study of that name in a folder.
-pub fn journal_path(folder: &Path, name: &icee_protocol::StudyName) -> PathBuf {
-    folder.join(format!("{name}.jsonl"))
 }
 
 #[cfg(test)]
